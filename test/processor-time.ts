@@ -14,7 +14,7 @@ const MS_PER_TICK = 10;
  * Returns the processor time of this process, and of the ended children that it has waited for, in milliseconds.
  * Undefined if there is no /proc.
  */
-export function processorMs(): number | undefined {
+export function readProcessorMs(): number | undefined {
   const field = processStat('self');
   if (!field) return undefined;
   // utime, stime, cutime, cstime.

@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { processorMs } from './processor-time.ts';
+import { readProcessorMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -32,7 +32,7 @@ export class FolderReporter implements Reporter {
     this.#vitest = vitest;
     // At the exit, because the time of a worker is counted only after the worker has ended.
     process.once('exit', () => {
-      const ms = processorMs();
+      const ms = readProcessorMs();
       if (ms !== undefined)
         process.stdout.write(`${toMinutes(ms)} minutes of processor time, ${COUNTED_PROCESSES}.\n`);
     });

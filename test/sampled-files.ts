@@ -1,4 +1,4 @@
-import { isDrawn, numbersFor } from './support/seeded.ts';
+import { isSampled, seededRandomFor } from './support/seeded.ts';
 
 /** Test files of one kind. Each takes 3 to 30 seconds of processor time. */
 interface Group {
@@ -213,12 +213,12 @@ const GROUPS: readonly Group[] = [
  * in their group, which is sorted by processor time, so that all quick runs take about the same time. A file that an
  * argument of vitest names is never skipped.
  */
-export function skippedFiles(seed: string, args: readonly string[]): Record<string, string> {
+export function findSkippedFiles(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));
   return Object.fromEntries(
     GROUPS.flatMap(({ description, share, files }) => {
-      const offset = numbersFor(Number(seed), Buffer.from(description))();
-      const skipped = files.filter((_, at) => !isDrawn(at, share, offset));
+      const offset = seededRandomFor(Number(seed), Buffer.from(description))();
+      const skipped = files.filter((_, at) => !isSampled(at, share, offset));
       const reason = `of ${description}, ${files.length - skipped.length} of ${files.length} files run`;
       return skipped.filter((file) => !isNamed(file)).map((file) => [file, reason]);
     }),

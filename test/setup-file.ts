@@ -1,10 +1,10 @@
 import { afterAll } from 'vitest';
-import { processorMs } from './processor-time.ts';
+import { readProcessorMs } from './processor-time.ts';
 
 // Vitest runs this before it imports a test file, so the measured time includes the imports.
-const startMs = processorMs();
+const startMs = readProcessorMs();
 
 afterAll(({}, { file }) => {
-  const endMs = processorMs();
+  const endMs = readProcessorMs();
   if (startMs !== undefined && endMs !== undefined) file.meta.processorMs = endMs - startMs;
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
-import { skippedFiles } from './sampled-files.ts';
+import { findSkippedFiles } from './sampled-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
 import { ProgressReporter } from './progress.ts';
 import { FolderReporter } from './reporter.ts';
@@ -45,7 +45,7 @@ export default defineConfig(({ mode }) => {
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
   // The arguments after `vitest run`.
   const args = process.argv.slice(3);
-  const skipped = isFull ? undefined : { ...FULL_ONLY, ...skippedFiles(seed, args) };
+  const skipped = isFull ? undefined : { ...FULL_ONLY, ...findSkippedFiles(seed, args) };
   const excluded = [...configDefaults.exclude, ...Object.keys(skipped ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
   const lateProjects = projectsAfterBuilds(isFull);

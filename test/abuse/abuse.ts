@@ -8,7 +8,7 @@ import { GREETING, LONG } from '../support/api-workflows.ts';
 import type { EchoServer } from '../support/echo-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { dataOf, TOKEN } from './service.ts';
-import type { Reply, Service } from './service.ts';
+import type { ServiceResponse, Service } from './service.ts';
 
 interface Run {
   runId: string;
@@ -368,7 +368,7 @@ function childIdOf(parent: string, blockId: string): string {
 }
 
 /** Expects that the response reveals nothing about the database. */
-function expectNoInternals({ text }: Reply): void {
+function expectNoInternals({ text }: ServiceResponse): void {
   expect(text).not.toMatch(/postgres|sqlite|heddle\.db|api\.db|ECONN|127\.0\.0\.1:|invalid byte|syntax/i);
 }
 

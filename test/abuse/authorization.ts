@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import type { AnyOperation } from '@heddle/api/areas';
 import { requestOf } from '../support/requests.ts';
 import type { Subject } from '../support/requests.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import { deployTriggers } from '../support/triggered.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
-import type { Caller, Reply, Service } from './service.ts';
+import type { Caller, ServiceResponse, Service } from './service.ts';
 
 /**
  * The minimum role for each operation, and whether workspace keys may call it: written by hand, not derived from the
@@ -131,19 +131,19 @@ const ALLOWED: {
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
 function findOperation(id: string): AnyOperation {
-  const operation = SERVED.find((each) => each.id === id);
+  const operation = SERVED_OPERATIONS.find((each) => each.id === id);
   if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
   return operation;
 }
 
 /** Calls the operation as this caller. */
-function callAs(call: Service['call'], caller: Caller, id: string, subject: Subject): Promise<Reply> {
+function callAs(call: Service['call'], caller: Caller, id: string, subject: Subject): Promise<ServiceResponse> {
   const { method, path, body } = requestOf(findOperation(id), subject);
   return call(caller, method, path, body === undefined ? {} : { body });
 }
 
 /** Returns the refusal of an access check: 401, 403, or 404 for the workflow, run or workspace itself. */
-function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
+function refusalOf({ status, text }: ServiceResponse): 401 | 403 | 404 | undefined {
   if (status === 401 || status === 403) return status;
   // A caller with access gets 404 only for resources inside the workflow.
   const isConcealed =
@@ -179,7 +179,7 @@ export function describeAuthorization(service: () => Service): void {
     const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
     const deployNewWorkflow = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
-    expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
+    expect(ids.toSorted()).toEqual(SERVED_OPERATIONS.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !DESTRUCTIVE.includes(id)), ...DESTRUCTIVE];
     const refusals: object[] = [];
     const expected: object[] = [];

@@ -22,7 +22,7 @@ export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').s
  */
 export type Caller = 'nobody' | 'stranger' | 'foreign' | 'read' | 'write' | 'admin' | 'shared';
 
-export interface Reply {
+export interface ServiceResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -46,19 +46,19 @@ export interface Service {
   /** Returns the key of a caller that has one. */
   keyOf(caller: Exclude<Caller, 'nobody'>): string;
   /** Sends a request as `caller`. `path` has no origin. */
-  call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<Reply>;
+  call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<ServiceResponse>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
   deploy(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
 }
 
 /** The store of a service, as options of `heddle serve` and as options of `openServiceStore`. */
-export interface Records {
+export interface StoreOptions {
   args: readonly string[];
   store: ServiceStoreOptions;
 }
 
 /** Starts `heddle serve` with this store and creates users and API keys. The test must end the process. */
-export async function serve({ args, store }: Records, options: readonly string[]): Promise<Service> {
+export async function startService({ args, store }: StoreOptions, options: readonly string[]): Promise<Service> {
   const started = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...options],
     { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },
@@ -152,14 +152,14 @@ function serviceOf(
 }
 
 /** Returns `data` of a response with this status. For another status, throws an error with the response. */
-export function dataOf<Data>({ status, text, body }: Reply, expected: number): Data {
+export function dataOf<Data>({ status, text, body }: ServiceResponse, expected: number): Data {
   if (status !== expected) throw new Error(`Expected status ${expected}, got ${status}: ${text}`);
   return body.data as Data;
 }
 
-function jsonOf(text: string): Reply['body'] {
+function jsonOf(text: string): ServiceResponse['body'] {
   try {
-    return JSON.parse(text) as Reply['body'];
+    return JSON.parse(text) as ServiceResponse['body'];
   } catch {
     return {};
   }

@@ -3,13 +3,13 @@ import { echoServer } from '../support/echo-server.ts';
 import type { EchoServer } from '../support/echo-server.ts';
 import { describeAbuse } from './abuse.ts';
 import { describeAuthorization } from './authorization.ts';
-import { serve, TOKEN } from './service.ts';
-import type { Records, Service } from './service.ts';
+import { startService, TOKEN } from './service.ts';
+import type { StoreOptions, Service } from './service.ts';
 
 /** The store of a service of this suite. */
 export interface StoreSetup {
   /** Returns the store and the options of `heddle serve`; called once. */
-  open(): Promise<Records>;
+  open(): Promise<StoreOptions>;
   /** Returns all stored data as one string, which must not contain a secret. */
   dump(): Promise<string>;
 }
@@ -21,7 +21,7 @@ export function describeService(name: string, { open, dump }: StoreSetup): void 
     let echo: EchoServer;
     beforeAll(async () => {
       echo = await echoServer();
-      service = await serve(await open(), ['--allow-host', `127.0.0.1:${echo.port}`]);
+      service = await startService(await open(), ['--allow-host', `127.0.0.1:${echo.port}`]);
     }, 120_000);
     afterAll(async () => {
       echo.close();

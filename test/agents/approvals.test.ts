@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { workflow } from '../support/workflow.ts';
-import { agent, describeApprovals, pay, paying, recordingTools } from './approvals.ts';
+import { agent, describeApprovals, pay, startPaymentModel, recordingTools } from './approvals.ts';
 import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeApprovals);
@@ -18,7 +18,7 @@ async function startRun(options: EngineOptions, fields: JsonObject = {}) {
 
 describe('the approval of tool calls', () => {
   it('refuses edited arguments that contain a secret or the placeholder of a secret', async () => {
-    const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }]);
+    const { options, done, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await startRun({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
     await run.result();
@@ -46,7 +46,7 @@ describe('the approval of tool calls', () => {
   });
 
   it('is required if the operator requires it for the tool, even if the agent does not', async () => {
-    const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
+    const { options, done } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
     const recording = recordingTools();
     const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));
     const { run } = await startRun(
@@ -64,13 +64,13 @@ describe('the approval of tool calls', () => {
     ['', 'completed'],
     [null, 'completed'],
   ])('depends on requireApproval: with %j, the run is %s', async (requireApproval, status) => {
-    const { options } = await paying([{ tools: [pay('ada', 1)] }]);
+    const { options } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
     const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     expect(await run.result()).toMatchObject({ status });
   });
 
   it.each(['yes', 1, []])('set to %j fails the agent before it calls the model', async (requireApproval) => {
-    const { options, server } = await paying([]);
+    const { options, server } = await startPaymentModel([]);
     const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     const result = await run.result();
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
@@ -85,7 +85,7 @@ describe('the approval of tool calls', () => {
       { name: 'pay', args: { to: 'ada' } },
       { name: 'refund', args: {} },
     ];
-    const { options } = await paying([{ tools: broken }]);
+    const { options } = await startPaymentModel([{ tools: broken }]);
     const { run } = await startRun(options);
     expect(await run.result()).toMatchObject({
       status: 'completed',
@@ -95,7 +95,7 @@ describe('the approval of tool calls', () => {
 
   it('publishes the events of each call once, when it is made', async () => {
     const calls = [{ name: 'look', args: {} }, pay('ada', 1), pay('bob', 2)];
-    const { options } = await paying([{ tools: calls }]);
+    const { options } = await startPaymentModel([{ tools: calls }]);
     const { engine, run } = await startRun(options);
     const eventsBefore = toolEvents(run.events());
     await run.result();

@@ -37,13 +37,13 @@ export function recordingTools(): { tools: AgentTool[]; done: Json[] } {
 }
 
 /** The rows of an agent's field `tools`: a person must approve calls of `pay`. */
-export const ROWS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
+export const TOOL_ROWS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
 
 export function agent(name: string, fields: JsonObject = {}) {
   return block(name, 'agent', {
     model: 'local/scripted',
     messages: [{ role: 'user', content: 'Pay the invoices.' }],
-    tools: ROWS,
+    tools: TOOL_ROWS,
     ...fields,
   });
 }
@@ -52,7 +52,7 @@ export function agent(name: string, fields: JsonObject = {}) {
  * Starts a model that gives these answers, one in each round. In the second round, the model first responds with status
  * 503 `failures` times. Returns the server, the options of an engine that uses the model, and the recorded tool calls.
  */
-export async function paying(answers: readonly ModelAnswer[], failures = 0) {
+export async function startPaymentModel(answers: readonly ModelAnswer[], failures = 0) {
   let failureCount = 0;
   const server = await startModelServer((request) => {
     const round = roundOf(request);
@@ -74,7 +74,7 @@ export function resultsFor(requests: readonly ModelRequest[]): string[] {
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
 
-export async function onlyPause(engine: Engine, runId: string): Promise<RunDetail['pauses'][number]> {
+export async function getOnlyPause(engine: Engine, runId: string): Promise<RunDetail['pauses'][number]> {
   const { pauses } = await engine.getRun(runId);
   expect(pauses).toHaveLength(1);
   return pauses[0] as (typeof pauses)[number];
@@ -89,11 +89,11 @@ export function describeApprovals(where: string, open: OpenEngine): void {
   describe(`tool calls that need approval, ${where}`, () => {
     it('are made as approved or edited, or are denied, and the model gets the outcome of each', async () => {
       const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
-      const { server, options, done } = await paying([{ tools: calls }]);
+      const { server, options, done } = await startPaymentModel([{ tools: calls }]);
       const engine = await open(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       expect(await result()).toMatchObject({ status: 'paused' });
-      const pause = await onlyPause(engine, runId);
+      const pause = await getOnlyPause(engine, runId);
       const pending = { name: 'pay', parameters: PARAMETERS };
       expect(pause).toMatchObject({ kind: 'human', blockName: 'A' });
       expect(pause.output).toEqual({
@@ -142,14 +142,14 @@ export function describeApprovals(where: string, open: OpenEngine): void {
     });
 
     it('can be decided one after another, and calls of a later round need a new approval', async () => {
-      const { server, options, done } = await paying([
+      const { server, options, done } = await startPaymentModel([
         { tools: [pay('ada', 1), pay('bob', 2)] },
         { tools: [pay('ada', 1)] },
       ]);
       const engine = await open(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       await result();
-      const first = await onlyPause(engine, runId);
+      const first = await getOnlyPause(engine, runId);
       expect(idsOf(first)).toEqual(['1.1', '1.2']);
       const one = { decisions: { '1.2': { decision: 'approve' } } };
       expect(await engine.resume(runId, { token: first.token, input: one })).toMatchObject({
@@ -158,7 +158,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       // Neither the same answer again nor another answer to the same pause has an effect.
       for (const input of [one, { decision: 'approve' }])
         expect(await engine.resume(runId, { token: first.token, input })).toMatchObject({ status: 'paused' });
-      const second = await onlyPause(engine, runId);
+      const second = await getOnlyPause(engine, runId);
       expect(idsOf(second)).toEqual(['1.1']);
       expect([done, server.requests.length]).toEqual([[{ to: 'bob', amount: 2 }], 1]);
       const { token } = second;
@@ -168,7 +168,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(await engine.resume(runId, { token, input: { decision: 'deny' } })).toMatchObject({
         status: 'paused',
       });
-      const third = await onlyPause(engine, runId);
+      const third = await getOnlyPause(engine, runId);
       expect(idsOf(third)).toEqual(['2.1']);
       expect(await engine.getRun(runId)).toMatchObject({ resumedCount: 2 });
       const end = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
@@ -180,7 +180,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
     });
 
     it('belong to one agent, branch and run: a decision does not affect other calls', async () => {
-      const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
+      const { options, done } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
       const engine = await open(options);
       const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, agent('A'))],
@@ -204,7 +204,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
 
     it('are neither approved nor made again when the agent is retried', async () => {
       // A model call is attempted four times.
-      const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }], 4);
+      const { options, done, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }], 4);
       const engine = await open(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
       const definition = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { paying, play } from './killed.ts';
+import { startPayingModel, startProcess } from './killed.ts';
 
 describe.each(sampledStores('approvals with a kill'))(
   'an agent whose process is killed after a person approved a call, on %s',
@@ -14,14 +14,14 @@ describe.each(sampledStores('approvals with a kill'))(
         'paid',
       ],
     ])('%s', async (_what, stop) => {
-      const { folder, common, expectOnePayment } = await paying();
+      const { folder, common, expectOnePayment } = await startPayingModel();
       const engine =
         store === 'sqlite'
           ? { data: join(folder, 'data') }
           : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-      expect(await play({ engine, ...common, stop }, 'paying').last).toBe(stop);
+      expect(await startProcess({ engine, ...common, stop }, 'paying').last).toBe(stop);
       expect(existsSync(common.effects)).toBe(stop === 'paid');
-      expectOnePayment(JSON.parse(await play({ engine, ...common }, 'paying').last), stop === 'answered');
+      expectOnePayment(JSON.parse(await startProcess({ engine, ...common }, 'paying').last), stop === 'answered');
     });
   },
 );

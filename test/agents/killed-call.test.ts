@@ -4,7 +4,7 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { play } from './killed.ts';
+import { startProcess } from './killed.ts';
 import type { KillableProcess } from './killed.ts';
 import { modelServer } from './metered.ts';
 
@@ -55,9 +55,9 @@ describe.each(sampledStores('model calls with a kill'))(
         url: server.services.local,
         effects: join(folder, 'effects'),
       };
-      processes.first = play(options);
+      processes.first = startProcess(options);
       expect(await processes.first.last).toBe('2');
-      const output = JSON.parse(await play(options).last) as object;
+      const output = JSON.parse(await startProcess(options).last) as object;
       expect(output).toMatchObject({ content: 'Done.', cost: { totalMicros: 600 } });
       expect(server.requests).toHaveLength(6);
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { MEMORY_POINTS, play, remembering } from './killed.ts';
+import { MEMORY_POINTS, startProcess, startRememberingModel } from './killed.ts';
 
 describe.each(sampledStores('memories with a kill'))(
   'an agent with a memory whose process is killed after the answer of the model, on %s',
@@ -9,14 +9,14 @@ describe.each(sampledStores('memories with a kill'))(
     it.each(MEMORY_POINTS)(
       'has the exchange once in its conversation (killed at %s, %s)',
       async (stop, _when, calls) => {
-        const { folder, common, expectOneExchange } = await remembering();
+        const { folder, common, expectOneExchange } = await startRememberingModel();
         const engine =
           store === 'sqlite'
             ? { data: join(folder, 'data') }
             : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
-        expect(await play({ engine, ...common, question: 'one', stop }).last).toBe(stop);
-        const output: unknown = JSON.parse(await play({ engine, ...common, question: 'one' }).last);
-        await play({ engine, ...common, question: 'two' }).last;
+        expect(await startProcess({ engine, ...common, question: 'one', stop }).last).toBe(stop);
+        const output: unknown = JSON.parse(await startProcess({ engine, ...common, question: 'one' }).last);
+        await startProcess({ engine, ...common, question: 'two' }).last;
         expectOneExchange(output, calls);
       },
     );

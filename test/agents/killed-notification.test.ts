@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { expectOneNotification, play } from './killed.ts';
+import { expectOneNotification, startProcess } from './killed.ts';
 
 describe.each(sampledStores('notifications with a kill'))('a pause for a person, on %s', (store) => {
   it('keeps the sent URL and sends no second notification after its process is killed', async () => {
@@ -13,8 +13,8 @@ describe.each(sampledStores('notifications with a kill'))('a pause for a person,
         ? { data: join(folder, 'data') }
         : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
     const options = { engine, url: '', effects: join(folder, 'effects') };
-    expect(await play({ ...options, stop: 'notified' }, 'notifying').last).toBe('');
+    expect(await startProcess({ ...options, stop: 'notified' }, 'notifying').last).toBe('');
     expect(existsSync(options.effects)).toBe(true);
-    expectOneNotification(JSON.parse(await play(options, 'notifying').last), options.effects);
+    expectOneNotification(JSON.parse(await startProcess(options, 'notifying').last), options.effects);
   });
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { counting, play } from './killed.ts';
+import { counting, startProcess } from './killed.ts';
 import type { AgentProcess } from './killed.ts';
 
 const engineOn = async (store: string, folder: string): Promise<NonNullable<AgentProcess['engine']>> =>
@@ -15,9 +15,9 @@ describe.each(sampledStores('tool calls with a kill'))(
     it('continues the child run if the tool is a workflow, and starts no second one', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
       const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
-      expect(await play({ ...options, stop: '4' }).last).toBe('4');
+      expect(await startProcess({ ...options, stop: '4' }).last).toBe('4');
       expect(calls()).toBe(4);
-      const output = JSON.parse(await play(options).last) as { children: number };
+      const output = JSON.parse(await startProcess(options).last) as { children: number };
       expectOneRepeated(output);
       expect(output.children).toBe(4);
     });
@@ -25,9 +25,9 @@ describe.each(sampledStores('tool calls with a kill'))(
     it('repeats only the interrupted call', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
       const engine = await engineOn(store, folder);
-      expect(await play({ engine, ...common, stop: '4' }).last).toBe('4');
+      expect(await startProcess({ engine, ...common, stop: '4' }).last).toBe('4');
       expect(calls()).toBe(4);
-      expectOneRepeated(JSON.parse(await play({ engine, ...common }).last));
+      expectOneRepeated(JSON.parse(await startProcess({ engine, ...common }).last));
     });
   },
 );

@@ -107,7 +107,7 @@ export const MEMORY_POINTS = [
 ] as const;
 
 /** Starts a model that numbers its answers. Returns the options of its process, and a check of the conversation. */
-export async function remembering() {
+export async function startRememberingModel() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
   const folder = dataFolder();
@@ -160,7 +160,7 @@ export interface KillableProcess {
 }
 
 /** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
-export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): KillableProcess {
+export function startProcess(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): KillableProcess {
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -202,7 +202,7 @@ export async function counting() {
 }
 
 /** Starts a model that requests one payment. Returns the options of its process, and a check of the output. */
-export async function paying() {
+export async function startPayingModel() {
   const server = await startModelServer(({ body }) => {
     const isPaid = JSON.stringify(body).includes('function_call_output');
     return isPaid ? { text: 'Done.' } : { tools: [{ name: 'pay', args: { to: 'ada' } }] };

@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { onlyPause } from './approvals.ts';
+import { getOnlyPause } from './approvals.ts';
 import {
   approvalFlow,
   dataOf,
-  describeInterrupted,
+  describeInterruptedPauses,
   describeNotifications,
   notificationTool,
   pauseLinks,
@@ -21,7 +21,7 @@ import { describeOnStores } from './on-stores.ts';
 describeOnStores(describeNotifications);
 
 describe.each(sampledStores('pauses of a process that ends'))('on %s,', (store) => {
-  describeInterrupted(async () => {
+  describeInterruptedPauses(async () => {
     const storeOptions =
       store === 'sqlite'
         ? { data: dataFolder() }
@@ -48,7 +48,7 @@ describe('a notification whose tool does not return', () => {
     await toolCalled;
     clock.advance(60_000);
     expect(await result()).toMatchObject({ status: 'paused' });
-    const { output } = await onlyPause(engine, runId);
+    const { output } = await getOnlyPause(engine, runId);
     expect(dataOf(output).notifications).toMatchObject([{ status: 'unknown' }]);
   });
 });
@@ -66,7 +66,7 @@ describe('the notification rows of a pause', () => {
     const many = await engine.start({ workflow: approvalFlow(rows) });
     await many.result();
     expect(notificationArgs).toHaveLength(20);
-    const all = dataOf((await onlyPause(engine, many.runId)).output).notifications as JsonObject[];
+    const all = dataOf((await getOnlyPause(engine, many.runId)).output).notifications as JsonObject[];
     expect(all.at(-1)).toMatchObject({ status: 'failed', error: expect.stringContaining('20') as string });
     const injected = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
     await injected.result();
@@ -78,7 +78,7 @@ describe('the notification rows of a pause', () => {
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const { runId, result } = await engine.start({ workflow: approvalFlow([TELL]) });
     expect(await result()).toMatchObject({ status: 'paused' });
-    const { output } = await onlyPause(engine, runId);
+    const { output } = await getOnlyPause(engine, runId);
     expect(dataOf(output).notifications).toMatchObject([{ type: 'tell', status: 'failed' }]);
   });
 });

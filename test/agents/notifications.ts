@@ -5,11 +5,11 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServices } from '../integrations/services.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { onlyPause } from './approvals.ts';
+import { getOnlyPause } from './approvals.ts';
 import type { OpenEngine } from './approvals.ts';
 
 /** Opens an engine whose pauses have URLs. */
-export type OpenNotifying = (
+export type OpenEngineWithLinks = (
   options: Parameters<OpenEngine>[0] & Pick<EngineOptions, 'credentials' | 'pauseLinks'>,
 ) => ReturnType<OpenEngine>;
 
@@ -51,7 +51,7 @@ export function dataOf(output: Json): PauseData {
 }
 
 /** Defines the tests of notification tools of pauses. */
-export function describeNotifications(where: string, open: OpenNotifying): void {
+export function describeNotifications(where: string, open: OpenEngineWithLinks): void {
   describe(`the notifications of a pause, ${where}`, () => {
     it('are sent once with the URL of the pause before it opens, and each failure is recorded', async () => {
       const services = await startServices();
@@ -89,7 +89,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       ];
       const { runId, result } = await engine.start({ workflow: approvalFlow(rows) });
       expect(await result()).toMatchObject({ status: 'paused' });
-      const pause = await onlyPause(engine, runId);
+      const pause = await getOnlyPause(engine, runId);
       const url = `https://heddle.test/resume/${pause.token}`;
       const { notifications, responseStructure } = dataOf(pause.output);
       expect(responseStructure).toMatchObject([{ value: url }]);
@@ -130,7 +130,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
       const { runId, result } = await engine.start({ workflow: approvalFlow([{ type: 'slack', params }]) });
       await result();
-      const { output } = await onlyPause(engine, runId);
+      const { output } = await getOnlyPause(engine, runId);
       expect(dataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
       expect(services.requests).toHaveLength(1);
     });
@@ -143,7 +143,7 @@ type StartProcess = (
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;
 
 /** Defines tests of a pause whose process is closed during one notification, after another one has been sent. */
-export function describeInterrupted(prepareStore: () => Promise<StartProcess>): void {
+export function describeInterruptedPauses(prepareStore: () => Promise<StartProcess>): void {
   describe('a pause whose process is closed during a notification', () => {
     it.each([
       ['an interrupted notification may have been sent, and is not repeated', false],
@@ -173,7 +173,7 @@ export function describeInterrupted(prepareStore: () => Promise<StartProcess>): 
       await first.stop();
       const { engine } = await startProcess(options);
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
-      const { token, output } = await onlyPause(engine, runId);
+      const { token, output } = await getOnlyPause(engine, runId);
       expect(notificationArgs).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
       expect(keys).toEqual(idempotent ? [keys[0], keys[0]] : [keys[0]]);
       expect(dataOf(output).notifications).toMatchObject([

@@ -1,4 +1,4 @@
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
@@ -80,7 +80,7 @@ async function importWithReceipt(api: TestApi): Promise<string> {
 }
 
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
-export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
+export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
   const [plain, target, approval, files, archived, unwanted] = await Promise.all(
     [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deploy(each)),
   );
@@ -248,7 +248,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     triggerId,
   };
   return Object.fromEntries(
-    SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {
+    SERVED_OPERATIONS.map(({ id, method, path, params }): [string, AcceptedCall] => {
       const values = Object.keys(params.shape).map((name): [string, string] => [name, ids[name] ?? '']);
       return [`${method} ${path}`, { path: Object.fromEntries(values), ...overrides[id] }];
     }),

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { recordingApi } from '../support/recorded.ts';
-import { SERVED } from '../support/served.ts';
-import { acceptedCalls } from './accepted.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
+import { createAcceptedCalls } from './accepted.ts';
 
 const api = await recordingApi();
-const calls = await acceptedCalls(api);
+const calls = await createAcceptedCalls(api);
 const { database } = api.store;
 // Updates the log of runs now. Otherwise a refused request would update it, and its rows would change.
 await api.call('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`);
@@ -13,7 +13,7 @@ await sql`create trigger no_audit before insert on audit begin select raise(abor
   database,
 );
 
-const RECORDED = SERVED.filter(({ audit }) => audit).map(
+const RECORDED = SERVED_OPERATIONS.filter(({ audit }) => audit).map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
 

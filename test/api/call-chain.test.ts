@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { chainServer, egressTo, expectChainPassedOn, listening } from '../support/call-chain.ts';
+import { chainServer, egressTo, expectChainPassedOn, listenOnFreePort } from '../support/call-chain.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 describe('the call chain', () => {
@@ -20,7 +20,7 @@ describe('the call chain', () => {
     const listener = getRequestListener(handle, { overrideGlobalObjects: false });
     const server = createServer((request, response) => void listener(request, response));
     afterAll(() => server.close().closeAllConnections());
-    const origin = await listening(server);
+    const origin = await listenOnFreePort(server);
     const api = await testApi({ engineOptions: { egress: egressTo(origin) } });
     resolve(api);
     const headers = [{ id: 'key', cells: { Key: 'X-API-Key', Value: api.key } }];

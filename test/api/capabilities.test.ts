@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 
 /** The operations that a host can withhold, with their capabilities: written by hand, not derived from operations. */
 const WITHHELD: { readonly [id: string]: string } = {
@@ -59,11 +59,11 @@ function send(operation: AnyOperation, key = api.key) {
 
 describe('a host that withholds capabilities', () => {
   it('can withhold exactly the listed operations', () => {
-    const declared = SERVED.flatMap(({ id, capability }) => (capability ? [[id, capability]] : []));
+    const declared = SERVED_OPERATIONS.flatMap(({ id, capability }) => (capability ? [[id, capability]] : []));
     expect(Object.fromEntries(declared)).toEqual(WITHHELD);
   });
 
-  it.each(SERVED.filter(({ id }) => id in WITHHELD).map((operation) => [operation.id, operation] as const))(
+  it.each(SERVED_OPERATIONS.filter(({ id }) => id in WITHHELD).map((operation) => [operation.id, operation] as const))(
     'refuses %s to members with the role, and conceals it from others',
     async (id, operation) => {
       const refused = await send(operation);

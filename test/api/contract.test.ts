@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 
 /**
  * The required declarations of each served operation. They are written by hand, not derived from the operations:
@@ -10,7 +10,7 @@ const CONTRACT = new URL('contract.tsv', import.meta.url);
 
 it('every operation has a row in the contract, and declares what the row says', () => {
   const [, ...rows] = readFileSync(CONTRACT, 'utf8').trimEnd().split('\n');
-  const declared = SERVED.map(({ id, method, path, scope, role, principals, success, audit }) => {
+  const declared = SERVED_OPERATIONS.map(({ id, method, path, scope, role, principals, success, audit }) => {
     const keys = principals.includes('workspace') ? 'yes' : 'no';
     // A stream or a file has no schema.
     const statuses = success.length === 0 ? '200' : success.map(({ status }) => status).join(',');

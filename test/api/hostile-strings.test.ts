@@ -2,13 +2,13 @@ import { openServiceStore } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import { ownership, testApi } from '../support/api.ts';
-import type { Answer, TestApi } from '../support/api.ts';
+import type { ParsedResponse, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { acceptedCalls } from './accepted.ts';
+import { createAcceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
 
 /** Strings with NUL or with half of a surrogate pair, which not every database can store. */
@@ -44,10 +44,10 @@ function defineTests(open: () => Promise<TestApi>): void {
 
   beforeAll(async () => {
     api = await open();
-    calls = await acceptedCalls(api);
+    calls = await createAcceptedCalls(api);
   }, 60_000);
 
-  function expectRefused({ status, body }: Answer<unknown>): void {
+  function expectRefused({ status, body }: ParsedResponse<unknown>): void {
     expect([status, body]).toEqual([expect.toSatisfy((each: number) => each === 400 || each === 404), body]);
     expect(JSON.stringify(body)).not.toMatch(INTERNALS);
     expect(api.faults).toEqual([]);
@@ -59,14 +59,14 @@ function defineTests(open: () => Promise<TestApi>): void {
     return accepted;
   }
 
-  it.each(SERVED.map((operation) => [operation.id, operation] as const))(
+  it.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as const))(
     'the path of %s refuses NUL and invalid UTF-8, and the query refuses NUL',
     async (_id, operation) => {
       const { body, ...accepted } = acceptedCallOf(operation);
       const send = (
         path: AcceptedCall['path'],
         query: { [name: string]: string },
-      ): Promise<Answer<unknown>> => {
+      ): Promise<ParsedResponse<unknown>> => {
         const filledPath = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
         const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
         return api.call(operation.method, `${filledPath}?${search.join('&')}`, { body });

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { overriding } from '../support/overriding.ts';
+import { overrideMethods } from '../support/overriding.ts';
 import { recordingApi } from '../support/recorded.ts';
-import { SERVED } from '../support/served.ts';
-import { acceptedCalls } from './accepted.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
+import { createAcceptedCalls } from './accepted.ts';
 
 const api = await recordingApi();
-const calls = await acceptedCalls(api);
+const calls = await createAcceptedCalls(api);
 const { workspaceId } = api;
 const LOCKED = '/Locked';
 
@@ -30,7 +30,7 @@ const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: stri
   deleteWorkflowsFolder: { query: { path: innerFolder } },
 };
 
-const CHANGES = SERVED.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write').map(
+const CHANGES = SERVED_OPERATIONS.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write').map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
 const WRITES = CHANGES.filter(([, { audit }]) => audit !== undefined);
@@ -46,7 +46,7 @@ function lockBeforeNextTransaction(): void {
   const { database } = api.store;
   const begin = database.transaction.bind(database);
   vi.spyOn(database, 'transaction').mockImplementationOnce(() =>
-    overriding(begin(), {
+    overrideMethods(begin(), {
       async execute(write) {
         await setLocked(1);
         return begin().execute(write);

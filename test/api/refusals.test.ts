@@ -4,18 +4,18 @@ import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import type { ErrorStatus } from '../../packages/api/src/errors.ts';
 import { AUTHENTICATED_LIMITS } from '../../packages/api/src/admission/input-limits.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import { errorIn } from '../support/api.ts';
-import type { Answer, CallOptions } from '../support/api.ts';
+import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { recordingApi } from '../support/recorded.ts';
-import { acceptedCalls } from './accepted.ts';
+import { createAcceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
 import { sample } from '../support/scale.ts';
 
 const api = await recordingApi();
-const calls = await acceptedCalls(api);
+const calls = await createAcceptedCalls(api);
 const otherApi = await recordingApi({ engine: api.engine, store: api.store });
 const foreignKey = otherApi.key;
 
@@ -37,7 +37,7 @@ interface Change {
 }
 
 /** Sends the accepted request of the operation with these changes. */
-function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unknown>> {
+function send(operation: AnyOperation, change: Change = {}): Promise<ParsedResponse<unknown>> {
   const accepted = acceptedCallOf(operation);
   const search = new URLSearchParams(accepted.query).toString();
   const query = change.query ?? (search === '' ? '' : `?${search}`);
@@ -49,7 +49,7 @@ function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unkn
 async function expectRefused(
   operation: Pick<AnyOperation, 'legacy'>,
   status: ErrorStatus,
-  request: () => Promise<Answer<unknown>>,
+  request: () => Promise<ParsedResponse<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
   const before = await api.settledRows();
   const response = await request();
@@ -65,7 +65,7 @@ async function expectRefused(
   return error;
 }
 
-const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+const TABLE = SERVED_OPERATIONS.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const SAMPLE = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
 /** Operations whose body may have any fields. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
@@ -166,7 +166,7 @@ describe('a refused answer to a pause records nothing', () => {
 });
 
 /** Expects that the body has exactly the fields that the operation declares for the status. */
-function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Answer<unknown>): void {
+function expectDeclared({ success, legacy }: AnyOperation, { status, body }: ParsedResponse<unknown>): void {
   if (success.length === 0) return;
   const declared = success.find((each) => each.status === status);
   if (!declared) throw new Error(`The operation does not declare the status ${status}.`);

@@ -6,13 +6,13 @@ import { getRequestListener } from '@hono/node-server';
 import { openSandboxes } from '@heddle/service';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fakeBuilder, openImages } from '../support/images.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import { openServiceStore, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { isFull, reportSkipped, sample } from '../support/scale.ts';
 import { requireTool } from '../tools/fetch.ts';
-import { acceptedCalls } from './accepted.ts';
+import { createAcceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
 /** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
@@ -41,7 +41,7 @@ const CHECKS = [
 type Statuses = Map<string, Set<number>>;
 
 /** Paths without parameters come first: `runs/preview` is not the run `preview`. */
-const PATHS = SERVED.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(({ id, method, path }) => ({
+const PATHS = SERVED_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(({ id, method, path }) => ({
   id,
   method,
   path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -58,8 +58,8 @@ function operationOf(request: Request): string | undefined {
 
 /** The operations of a quick run: an eighth of all operations. */
 const SAMPLE = sample(
-  SERVED.map(({ id }) => id),
-  Math.ceil(SERVED.length / 8),
+  SERVED_OPERATIONS.map(({ id }) => id),
+  Math.ceil(SERVED_OPERATIONS.length / 8),
   'operations that schemathesis calls',
 );
 
@@ -100,7 +100,7 @@ if (!isFull) reportSkipped('the phase "coverage" of schemathesis, and most examp
 
 /** The operations of each test. At full scale, each tag has its own test, so that a test ends within its time limit. */
 const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
-  ? [...Map.groupBy(SERVED, ({ tag }) => tag)].map(
+  ? [...Map.groupBy(SERVED_OPERATIONS, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,
     )
   : [['of a part of the operations', SAMPLE]];
@@ -111,7 +111,7 @@ async function testOperations(operations: readonly string[]) {
   const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
   const api = await testApi({ store, sandboxes });
   const { url, statusesById } = await startServer(api);
-  const calls = await acceptedCalls(api);
+  const calls = await createAcceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
   const selection = operations.flatMap((id) => ['--include-operation-id', id]);
   // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the

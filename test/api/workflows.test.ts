@@ -55,7 +55,7 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
       const { data } = await call<Item[]>('GET', `${WORKFLOWS}?workspaceId=${workspaceId}${query}`);
       return data.map(({ name }) => name);
     },
-    listActions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
+    listActions: async (id) => (await store.audit.listByResource(id)).map(({ action }) => action),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sample } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
-import { livingOf, newProcesses } from './processes.ts';
+import { filterAlive, watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 /** Resolves when the condition holds. The timeout of the test limits it. */
@@ -151,7 +151,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
       const { language = 'javascript', code, behind, warm, isReached, blocksThread } = state;
       let calls = 0;
       const limits = { cpuMs: 25_000, wallMs: 25_000 };
-      const newPids = newProcesses();
+      const newPids = watchNewProcesses();
       const sandbox = createSandbox({
         ...options,
         maxProcesses: 1,
@@ -182,11 +182,11 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
         json: '1',
       });
       expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
-      await waitUntil(() => !blocksThread || livingOf(pids).length === 0);
+      await waitUntil(() => !blocksThread || filterAlive(pids).length === 0);
       await sandbox.close();
       // No process of the sandbox remains after it is closed, not even an orphan.
-      await waitUntil(() => livingOf(pids).length === 0);
-      expect(livingOf(pids)).toEqual([]);
+      await waitUntil(() => filterAlive(pids).length === 0);
+      expect(filterAlive(pids)).toEqual([]);
     },
   );
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { egress, urlsOnly } from './javascript/egress.ts';
+import { egress, urlAttacks } from './javascript/egress.ts';
 import { DENY_POLICY, names } from './javascript/names.ts';
 import { servers } from './javascript/servers.ts';
 import { OUTER } from './network.ts';
@@ -18,5 +18,5 @@ afterAll(() => {
 testAttacks(egress);
 testAttacks(servers);
 testAttacks(names, { policy: { ...DENY_POLICY, allowPrivate: [`${OUTER.address}/32`] } });
-testAttacks(urlsOnly, { policy: {}, variant: ' with the default policy' });
-testAttacks(urlsOnly, { policy: { ports: 'any' }, variant: ' on any port' });
+testAttacks(urlAttacks, { policy: {}, variant: ' with the default policy' });
+testAttacks(urlAttacks, { policy: { ports: 'any' }, variant: ' on any port' });

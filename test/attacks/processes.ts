@@ -36,7 +36,7 @@ export function processesOf(ancestor: number): number[] {
 }
 
 /** Returns the ids of the processes that are alive. A zombie is not. */
-export function livingOf(pids: readonly number[]): number[] {
+export function filterAlive(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }
 
@@ -44,7 +44,7 @@ export function livingOf(pids: readonly number[]): number[] {
  * Returns a function that lists the live descendants of this process that started after this call. Omits earlier ones,
  * because servers that several test files share may already run.
  */
-export function newProcesses(): () => number[] {
+export function watchNewProcesses(): () => number[] {
   const earlier = new Set(processesOf(process.pid));
-  return () => livingOf(processesOf(process.pid)).filter((pid) => !earlier.has(pid));
+  return () => filterAlive(processesOf(process.pid)).filter((pid) => !earlier.has(pid));
 }

@@ -98,8 +98,8 @@ describe('the proxy of a native image', () => {
     const proxy = await Proxy.open({
       send: (request, signal) => egress.fetch({ ...request, signal }),
       check,
-      requests: 1_000,
-      bytes: 10_000_000,
+      maxRequests: 1_000,
+      maxBytes: 10_000_000,
     });
     onTestFinished(() => proxy.close());
     return proxy;

@@ -1,13 +1,13 @@
 import { createEngine, type Engine } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nativeBench } from '../support/native-images.ts';
+import { setUpNativeImages } from '../support/native-images.ts';
 import { block, fn, workflow, type TestBlock } from '../support/workflow.ts';
 import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
-const bench = await nativeBench();
+const bench = await setUpNativeImages();
 afterAll(() => bench.close());
 
 /** Strings that a shell would run, expand or treat as the end of a here-document. */

@@ -16,7 +16,7 @@ import { sample } from '../support/scale.ts';
 import { formatOutcome, type AttackGroup } from './attack.ts';
 import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
-import { newProcesses } from './processes.ts';
+import { watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 const WAIT_MS = 180_000;
@@ -59,7 +59,7 @@ export function testTenants(
           python: { maxProcesses: 2 },
         });
         onTestFinished(() => sandbox.close());
-        const newPids = newProcesses();
+        const newPids = watchNewProcesses();
         const run = (tenant: string, code: string) =>
           sandbox.run({ runId: 'run', tenant, language, image, code });
         expect(formatOutcome(await run('a', keep)).text).toBe('1');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levelsAtScale } from './levels.ts';
-import { newProcesses } from './processes.ts';
+import { watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
@@ -23,7 +23,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
           language === 'python'
             ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
             : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
-        const newPids = newProcesses();
+        const newPids = watchNewProcesses();
         const tenantOf = new Map<number, string>();
         for (const tenant of ['a', 'b', 'a', 'c']) {
           // The same run id, so that only the tenant separates them.
@@ -42,7 +42,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
     );
 
     it('each have a process with the permission model and without an environment', async () => {
-      const newPids = newProcesses();
+      const newPids = watchNewProcesses();
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());
       const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));

@@ -162,7 +162,7 @@ describe('the tools of the host', () => {
       200,
       { toolId: 'forecast', status: 'failed', output: null, error: 'There is no such city.' },
     ]);
-    const recorded = await api.store.audit.ofResource('forecast');
+    const recorded = await api.store.audit.listByResource('forecast');
     expect(recorded.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
   });
 

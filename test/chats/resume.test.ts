@@ -172,7 +172,7 @@ describe('the page of a pause', () => {
   it('records the answer in the audit log', async () => {
     const run = await startPausedRun();
     await send(run, { approved: true });
-    const events = await run.api.store.audit.ofResource(run.runId);
+    const events = await run.api.store.audit.listByResource(run.runId);
     expect(events.map(({ action }) => action)).toContain('RUN_RESUMED');
   });
 });

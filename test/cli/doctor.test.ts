@@ -2,8 +2,8 @@ import { checkControlGroup } from '@heddle/sandbox';
 import { describe, expect, it } from 'vitest';
 import { bubblewrap } from '../support/bubblewrap.ts';
 import { heddle } from '../support/heddle.ts';
-import { othersPass } from '../support/other-users.ts';
-import { ADD, folderWith, run } from './flow.ts';
+import { isReadableByOthers } from '../support/other-users.ts';
+import { ADD, createFlowFolder, run } from './flow.ts';
 
 const isLinux = process.platform === 'linux';
 const bubblewrapPath = isLinux ? bubblewrap() : undefined;
@@ -30,7 +30,7 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 
-  it.runIf(isLinux && othersPass)('requires the level standard by default, and prints JSON', async () => {
+  it.runIf(isLinux && isReadableByOthers)('requires the level standard by default, and prints JSON', async () => {
     const { exit, stdout } = await heddle(['sandbox', 'doctor', '--json', '--bubblewrap', '/nowhere/bwrap']);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -59,8 +59,8 @@ describe('heddle run --isolation', () => {
   it('runs a workflow only with sufficient isolation', async () => {
     const { stdout } = await heddle(['sandbox', 'doctor', '--json']);
     const { level } = (JSON.parse(stdout) as { data: { level: string } }).data;
-    expect((await run(folderWith(ADD), ...INPUT, '--isolation', level)).exit).toBe(0);
-    const { exit, stderr } = await run(folderWith(ADD), ...INPUT, '--isolation', 'strict');
+    expect((await run(createFlowFolder(ADD), ...INPUT, '--isolation', level)).exit).toBe(0);
+    const { exit, stderr } = await run(createFlowFolder(ADD), ...INPUT, '--isolation', 'strict');
     if (level === 'strict') expect(exit).toBe(0);
     else expect([exit, stderr]).toEqual([2, expect.stringContaining('strict is the minimum')]);
   });

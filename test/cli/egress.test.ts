@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { heddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
-import { folderWith } from './flow.ts';
+import { createFlowFolder } from './flow.ts';
 
 /** Starts a server on the loopback address, which is an internal address. Returns its port. */
 async function startInternalServer(): Promise<number> {
@@ -18,13 +18,13 @@ async function startInternalServer(): Promise<number> {
 }
 
 const createFolderWithApiBlock = (port: number): string =>
-  folderWith({
+  createFlowFolder({
     blocks: { s: start(), call: { type: 'api', name: 'Call', fields: { url: `http://localhost:${port}/` } } },
     edges: ['s > call'],
   });
 
 const createFolderWithFetch = (port: number): string =>
-  folderWith({
+  createFlowFolder({
     blocks: { s: start(), get: code(`return (await fetch('http://localhost:${port}/')).text()`) },
     edges: ['s > get'],
   });
@@ -75,7 +75,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
 
   it('are allowed by --allow-host in files that heddle sandbox run executes', async () => {
     const port = await startInternalServer();
-    const cwd = folderWith('{}');
+    const cwd = createFlowFolder('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
     const call = (...options: string[]) => heddle(['sandbox', 'run', 'get.js', ...options], { cwd });
     expect((await call()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);

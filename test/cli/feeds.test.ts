@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
-import { FAILS } from '../triggers/event-setup.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
+import { FAILING_BLOCK } from '../triggers/event-setup.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
 
 const TIMEOUT = { timeout: 60_000, interval: 200 };
@@ -39,9 +39,9 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
     return logs.map(({ status }) => status);
   };
   const fields = { eventType: 'execution_error' };
-  const eventWorkflow = await deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  const eventWorkflow = await deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
   const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-  const feedWorkflow = await deploy(scheduledWorkflow(feed, { type: 'rss', last: FAILS as never }));
+  const feedWorkflow = await deploy(triggerWorkflow(feed, { type: 'rss', last: FAILING_BLOCK as never }));
   await expect.poll(() => logsOf(feedWorkflow), TIMEOUT).toEqual(['failed', 'failed']);
   await expect.poll(() => logsOf(eventWorkflow), TIMEOUT).toEqual(['completed', 'completed']);
 });

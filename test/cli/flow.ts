@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
 
 /** Returns a new folder with the workflow in `flow.json`. */
-export function folderWith(workflow: DrawnWorkflow | string): string {
+export function createFlowFolder(workflow: WorkflowSettings | string): string {
   const folder = dataFolder();
   writeFileSync(
     join(folder, 'flow.json'),
@@ -21,7 +21,7 @@ export function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
 }
 
 /** A workflow that adds two numbers. */
-export const ADD: DrawnWorkflow = {
+export const ADD: WorkflowSettings = {
   blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
   edges: ['s > add'],
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { heddle } from '../support/heddle.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
-import { sandboxFolder, SPEC } from './sandbox-folder.ts';
+import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 const GREET = workflowFile({
   blocks: {
@@ -20,7 +20,7 @@ const GREET = workflowFile({
 
 describe('heddle run of a workflow whose block names an image', () => {
   it('finds the image of heddle sandbox build, and suggests the command if it is missing', async () => {
-    const { cwd, sandbox } = await sandboxFolder({
+    const { cwd, sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'flow.json': JSON.stringify(GREET),
     });

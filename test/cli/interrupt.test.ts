@@ -5,12 +5,12 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnBlock } from '../support/workflow-file.ts';
+import type { BlockSettings } from '../support/workflow-file.ts';
 
-const NAP: DrawnBlock = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
+const NAP: BlockSettings = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
 const SPIN = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
 
-function startRun(work: DrawnBlock, ...args: string[]): { cwd: string; command: RunningCommand } {
+function startRun(work: BlockSettings, ...args: string[]): { cwd: string; command: RunningCommand } {
   const cwd = dataFolder();
   writeFileSync(
     join(cwd, 'flow.json'),

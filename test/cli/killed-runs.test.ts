@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
 
 describe('a run whose process died', () => {
-  const NAP: DrawnWorkflow = {
+  const NAP: WorkflowSettings = {
     blocks: {
       s: start(),
       nap: { type: 'wait', name: 'Nap', fields: { timeValue: '2', timeUnit: 'seconds' } },
@@ -15,12 +15,12 @@ describe('a run whose process died', () => {
     },
     edges: ['s > nap', 'nap > end'],
   };
-  const STUCK: DrawnWorkflow = {
+  const STUCK: WorkflowSettings = {
     blocks: { s: start(), stuck: code('await new Promise(() => {})', { name: 'Stuck' }) },
     edges: ['s > stuck'],
   };
 
-  async function killRun(cwd: string, workflow: DrawnWorkflow, output: string): Promise<string> {
+  async function killRun(cwd: string, workflow: WorkflowSettings, output: string): Promise<string> {
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
     const command = startHeddle(['run', 'flow.json'], { cwd });
     await command.until(output);

@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
 
 const QUESTION = {
   type: 'human_in_the_loop',
@@ -13,14 +13,14 @@ const QUESTION = {
   fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
 };
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
-const SLEEP: DrawnWorkflow = {
+const SLEEP: WorkflowSettings = {
   blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
   edges: ['s > first', 'first > nap'],
 };
 
 /** Starts a run in another process. Resolves when the process has printed `output`. */
 async function startRun(
-  workflow: DrawnWorkflow,
+  workflow: WorkflowSettings,
   output: string,
 ): Promise<{ cwd: string; runId: string; other: RunningCommand }> {
   const cwd = dataFolder();
@@ -61,7 +61,7 @@ describe('while another process owns the data folder', () => {
   });
 
   it('an answer reaches the run in the other process, and its progress is shown here', async () => {
-    const workflow: DrawnWorkflow = {
+    const workflow: WorkflowSettings = {
       // Code that never ends keeps the other process busy.
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);'), end: { type: 'variables', name: 'End' } },
       edges: ['s > ask', 's > spin', 'ask > end'],
@@ -77,7 +77,7 @@ describe('while another process owns the data folder', () => {
   });
 
   it('an invalid answer is rejected', async () => {
-    const workflow: DrawnWorkflow = {
+    const workflow: WorkflowSettings = {
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);') },
       edges: ['s > ask', 's > spin'],
     };
@@ -90,7 +90,7 @@ describe('while another process owns the data folder', () => {
 
 describe('after another process has died', () => {
   it('its run waits until it is resumed, and no finished block runs again', async () => {
-    const workflow: DrawnWorkflow = {
+    const workflow: WorkflowSettings = {
       blocks: {
         s: start(),
         once: code('return Math.random()', { name: 'Once' }),

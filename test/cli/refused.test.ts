@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import { ADD, folderWith, run } from './flow.ts';
+import { ADD, createFlowFolder, run } from './flow.ts';
 
 describe('a run that cannot start', () => {
   it.each([
@@ -18,14 +18,14 @@ describe('a run that cannot start', () => {
     ],
     ['no start', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
   ])('for %s exits with 2 and its diagnostics', async (_, text, message) => {
-    const { exit, stdout, stderr } = await run(folderWith(text));
+    const { exit, stdout, stderr } = await run(createFlowFolder(text));
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr).toContain('✗ flow.json cannot run: 1 error');
   });
 
   it('with --json prints JSON to stderr, and nothing to stdout', async () => {
-    const { exit, stdout, stderr } = await run(folderWith('{'), '--json');
+    const { exit, stdout, stderr } = await run(createFlowFolder('{'), '--json');
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({
       error: { code: 'WORKFLOW_INVALID', details: { diagnostics: [{ code: 'JSON_INVALID' }] } },
@@ -42,7 +42,7 @@ describe('a run that cannot start', () => {
     [['--data', 'flow.json/data'], 'flow.json/data'],
     [['--jsno'], 'Did you mean --json?'],
   ])('with %j exits with 2 and a hint', async (args, message) => {
-    const { exit, stdout, stderr } = await run(folderWith(ADD), ...args);
+    const { exit, stdout, stderr } = await run(createFlowFolder(ADD), ...args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(message);
   });

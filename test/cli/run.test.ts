@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, normalizeOutput } from '../support/heddle.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
-import { ADD, folderWith, run } from './flow.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
+import { ADD, createFlowFolder, run } from './flow.ts';
 
 describe('a run that completes', () => {
   it('exits with 0, with only its output on stdout and its progress on stderr', async () => {
-    const { exit, stdout, stderr } = await run(folderWith(ADD), '--input', '{"a": 1, "b": 2}');
+    const { exit, stdout, stderr } = await run(createFlowFolder(ADD), '--input', '{"a": 1, "b": 2}');
     expect(stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
     expect(normalizeOutput(stderr)).toBe(
       [
@@ -26,7 +26,7 @@ describe('a run that completes', () => {
 
   it('with --json prints the run to stdout, and nothing else', async () => {
     const { exit, stdout, stderr } = await run(
-      folderWith(ADD),
+      createFlowFolder(ADD),
       '--json',
       '--input',
       '{"a": 1, "b": 2}',
@@ -52,7 +52,7 @@ describe('a run that completes', () => {
   });
 
   it('reads its input from a file and from standard input', async () => {
-    const folder = folderWith(ADD);
+    const folder = createFlowFolder(ADD);
     writeFileSync(join(folder, 'in.json'), '{"a": "x", "b": "y"}');
     expect((await run(folder, '--input', '@in.json')).stdout).toContain('"result": "xy"');
     const piped = await heddle(['run', 'flow.json', '--input', '-'], {
@@ -63,7 +63,7 @@ describe('a run that completes', () => {
   });
 
   it('stores its data in ./.heddle or --data', async () => {
-    const folder = folderWith(ADD);
+    const folder = createFlowFolder(ADD);
     await run(folder, '--input', '{"a": 1, "b": 2}');
     await run(folder, '--input', '{"a": 1, "b": 2}', '--data', 'elsewhere');
     for (const data of ['.heddle', 'elsewhere'])
@@ -71,7 +71,7 @@ describe('a run that completes', () => {
   });
 
   it('marks mocked blocks, and warns of unused mocks', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: { s: start(), tell: { type: 'slack', name: 'Tell', fields: { text: '{{TOKEN}}' } } },
       edges: ['s > tell'],
     });
@@ -88,7 +88,7 @@ describe('a run that completes', () => {
 
   it('shows the branch of a condition and the number of iterations', async () => {
     const { stderr } = await run(
-      folderWith({
+      createFlowFolder({
         blocks: {
           s: start(),
           big: { ...condition('big', '<start.n> > 1', ''), name: 'Big?' },
@@ -106,7 +106,7 @@ describe('a run that completes', () => {
   });
 
   it('has no colours unless forced', async () => {
-    const folder = folderWith(ADD);
+    const folder = createFlowFolder(ADD);
     const input = ['--input', '{"a": 1, "b": 2}'];
     expect((await run(folder, ...input)).stderr).not.toContain('\u001B');
     const forced = await heddle(['run', 'flow.json', ...input], { cwd: folder, env: { FORCE_COLOR: '1' } });
@@ -116,7 +116,7 @@ describe('a run that completes', () => {
 });
 
 describe('environment values', () => {
-  const FLOW: DrawnWorkflow = {
+  const FLOW: WorkflowSettings = {
     blocks: {
       s: start(),
       use: code('console.log("key", {{KEY}});\nreturn `<${{{KEY}}}>`;', { name: 'Use' }),
@@ -125,7 +125,7 @@ describe('environment values', () => {
   };
 
   it('come from options, files and the shell, and are redacted in all output', async () => {
-    const folder = folderWith(FLOW);
+    const folder = createFlowFolder(FLOW);
     writeFileSync(join(folder, '.env'), 'KEY="from-the-file"\n');
     const runs = await Promise.all([
       run(folder, '--env', 'KEY=from-the-option', '--data', 'a'),
@@ -143,7 +143,7 @@ describe('environment values', () => {
   });
 
   it('that are missing are reported before the run, with the blocks that use them', async () => {
-    const { stderr } = await run(folderWith(FLOW));
+    const { stderr } = await run(createFlowFolder(FLOW));
     expect(stderr).toContain(
       '! {{KEY}} has no value, so "Use" will get the placeholder itself. Set it: --env KEY=VALUE',
     );
@@ -152,7 +152,7 @@ describe('environment values', () => {
 
 describe('a run that fails', () => {
   it('exits with 1 and shows block, code, error and the authored lines around it', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: {
         s: start(),
         parse: code('const order = <start.order>;\nconst items = order.items;\nreturn items.length;\n', {
@@ -187,7 +187,7 @@ describe('a run that fails', () => {
   });
 
   it('shows the iteration and container of the failure', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: {
         s: start(),
         each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 3 } },
@@ -202,7 +202,7 @@ describe('a run that fails', () => {
   });
 
   it('at a block without an executor suggests a mock', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: { s: start(), tell: { type: 'pager', name: 'Tell' } },
       edges: ['s > tell'],
     });
@@ -213,7 +213,7 @@ describe('a run that fails', () => {
   });
 
   it('after its time limit exits with 1 and the reason', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: {
         s: start(),
         nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } },
@@ -227,7 +227,7 @@ describe('a run that fails', () => {
   });
 
   it('with --json prints the error in the run', async () => {
-    const folder = folderWith({
+    const folder = createFlowFolder({
       blocks: { s: start(), f: code('throw new Error("no")', { name: 'F' }) },
       edges: ['s > f'],
     });
@@ -272,14 +272,14 @@ describe('a large result of code', () => {
   };
 
   it('fails with a hint to the option that allows it', async () => {
-    const cwd = folderWith(LARGE);
+    const cwd = createFlowFolder(LARGE);
     const { exit, stderr } = await run(cwd);
     expect(exit).toBe(1);
     expect(stderr).toContain('--result-limit MIB');
   });
 
   it.each([6, 16])('runs, and is read by the next block, with --result-limit %i', async (limit) => {
-    const cwd = folderWith(LARGE);
+    const cwd = createFlowFolder(LARGE);
     const { exit, stdout } = await run(cwd, '--result-limit', String(limit));
     expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
       exit: 0,
@@ -290,7 +290,7 @@ describe('a large result of code', () => {
 
 describe('values of {{NAME}}', () => {
   it('need the file of --dotenv to exist', async () => {
-    const cwd = folderWith(ADD);
+    const cwd = createFlowFolder(ADD);
     const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
     expect({ exit, stderr }).toEqual({
       exit: 2,
@@ -301,7 +301,7 @@ describe('values of {{NAME}}', () => {
 
 describe('Temporal', () => {
   it('without a server suggests how to start one', async () => {
-    const cwd = folderWith(ADD);
+    const cwd = createFlowFolder(ADD);
     const { exit, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
     expect(exit).toBe(2);
     expect(stderr).toContain('→ Start a server with heddle dev');

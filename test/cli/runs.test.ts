@@ -6,9 +6,9 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, normalizeOutput } from '../support/heddle.ts';
 import type { CommandResult } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
+import type { BlockSettings, WorkflowSettings } from '../support/workflow-file.ts';
 
-const QUESTION: DrawnBlock = {
+const QUESTION: BlockSettings = {
   type: 'human_in_the_loop',
   name: 'Approve',
   fields: {
@@ -24,7 +24,7 @@ const START_BLOCK = start({
   fields: { inputFormat: [{ id: 'w', name: 'what', type: 'string', value: 'a table' }] },
 });
 
-const ASK: DrawnWorkflow = {
+const ASK: WorkflowSettings = {
   blocks: {
     s: START_BLOCK,
     ask: QUESTION,
@@ -40,13 +40,13 @@ interface FolderWithRun {
 }
 
 /** Runs the workflow in a new folder, as `flow.json`. */
-function runInNewFolder(workflow: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
+function runInNewFolder(workflow: WorkflowSettings, ...args: string[]): Promise<FolderWithRun> {
   return runIn(dataFolder(), workflow, args);
 }
 
 async function runIn(
   cwd: string,
-  workflow: DrawnWorkflow,
+  workflow: WorkflowSettings,
   args: readonly string[] = [],
 ): Promise<FolderWithRun> {
   writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
@@ -57,10 +57,10 @@ async function runIn(
 }
 
 const folder = dataFolder(afterAll);
-const originals = new Map<DrawnWorkflow, Promise<FolderWithRun>>();
+const originals = new Map<WorkflowSettings, Promise<FolderWithRun>>();
 
 /** Copies a folder with a run of the workflow. The workflow runs once for all tests, because runs take long. */
-async function copyWithRun(workflow: DrawnWorkflow): Promise<FolderWithRun> {
+async function copyWithRun(workflow: WorkflowSettings): Promise<FolderWithRun> {
   const original = originals.get(workflow) ?? runIn(mkdtempSync(join(folder, 'run-')), workflow);
   originals.set(workflow, original);
   const { cwd: source, ...run } = await original;
@@ -299,7 +299,7 @@ describe('heddle runs tail', () => {
 });
 
 describe('heddle runs rerun', () => {
-  const BROKEN: DrawnWorkflow = {
+  const BROKEN: WorkflowSettings = {
     blocks: {
       s: start(),
       first: code('return Math.random()', { name: 'First' }),
@@ -379,7 +379,7 @@ describe('heddle runs show of past runs', () => {
   });
 
   it('marks mocked blocks and shows their inputs', async () => {
-    const call: DrawnBlock = {
+    const call: BlockSettings = {
       type: 'api',
       name: 'Call',
       fields: { url: 'https://a.test/<start.what>', method: 'GET' },

@@ -19,7 +19,7 @@ export interface SandboxFolder {
 }
 
 /** Creates a folder with files, and starts a package registry that the commands use. */
-export async function sandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
+export async function createSandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
   const cwd = dataFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   const registry = await npmRegistry([GREETER]);

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { sandboxFolder, SPEC } from './sandbox-folder.ts';
+import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 const isLinux = process.platform === 'linux';
 
 describe('heddle sandbox run as text', () => {
   it('shows the failing line with its neighbours', async () => {
-    const { sandbox } = await sandboxFolder({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
+    const { sandbox } = await createSandboxFolder({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
     const { exit, stdout, stderr } = await sandbox('run', 'a.js');
     expect([exit, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
@@ -34,7 +34,7 @@ describe('heddle sandbox run as text', () => {
   ];
 
   it.each(sample(HINTS, 2, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, hint) => {
-    const { sandbox } = await sandboxFolder({
+    const { sandbox } = await createSandboxFolder({
       'a.js': 'import { greet } from "greeter";',
       'b.js': 'return 1',
       'c.js': 'for (;;);',
@@ -45,7 +45,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it('leaves no files, and needs no folder of images for code without an image', async () => {
-    const { cwd, sandbox } = await sandboxFolder({ 'a.js': 'return 1' });
+    const { cwd, sandbox } = await createSandboxFolder({ 'a.js': 'return 1' });
     expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
     expect(await sandbox('list')).toMatchObject({
       exit: 0,
@@ -55,7 +55,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it('does not mistake a folder for an image, and refuses code in a language that the image does not support', async () => {
-    const { cwd, sandbox } = await sandboxFolder({
+    const { cwd, sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
       'a.py': 'return 1',
@@ -74,7 +74,7 @@ describe('heddle sandbox run as text', () => {
   });
 
   it.runIf(isLinux)('runs nothing below the required isolation', async () => {
-    const { sandbox } = await sandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
+    const { sandbox } = await createSandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
     const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const result = await sandbox('run', 'a.js', ...strict);
     expect([result.exit, result.stdout]).toEqual([1, '']);
@@ -102,7 +102,7 @@ describe('heddle sandbox run --json', () => {
   it.each(sample(INVALID_CALLS, 2, 'refusals of heddle sandbox run'))(
     'prints one JSON document about %s, and exits with 1',
     async (_, args, message) => {
-      const { sandbox } = await sandboxFolder({
+      const { sandbox } = await createSandboxFolder({
         'a.js': 'return 1',
         'a.rb': '',
         'spec.json': '{"language": "python"}',
@@ -143,7 +143,7 @@ describe('heddle sandbox build', () => {
   it.each(sample(INVALID, 2, 'invalid specs of heddle sandbox build'))(
     'rejects %s',
     async (_, spec, message) => {
-      const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(spec) });
+      const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
       const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
       expect([exit, stdout]).toEqual([2, '']);
       expect(stderr).toContain(message);
@@ -151,7 +151,7 @@ describe('heddle sandbox build', () => {
   );
 
   it('reports whether the image already existed', async () => {
-    const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
     expect(await sandbox('build', 'spec.json')).toMatchObject({
       stdout: expect.stringMatching(/, already built\n/) as string,
@@ -160,7 +160,7 @@ describe('heddle sandbox build', () => {
   });
 
   it('lists a failed build with its contents and the reason', async () => {
-    const { sandbox } = await sandboxFolder({
+    const { sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
     });
     await sandbox('build', 'spec.json');
@@ -172,10 +172,10 @@ describe('heddle sandbox build', () => {
 
 describe('Ctrl-C', () => {
   it('cancels a build without leftovers, and the build can start again immediately', async () => {
-    const { cwd, registry, sandbox, start } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
-    const { answer } = registry;
+    const { cwd, registry, sandbox, start } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    const { intercept } = registry;
     const firstRequest = new Promise<void>((resolve) => {
-      registry.answer = () => {
+      registry.intercept = () => {
         resolve();
         return true;
       };
@@ -191,17 +191,17 @@ describe('Ctrl-C', () => {
     });
     expect((await sandbox('list')).stdout).toMatch(/greetings {2}pending/);
     expect(readdirSync(join(cwd, '.heddle/images/work'))).toEqual([]);
-    registry.answer = answer;
+    registry.intercept = intercept;
     expect((await sandbox('build', 'spec.json')).exit).toBe(0);
   });
 
   it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
-    const { registry, start } = await sandboxFolder({
+    const { registry, start } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',
     });
     const firstRequest = new Promise<void>((resolve) => {
-      registry.answer = () => {
+      registry.intercept = () => {
         resolve();
         return true;
       };

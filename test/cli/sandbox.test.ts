@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { heddle, startServe } from '../support/heddle.ts';
-import { sandboxFolder, SPEC } from './sandbox-folder.ts';
+import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 describe('heddle sandbox run', () => {
   it('prints the value of a file on stdout, and its output on stderr', async () => {
-    const { sandbox } = await sandboxFolder({
+    const { sandbox } = await createSandboxFolder({
       'a.js': 'console.log("working"); return { twice: input.n * 2 };',
     });
     expect(await sandbox('run', 'a.js', '--input', '{"n": 4}')).toMatchObject({
@@ -17,7 +17,7 @@ describe('heddle sandbox run', () => {
   });
 
   it('prints values and failures as JSON', async () => {
-    const { sandbox } = await sandboxFolder({
+    const { sandbox } = await createSandboxFolder({
       'a.js': 'console.log("one"); console.log("two"); return [input];',
       'b.js': 'console.log("before");\nthrow new TypeError("no luck");',
       'c.js': 'for (;;);',
@@ -42,7 +42,7 @@ describe('heddle sandbox run', () => {
   });
 
   it('rejects invalid files and options', async () => {
-    const { sandbox } = await sandboxFolder({ 'a.rb': '', 'a.js': '' });
+    const { sandbox } = await createSandboxFolder({ 'a.rb': '', 'a.js': '' });
     expect(await sandbox('run', 'a.rb')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('.js, .py or .sh') as string,
@@ -54,7 +54,7 @@ describe('heddle sandbox run', () => {
 
 describe('heddle sandbox build', () => {
   it('builds an image that runs find by its spec, its name and its id', async () => {
-    const { sandbox } = await sandboxFolder({
+    const { sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
     });
@@ -76,7 +76,7 @@ describe('heddle sandbox build', () => {
 
   it('reports why a build failed, and exits with 1', async () => {
     const spec = { ...SPEC, dependencies: ['ghost'] };
-    const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
+    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
     const built = await sandbox('build', 'spec.json', '--json');
     expect(built.exit).toBe(1);
     expect(JSON.parse(built.stdout)).toMatchObject({
@@ -88,7 +88,7 @@ describe('heddle sandbox build', () => {
 
   it('lists all problems of a spec, and exits with 2', async () => {
     const spec = { language: 'javascript', dependencies: ['fine', '--flag', 'https://example.com/x'] };
-    const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(spec) });
+    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
     const { exit, stderr } = await sandbox('build', 'spec.json');
     expect(exit).toBe(2);
     expect(stderr).toMatch(/dependencies\[1\] "--flag".*\n.*dependencies\[2\] "https:/);
@@ -98,7 +98,7 @@ describe('heddle sandbox build', () => {
 describe('heddle sandbox log', () => {
   it('prints the whole log of a failed and of a successful build, without tokens', async () => {
     const spec = { ...SPEC, name: 'broken', dependencies: ['ghost'] };
-    const { cwd, sandbox } = await sandboxFolder({
+    const { cwd, sandbox } = await createSandboxFolder({
       'bad.json': JSON.stringify(spec),
       'good.json': JSON.stringify(SPEC),
       '.npmrc': '//registry.test/:_authToken=token-of-the-test\n',
@@ -127,7 +127,7 @@ describe('heddle sandbox log', () => {
   });
 
   it('prints the log of a sandbox of a workspace while the server runs', async () => {
-    const { cwd, registry } = await sandboxFolder({});
+    const { cwd, registry } = await createSandboxFolder({});
     const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
     const server = await startServe(['--data', 'data'], options);
     const { url, workspaceId, key } = server;
@@ -164,7 +164,7 @@ describe('heddle sandbox log', () => {
   });
 
   it('names the unknown image, sandbox or folder', async () => {
-    const { sandbox } = await sandboxFolder({});
+    const { sandbox } = await createSandboxFolder({});
     const unknown = await sandbox('log', 'nothing');
     expect(unknown).toMatchObject({ exit: 2, stdout: '' });
     expect(unknown.stderr).toContain('There is no image "nothing" in');

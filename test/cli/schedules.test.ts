@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 
 type Row = { [key: string]: unknown };
 type Call = (...args: string[]) => ReturnType<typeof heddle>;
@@ -12,9 +12,9 @@ type Call = (...args: string[]) => ReturnType<typeof heddle>;
 async function startServer(): Promise<Call> {
   const cwd = dataFolder();
   const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
-  writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(scheduledWorkflow(monthly)));
-  writeFileSync(join(cwd, 'news.json'), JSON.stringify(scheduledWorkflow({}, { type: 'trigger' })));
-  writeFileSync(join(cwd, 'broken.json'), JSON.stringify(scheduledWorkflow({ dailyTime: 'noon' })));
+  writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(triggerWorkflow(monthly)));
+  writeFileSync(join(cwd, 'news.json'), JSON.stringify(triggerWorkflow({}, { type: 'trigger' })));
+  writeFileSync(join(cwd, 'broken.json'), JSON.stringify(triggerWorkflow({ dailyTime: 'noon' })));
   const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   return (...args) => heddle(args, { cwd, env });

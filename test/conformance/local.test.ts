@@ -40,7 +40,7 @@ function localRuntime(data: string | undefined, whenDone: WhenDone = onTestFinis
       return engine;
     },
     ...(data !== undefined && {
-      askForCancel: async (runId: string) => {
+      requestCancel: async (runId: string) => {
         const client = openFolderClient(data);
         await client.request({ runId, kind: 'cancel', payload: {} }, 0);
         client.close();

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { describeAgain } from './runtime/rerun.ts';
-import { describeAgainInside } from './runtime/rerun-inside.ts';
+import { describeReruns } from './runtime/rerun.ts';
+import { describeRerunsInside } from './runtime/rerun-inside.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeContinued } from './runtime/continued.ts';
@@ -17,7 +17,7 @@ import { describeParallels } from './runtime/parallels.ts';
 import { describePausePaths } from './runtime/pause-paths.ts';
 import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
-import { describePythonReach } from './runtime/python-data.ts';
+import { describePythonData } from './runtime/python-data.ts';
 import { describePython } from './runtime/python.ts';
 import { describeRestart } from './runtime/restart.ts';
 import { describeStarts } from './runtime/starts.ts';
@@ -59,8 +59,8 @@ const GRAPHS = {
   bodies: describeBodies,
   loops: describeLoops,
   parallels: describeParallels,
-  'partial runs': describeAgain,
-  'partial runs inside containers': describeAgainInside,
+  'partial runs': describeReruns,
+  'partial runs inside containers': describeRerunsInside,
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
@@ -75,7 +75,7 @@ const GRAPHS = {
 /** Code, requests, child runs, data of tenants, tools of agents and deletion, by name of the group. */
 const SERVICES = {
   python: describePython,
-  'python data': describePythonReach,
+  'python data': describePythonData,
   shell: describeShell,
   api: describeApi,
   children: describeChildren,

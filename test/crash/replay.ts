@@ -18,7 +18,7 @@ const RUN_ID = 'stopped-run';
 const code = new CodeService({ maxProcesses: 1 });
 
 /** Ends the sandbox processes that all runs share. */
-export const closeCode = (): Promise<void> => code.close();
+export const closeSandbox = (): Promise<void> => code.close();
 
 /** A workflow whose run is stopped, and the options of its run. */
 export interface Subject {

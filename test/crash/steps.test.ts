@@ -6,13 +6,13 @@ import { outcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
 import { sample, sampledSteps } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
-import { closeCode, runStopped } from './replay.ts';
+import { closeSandbox, runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
 let folders = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-afterAll(closeCode);
+afterAll(closeSandbox);
 const newFolder = (): string => join(folder, String(folders++));
 
 const step = (name: string, fields = {}, more = {}) => block(name, 'step', fields, more);

@@ -80,7 +80,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
       });
     const { credential } = await connect();
     const readState = async () => (await listCredentials(first.database, workspaceId))[0]?.state;
-    const readAuditEvents = () => first.audit.ofResource(credential.id);
+    const readAuditEvents = () => first.audit.listByResource(credential.id);
     return { server, clock, startProcess, connect, credential, readState, readAuditEvents, workspaceId };
   }
 

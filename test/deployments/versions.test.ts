@@ -61,7 +61,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   }
 
   async function readAuditActions(id: string): Promise<string[]> {
-    return (await api.store.audit.ofResource(id)).map(({ action }) => action);
+    return (await api.store.audit.listByResource(id)).map(({ action }) => action);
   }
 
   async function createMember(

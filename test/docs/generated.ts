@@ -10,13 +10,13 @@ import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/errors.ts';
 import * as z from 'zod';
-import { openApiDocument, refusalsOf } from '../../packages/api/src/openapi.ts';
+import { openApiDocument, errorStatusesOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
 import { readText } from '../repo/sources.ts';
-import { SERVED } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served.ts';
 import { unionIn } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
 import { knownModelRows, MODEL_HEAD } from './known-models.ts';
@@ -87,7 +87,7 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 
 /** Returns the table of operations, with the required scope and role. */
 function operations(): string[] {
-  const rows = SERVED.map(({ method, path, summary, scope, role, principals, resource }) => [
+  const rows = SERVED_OPERATIONS.map(({ method, path, summary, scope, role, principals, resource }) => [
     `\`${method} ${path}\``,
     summary,
     scope.replace('api:', ''),
@@ -108,7 +108,7 @@ interface InterfaceRow {
 /** Returns the operations of the whole interface, from interface.tsv, and whether `heddle serve` has them. */
 function interfaceRows(): (InterfaceRow & { isServed: boolean })[] {
   const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
-  const servedShapes = new Set(SERVED.map(({ method, path }) => shape(method, path)));
+  const servedShapes = new Set(SERVED_OPERATIONS.map(({ method, path }) => shape(method, path)));
   const [, ...lines] = readText('test/docs/interface.tsv').trim().split('\n');
   return lines.map((line) => {
     const [area = '', method = '', path = '', operation = ''] = line.split('\t');
@@ -140,10 +140,10 @@ function interfaceTable(): string[] {
 
 /** Returns the table of the statuses of errors, with the operations that declare each status. */
 function statuses(): string[] {
-  const newer = SERVED.filter(({ legacy }) => !legacy);
+  const newer = SERVED_OPERATIONS.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
     const declares = (operation: AnyOperation): boolean =>
-      refusalsOf(operation).some((each) => String(each) === status);
+      errorStatusesOf(operation).some((each) => String(each) === status);
     const [declaring, others] = partition(newer, declares);
     return [status, `[${code}](#${code.toLowerCase()})`, operationList(declaring, others)];
   });
@@ -363,7 +363,7 @@ const BOUNDS: { readonly [key: string]: string } = {
 /** Returns the table of the bounds of fields and parameters in the OpenAPI document. */
 function fields(): string[] {
   const rows = new Map<string, Set<string>>();
-  const { paths } = openApiDocument(SERVED, '') as { paths: { [path: string]: Schema } };
+  const { paths } = openApiDocument(SERVED_OPERATIONS, '') as { paths: { [path: string]: Schema } };
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const { operationId, parameters, requestBody } = operation as Schema & { operationId: string };
     const bounds = [

@@ -6,7 +6,7 @@ import type { Listening } from '../../packages/cli/src/serve/listen.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { sample } from '../support/scale.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
@@ -62,7 +62,7 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
     async (page, output) => {
       const inputFormat = [{ name: 'city', type: 'string', value: '' }];
       const agent = { type: 'start_trigger', last: { name: 'agent' } };
-      const workflow = await api.deploy(scheduledWorkflow({ inputFormat }, agent));
+      const workflow = await api.deploy(triggerWorkflow({ inputFormat }, agent));
       const folder = folderOf(page);
       const { exit, stdout, stderr } = await shell([PRELUDE, ...commandsOf(page)].join('\n'), folder, {
         ...{ HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId },

@@ -91,7 +91,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     'has calls that start runs: %s',
     async (_at, { marks, text }) => {
       const { type, fields, secret = '', calls = 1 } = SENDERS[marks.get('receive') ?? ''] as Sender;
-      const { path } = await api.webhook(fields, { type });
+      const { path } = await api.deployWebhook(fields, { type });
       const env = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
       const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, env);
       expect(exit, `${stderr}\n${stdout}`).toBe(0);

@@ -12,7 +12,7 @@ import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { engineOn, lastingStores, rejectingStores } from './open.ts';
+import { openEngineOn, openLastingStores, withFailingWrites } from './open.ts';
 import { collect } from '../streams/talk.ts';
 
 const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
@@ -21,12 +21,12 @@ const human = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
   it('stops the run and rejects every waiting call, and the next engine continues the run without losing entries', async () => {
-    const stores = lastingStores();
+    const stores = openLastingStores();
     let diskError: Error | undefined;
     const script = new Script();
     const reported: unknown[] = [];
-    const engine = await engineOn(
-      rejectingStores(stores, () => diskError),
+    const engine = await openEngineOn(
+      withFailingWrites(stores, () => diskError),
       {
         blocks: [script.executor],
         onError: (error) => reported.push(error),
@@ -51,15 +51,15 @@ describe('a store that rejects writes', () => {
     diskError = undefined;
     await engine.close();
     const next = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
-    const after = await engineOn(stores, { blocks: [next.executor] });
+    const after = await openEngineOn(stores, { blocks: [next.executor] });
     await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'completed', suspended: null });
     expect(next.calls).toEqual(['A', 'B']);
   });
 
   it('rejects the resume of a pause point without recording it, and the resume can be repeated', async () => {
     let diskError: Error | undefined;
-    const engine = await engineOn(
-      rejectingStores(lastingStores(), () => diskError),
+    const engine = await openEngineOn(
+      withFailingWrites(openLastingStores(), () => diskError),
       { onError: () => undefined },
     );
     const run = await engine.start({
@@ -80,7 +80,7 @@ describe('a store that rejects writes', () => {
   });
 
   it('records why the run does not continue, if the record can be written', async () => {
-    const stores = lastingStores();
+    const stores = openLastingStores();
     const valueError = new EngineError('DATA_UNWRITABLE', 'No space for values.');
     const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
     const values = {
@@ -88,7 +88,7 @@ describe('a store that rejects writes', () => {
       put: () => Promise.reject(valueError),
       prune: () => undefined,
     };
-    const engine = await engineOn(
+    const engine = await openEngineOn(
       { ...stores, values },
       { blocks: [script.executor], onError: () => undefined },
     );
@@ -108,16 +108,16 @@ describe('a store that rejects writes', () => {
   });
 
   it('leaves no record that is newer than the journal', async () => {
-    const stores = lastingStores();
+    const stores = openLastingStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
     let isFull = false;
     const runs = {
-      ...rejectingStores(stores, () => undefined).runs,
+      ...withFailingWrites(stores, () => undefined).runs,
       append: async (runId: string, entries: readonly Entry[]) =>
         isFull ? writing : stores.runs.append(runId, entries),
     };
     const script = new Script();
-    const engine = await engineOn(
+    const engine = await openEngineOn(
       { ...stores, runs },
       { blocks: [script.executor], onError: () => undefined },
     );
@@ -132,17 +132,17 @@ describe('a store that rejects writes', () => {
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
     const next = new Script({ A: () => ({ output: { last: true } }) });
-    const after = await engineOn(stores, { blocks: [next.executor] });
+    const after = await openEngineOn(stores, { blocks: [next.executor] });
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 
   it('stops parent and child without failing them', async () => {
-    const stores = lastingStores();
+    const stores = openLastingStores();
     let diskError: Error | undefined;
     const script = new Script();
     let child = '';
-    const engine = await engineOn(
-      rejectingStores(stores, (runId) => (runId === child ? diskError : undefined)),
+    const engine = await openEngineOn(
+      withFailingWrites(stores, (runId) => (runId === child ? diskError : undefined)),
       { blocks: [script.executor], onError: () => undefined },
     );
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
@@ -156,7 +156,7 @@ describe('a store that rejects writes', () => {
     diskError = undefined;
     await engine.close();
     const next = new Script({ A: () => ({ output: { n: 1 } }) });
-    const after = await engineOn(stores, { blocks: [next.executor] });
+    const after = await openEngineOn(stores, { blocks: [next.executor] });
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
     expect((await after.listRuns()).runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
@@ -165,7 +165,7 @@ describe('a store that rejects writes', () => {
     const file = join(dataFolder(), 'heddle.db');
     const { db, stores } = openStoresOnFile(file);
     const script = new Script();
-    const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
+    const engine = await openEngineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
     const call = await script.nextCall('A');
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
@@ -176,7 +176,7 @@ describe('a store that rejects writes', () => {
     await engine.close();
     const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const definitions = stores.definitions;
-    const after = await engineOn(
+    const after = await openEngineOn(
       { ...openStoresOnFile(file).stores, definitions },
       { blocks: [next.executor] },
     );
@@ -192,21 +192,21 @@ function openStoresOnFile(file: string): { db: DatabaseSync; stores: Stores } {
   migrate(db, file);
   return {
     db,
-    stores: { ...lastingStores(), runs: new SqliteRunStore(db, file, new GroupCommit(db, file)) },
+    stores: { ...openLastingStores(), runs: new SqliteRunStore(db, file, new GroupCommit(db, file)) },
   };
 }
 
 describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
-    const stores = lastingStores();
+    const stores = openLastingStores();
     const script = new Script();
-    const { runs } = rejectingStores(stores, () => undefined);
+    const { runs } = withFailingWrites(stores, () => undefined);
     const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };
-    const before = await engineOn(withoutRecords, { blocks: [script.executor] });
+    const before = await openEngineOn(withoutRecords, { blocks: [script.executor] });
     const { runId } = await before.start(chain);
     await script.nextCall('A');
     await before.close({ graceMs: 0 });
-    const after = await engineOn(stores, { blocks: [script.executor], recover: false });
+    const after = await openEngineOn(stores, { blocks: [script.executor], recover: false });
     expect(await after.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
   });
 });

@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { scale } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
-import { engineOn, lastingStores } from './open.ts';
+import { openEngineOn, openLastingStores } from './open.ts';
 
 /** The executor of blocks that immediately return an empty output. */
 const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };
@@ -51,8 +51,8 @@ describe('load', () => {
   });
 
   it('a loop writes the same number of entries and logs per iteration, for any number of iterations', async () => {
-    const stores = lastingStores();
-    const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
+    const stores = openLastingStores();
+    const engine = await openEngineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
     const count = scale(2000, 100_000);
     const { runId, status } = await engine.execute({ workflow: loopWorkflow(count) });
     expect(status).toBe('completed');
@@ -99,7 +99,7 @@ describe('load', () => {
         };
       },
     };
-    const engine = await engineOn(lastingStores(), {
+    const engine = await openEngineOn(openLastingStores(), {
       clock,
       blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
     });

@@ -7,7 +7,7 @@ import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** Opens an engine on the given stores. It is closed after the test. */
-export async function engineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
+export async function openEngineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, options.blocks);
   const engine = await createEngineOn(stores, registry, options);
   onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -15,12 +15,12 @@ export async function engineOn(stores: Stores, options: EngineOptions = {}): Pro
 }
 
 /** Returns stores in memory that stay open when their engines close. */
-export function lastingStores(): Stores {
+export function openLastingStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }
 
 /** Returns stores that reject writes to an existing run while `errorFor` returns an error for the run. */
-export function rejectingStores(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
+export function withFailingWrites(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
   const { runs } = stores;
   const check = (runId: string): void => {
     const error = errorFor(runId);

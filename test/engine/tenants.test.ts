@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { SandboxError } from '@heddle/sandbox';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { newProcesses } from '../attacks/processes.ts';
+import { watchNewProcesses } from '../attacks/processes.ts';
 import { block, condition, fn, loop, workflow, type TestBlock } from '../support/workflow.ts';
 
 async function open(options: EngineOptions): Promise<Engine> {
@@ -16,7 +16,7 @@ async function open(options: EngineOptions): Promise<Engine> {
 /** Returns the ids of the processes that the test has started. */
 let startedProcesses: () => number[];
 beforeEach(() => {
-  startedProcesses = newProcesses();
+  startedProcesses = watchNewProcesses();
 });
 
 /** Returns the sandbox processes of the test that run the given program. */

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../packages/core/src/json.ts';
 import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
 import { scale } from '../support/scale.ts';
-import { exportedTexts } from './exported-files.ts';
+import { readExportedTexts } from './exported-files.ts';
 import { cut, cuts, mutate, mutation } from './mutation.ts';
 import { outcomeOf } from './no-throw.ts';
 import type { Outcome } from './no-throw.ts';
 
-const texts = exportedTexts();
+const texts = readExportedTexts();
 const text = fc.constantFrom(...texts);
 
 describe('an exported workflow', () => {

@@ -19,7 +19,7 @@ export const context: TemplateContext = {
 };
 
 /** Returns a lookup that resolves everything to `value`. There is one environment value, `K`. */
-export function lookup(value: Json): Lookup {
+export function createLookup(value: Json): Lookup {
   return {
     block: () => ({ ran: true, output: value }),
     container: () => ({ index: 0, currentItem: value, items: [value] }),

@@ -7,7 +7,7 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import type { BoundCode } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
+import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
 
 const runs = { numRuns: scale(500, 50_000) };
 
@@ -86,7 +86,7 @@ describe('a hostile value', () => {
         const expected = sequence.flatMap(([[, resultOf], separator]): Json[] =>
           separator.includes('test') ? [resultOf(value), false] : [resultOf(value)],
         );
-        expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...expected, 0]));
+        expect(await run(bindCode(code, createLookup(value)))).toBe(JSON.stringify([...expected, 0]));
         expect(evaluate('booms')).toBe(0);
       }),
       runs,
@@ -110,7 +110,7 @@ describe('a hostile value', () => {
     );
     await fc.assert(
       fc.asyncProperty(hostileValue, async (value) => {
-        const { code, values } = bindExpression(expression, lookup(value));
+        const { code, values } = bindExpression(expression, createLookup(value));
         const bare = booleans.get(value) ?? value;
         expect(await run({ code: `return (${code})`, values })).toBe(
           JSON.stringify([bare, textOf(value), textOf(value), bare]),
@@ -137,7 +137,7 @@ describe('a hostile value', () => {
         fc.asyncProperty(fc.constantFrom(...compiled), hostileValue, async ({ mark, expression }, value) => {
           let bound: BoundCode;
           try {
-            bound = bindExpression(expression, lookup(value));
+            bound = bindExpression(expression, createLookup(value));
           } catch (error) {
             expect(isBlockError(error) && error.code).toBe('EXPRESSION_FAILED');
             return;
@@ -176,7 +176,7 @@ describe('a hostile value', () => {
     await fc.assert(
       fc.asyncProperty(authored, hostileValue, async (text, value) => {
         const { code } = compileCode(`"use strict"; return [${text}]`, 'javascript', context);
-        const outcome = await run(bindCode(code, lookup(value))).catch((error: unknown) => error);
+        const outcome = await run(bindCode(code, createLookup(value))).catch((error: unknown) => error);
         completed += typeof outcome === 'string' ? 1 : 0;
         expect(evaluate('booms')).toBe(0);
       }),

@@ -4,7 +4,7 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { createSandbox } from '../../packages/sandbox/src/index.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileValue, lookup, textOf } from './hostile.ts';
+import { context, hostileValue, createLookup, textOf } from './hostile.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
@@ -17,7 +17,7 @@ it('a hostile value is unchanged by function code in an isolate, and is not eval
   const { code } = compileCode(BOOM + authored, 'javascript', context);
   await fc.assert(
     fc.asyncProperty(hostileValue, async (value) => {
-      const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, lookup(value)) });
+      const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, createLookup(value)) });
       const json = JSON.stringify(value);
       const expected = [value, json, `a${json}`, textOf(value), textOf(value), 0];
       expect(outcome).toMatchObject({ ok: true, json: JSON.stringify(expected) });
@@ -30,7 +30,7 @@ it('a hostile value is unchanged by an expression in an isolate', async () => {
   const { expression } = compileExpression('[<p>, "{{K}}", `{{K}}`, typeof boom]', context, 'condition');
   await fc.assert(
     fc.asyncProperty(hostileValue, async (value) => {
-      const expressions = [bindExpression(expression, lookup(value))];
+      const expressions = [bindExpression(expression, createLookup(value))];
       const outcome = await sandbox.evaluate({ runId: 'fuzz', mode: 'values', expressions });
       const expected = JSON.stringify([value, textOf(value), textOf(value), 'undefined']);
       expect(outcome).toMatchObject({ ok: true, json: [expected] });

@@ -7,7 +7,7 @@ import { compileCode, compileExpression } from '../../packages/core/src/refs/cod
 import { resolveTemplate } from '../../packages/core/src/refs/resolve.ts';
 import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
+import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
 
 const runs = { numRuns: scale(500, 50_000) };
 
@@ -26,7 +26,7 @@ describe('hostile references and placeholders', () => {
     fc.assert(
       fc.property(hostileText, hostileValue, (text, value) => {
         const { template } = compileTemplate({ [text]: [text] }, context);
-        const resolved = resultOrFailure(() => resolveTemplate(template, lookup(value), mode));
+        const resolved = resultOrFailure(() => resolveTemplate(template, createLookup(value), mode));
         expect(resolved === undefined || isJson(resolved)).toBe(true);
       }),
       runs,
@@ -43,7 +43,7 @@ describe('hostile references and placeholders', () => {
         const path = [first, ...others].join('.');
         const { template } = compileTemplate(`<p.${path}>`, context);
         const expected = Array.isArray(value) && path === 'length' ? 0 : '';
-        expect(resolveTemplate(template, lookup(value), 'native')).toBe(expected);
+        expect(resolveTemplate(template, createLookup(value), 'native')).toBe(expected);
       }),
       { numRuns: scale(400, 10_000) },
     );
@@ -55,7 +55,7 @@ describe('hostile references and placeholders', () => {
         const { template } = compileTemplate('a<p>b{{K}}c<variable.v>d{{no}}', context);
         const text = value === null ? String(value) : textOf(value);
         const whole = typeof value === 'number' ? String(value) : text;
-        expect(resolveTemplate(template, lookup(value), 'text')).toBe(
+        expect(resolveTemplate(template, createLookup(value), 'text')).toBe(
           `a${whole}b${textOf(value)}c${whole}d{{no}}`,
         );
       }),
@@ -73,8 +73,8 @@ describe('hostile references and placeholders', () => {
           const bound = values.map((value) =>
             resultOrFailure(() => {
               if (language === 'javascript' || language === 'python')
-                return bindCode(compileCode(text, language, context).code, lookup(value));
-              return bindExpression(compileExpression(text, context, language).expression, lookup(value));
+                return bindCode(compileCode(text, language, context).code, createLookup(value));
+              return bindExpression(compileExpression(text, context, language).expression, createLookup(value));
             }),
           );
           const [first, second] = bound;
@@ -94,9 +94,9 @@ describe('a placeholder with an unknown name', () => {
     'stays unchanged in code: {{%s}}',
     (name) => {
       for (const authored of [`a; {{${name}}}; b`, `{{${name}}}`]) {
-        expect(bindCode(compileCode(authored, 'javascript', context).code, lookup(1)).code).toBe(authored);
+        expect(bindCode(compileCode(authored, 'javascript', context).code, createLookup(1)).code).toBe(authored);
         const { expression } = compileExpression(authored, context, 'condition');
-        expect(bindExpression(expression, lookup(1)).code).toBe(authored);
+        expect(bindExpression(expression, createLookup(1)).code).toBe(authored);
       }
     },
   );

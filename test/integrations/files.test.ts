@@ -13,8 +13,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledTests } from '../support/scale.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { oneTool, startServer } from './tool-files.ts';
-import type { OneTool } from './tool-files.ts';
+import { startToolService, startServer } from './tool-files.ts';
+import type { ToolService } from './tool-files.ts';
 
 const MIB = 2 ** 20;
 /** Fields of a tool whose responses of more than 1000 bytes become files. */
@@ -66,7 +66,7 @@ describe('a large response to a tool', () => {
 
   sampledIt('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const usedSamples: number[] = [];
-    const tool = await oneTool(
+    const tool = await startToolService(
       TO_FILE,
       (_, response) => void send(response, 64, (nth) => nth % 8 === 0 && usedSamples.push(usedBytes())),
       { data: await dataFolder() },
@@ -93,11 +93,11 @@ describe('a large response to a tool', () => {
   });
 
   it('is data if it is small, and a failure is never a file', async () => {
-    const small = await oneTool(TO_FILE, (_, response) =>
+    const small = await startToolService(TO_FILE, (_, response) =>
       response.setHeader('content-type', 'text/plain').end('x'.repeat(1000)),
     );
     expect((await small.call()).output).toMatchObject({ data: 'x'.repeat(1000) });
-    const failing = await oneTool({ answer: { file: { above: 0 } } }, (_, response) =>
+    const failing = await startToolService({ answer: { file: { above: 0 } } }, (_, response) =>
       response.writeHead(400).end(`bad ${'x'.repeat(200_000)}`),
     );
     expect((await failing.call()).error?.message).toMatch(/answered 400: bad x+…$/);
@@ -110,7 +110,7 @@ describe('a large response to a tool', () => {
   ])('that does not end is cut off at %s, and leaves no stored bytes', async (_what, tool, options) => {
     const folder = await dataFolder();
     let sent = 0;
-    const { call } = await oneTool(
+    const { call } = await startToolService(
       tool,
       (_, response) => void send(response, 10_000, (nth) => (sent = nth)),
       {
@@ -126,7 +126,7 @@ describe('a large response to a tool', () => {
   });
 
   it('counts towards the limit of the run together with its other files', async () => {
-    const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 3), {
+    const { engine } = await startToolService(TO_FILE, (_, response) => void send(response, 3), {
       maxFileBytes: { run: 5 * MIB },
     });
     const call = (name: string) => block(name, 'tool', { toolId: 'shop_items' });
@@ -137,7 +137,7 @@ describe('a large response to a tool', () => {
   });
 
   it('cannot be read as one string', async () => {
-    const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 21));
+    const { engine } = await startToolService(TO_FILE, (_, response) => void send(response, 21));
     const run = await engine.execute({
       workflow: workflow(
         [
@@ -152,7 +152,7 @@ describe('a large response to a tool', () => {
   });
 
   it('belongs to its tenant only, and cannot be opened by the key of a part', async () => {
-    const tool: OneTool = await oneTool(TO_FILE, (_, response) => void send(response, 7), {
+    const tool: ToolService = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
       tenant: (id) => id.split('-', 1)[0],
     });
     const source = (id: string) => ({ workflow: workflow([], [], { id }) });
@@ -171,7 +171,7 @@ describe('a large response to a tool', () => {
 
   it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts for the run', async () => {
     const postgres = { url: await postgresDatabase() };
-    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), { postgres });
+    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), { postgres });
     const run = await call();
     const file = fileIn(run);
     let bytes = 0;
@@ -183,7 +183,7 @@ describe('a large response to a tool', () => {
 
   it('is removed with the run', async () => {
     const [folder, clock] = [await dataFolder(), new TestClock()];
-    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), {
+    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
       data: folder,
       clock,
     });
@@ -217,7 +217,7 @@ describe('a file that a tool sends in parts', () => {
       response.end();
     });
     const location = locationFor(other);
-    const { call, requests } = await oneTool(
+    const { call, requests } = await startToolService(
       upload,
       (_, response) => response.writeHead(200, location === undefined ? {} : { location }).end('{}'),
       { egress: { allowPrivate: ['127.0.0.1/32'] } },
@@ -234,7 +234,7 @@ describe('a file that a tool sends in parts', () => {
       ['bytes=0-2', 'another part of the file than was sent'],
       ['bytes=0-4', 'expects more than the whole file'],
     ] as const) {
-      const { call, requests } = await oneTool(upload, ({ url }, response) =>
+      const { call, requests } = await startToolService(upload, ({ url }, response) =>
         url.pathname === '/api/items'
           ? response.writeHead(200, { location: '/session' }).end()
           : response.writeHead(308, { range }).end(),

@@ -10,7 +10,7 @@ import { toolFileOf } from '../../packages/blocks/src/integrations/integration.t
 import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
 import { fencesOf, readPage, repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { json, startServer } from './tool-files.ts';
+import { sendJson, startServer } from './tool-files.ts';
 
 /** The integration in the section "Add an integration" of docs/tools.md. */
 let integration: Integration;
@@ -39,7 +39,7 @@ async function call(toolId: string, args: JsonObject, respond: (nth: number) => 
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
       requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
-      json(response, respond(requests.length));
+      sendJson(response, respond(requests.length));
     });
   });
   const engine = await createEngine({

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
-import { oneTool } from './tool-files.ts';
+import { startToolService } from './tool-files.ts';
 
 /** Calls a tool whose service responds with this status and body. Returns the error of the run, and the requests. */
 async function callWithResponse(status: number, body: JsonObject, answer?: JsonObject) {
   const tool = { idempotent: false, ...(answer && { answer }) };
-  const { call, requests } = await oneTool(
+  const { call, requests } = await startToolService(
     tool,
     (_, response) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
@@ -55,7 +55,7 @@ describe('the kind of a service failure', () => {
   it('decides whether a call is retried: after a temporary refusal, but never if it may have taken effect', async () => {
     const clock = new TestClock();
     let refusals = 0;
-    const { call, requests } = await oneTool(
+    const { call, requests } = await startToolService(
       { idempotent: false, answer: { errors: { rate: ['slow down'] } } },
       (_, response) =>
         refusals++ === 0
@@ -73,7 +73,7 @@ describe('the kind of a service failure', () => {
   it('is set by the field retry in older tool files', async () => {
     const clock = new TestClock();
     let refusals = 0;
-    const { call } = await oneTool(
+    const { call } = await startToolService(
       { idempotent: false, answer: { error: 'error', retry: ['ratelimited'] } },
       (_, response) => response.end(JSON.stringify(refusals++ === 0 ? { error: 'ratelimited' } : {})),
       { clock },

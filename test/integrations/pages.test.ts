@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { json, oneTool, startServer } from './tool-files.ts';
+import { sendJson, startToolService, startServer } from './tool-files.ts';
 
 const ALL_ITEMS = Array.from({ length: 7 }, (_, n) => ({ n }));
 /** Returns the argument `at` of a request: the number of a page, or an offset. */
@@ -9,9 +9,9 @@ const readAt = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
 describe('pages of a list', () => {
   it('are requested by number until one has no items', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', pages: 10 };
-    const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
+    const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
       const page = readAt(url) || 1;
-      json(response, { list: ALL_ITEMS.slice((page - 1) * 3, page * 3) });
+      sendJson(response, { list: ALL_ITEMS.slice((page - 1) * 3, page * 3) });
     });
     expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
     expect(requests.map(({ url }) => url)).toEqual([
@@ -22,8 +22,8 @@ describe('pages of a list', () => {
 
   it('begin at the first number of the service', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', first: 0, pages: 2 };
-    const { call, requests } = await oneTool({ paging }, ({ url }, response) =>
-      json(response, { list: [{ n: readAt(url) }] }),
+    const { call, requests } = await startToolService({ paging }, ({ url }, response) =>
+      sendJson(response, { list: [{ n: readAt(url) }] }),
     );
     await call();
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=1']);
@@ -34,9 +34,9 @@ describe('pages of a list', () => {
     ['there are no more items', { more: 'more' }],
   ])('are requested by offset until %s', async (_what, end) => {
     const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...end };
-    const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
+    const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
       const from = readAt(url);
-      json(response, {
+      sendJson(response, {
         list: ALL_ITEMS.slice(from, from + 3),
         all: ALL_ITEMS.length,
         more: from + 3 < ALL_ITEMS.length,
@@ -47,12 +47,12 @@ describe('pages of a list', () => {
   });
 
   it('are requested by the links in responses', async () => {
-    const { call, requests } = await oneTool(
+    const { call, requests } = await startToolService(
       { paging: { by: 'link', argument: 'at', pages: 10 } },
       ({ url, baseUrl }, response) => {
         const page = Number(url.searchParams.get('page') ?? 1);
         const link = `<${baseUrl}/items?page=1>; rel=first, </api/items?page=${page + 1}>; title="a, b"; rel="last next"`;
-        json(response, ALL_ITEMS.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
+        sendJson(response, ALL_ITEMS.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
       },
     );
     expect((await call()).output).toMatchObject({ data: ALL_ITEMS });
@@ -66,8 +66,8 @@ describe('pages of a list', () => {
   ])('that are requested by %s are limited to the maximum of the tool', async (_by, mode) => {
     let n = 0;
     const paging = { ...mode, argument: 'at', pages: 4 };
-    const { call, requests } = await oneTool({ paging }, (_, response) =>
-      json(response, { list: [{ n: n++ }], next: 100 + n }),
+    const { call, requests } = await startToolService({ paging }, (_, response) =>
+      sendJson(response, { list: [{ n: n++ }], next: 100 + n }),
     );
     await call();
     expect(requests).toHaveLength(4);
@@ -88,9 +88,9 @@ describe('pages of a list', () => {
     ],
   ])('end with an error when the service repeats %s', async (_what, mode, message) => {
     let n = 0;
-    const { call, requests } = await oneTool({ paging: { ...mode, pages: 100 } }, ({ baseUrl }, response) => {
+    const { call, requests } = await startToolService({ paging: { ...mode, pages: 100 } }, ({ baseUrl }, response) => {
       const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
-      json(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
+      sendJson(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
     });
     const { error } = await call();
     expect(error).toMatchObject({ code: 'TOOL_PAGES_REPEATED' });
@@ -114,10 +114,10 @@ describe('pages of a list', () => {
       foreignRequests.push(request.headers);
       response.end('[]');
     });
-    const { call, requests } = await oneTool(
+    const { call, requests } = await startToolService(
       { paging: { by: 'link', pages: 10 } },
       ({ baseUrl }, response) =>
-        json(response, [1], { link: `<${linkTo(other, new URL(baseUrl).origin)}>; rel="next"` }),
+        sendJson(response, [1], { link: `<${linkTo(other, new URL(baseUrl).origin)}>; rel="next"` }),
       { egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' as never } },
     );
     const { error } = await call();
@@ -129,7 +129,7 @@ describe('pages of a list', () => {
 
   it('by links need a credential that is not part of the URL', async () => {
     const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
-    const tool = oneTool({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
+    const tool = startToolService({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
     await expect(tool).rejects.toThrow(/pages by links, which need/);
   });
 });

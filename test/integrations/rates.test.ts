@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { json, oneTool } from './tool-files.ts';
+import { sendJson, startToolService } from './tool-files.ts';
 
 /** Starts a service that refuses the key "slow" for two minutes. Returns it with the keys of its requests. */
 async function startService() {
@@ -80,7 +80,7 @@ describe('the rate limit of a service', () => {
     ],
   ])('is set by %s, and calls wait for it', async (_who, options) => {
     const clock = new TestClock();
-    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), { clock, ...options });
+    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), { clock, ...options });
     expect(await call()).toMatchObject({ status: 'completed' });
     const second = call();
     await clock.due(10_000);
@@ -92,7 +92,7 @@ describe('the rate limit of a service', () => {
 
   it('that allows no call within a minute fails the block, with the time until the next call', async () => {
     const rate = { calls: 1, seconds: 3600 };
-    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
+    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), {
       rate,
       clock: new TestClock(),
     });
@@ -108,9 +108,9 @@ describe('the rate limit of a service', () => {
   it('counts each page of a list', async () => {
     const clock = new TestClock();
     const paging = { by: 'page', items: 'list', argument: 'at', pages: 2 };
-    const { call, requests } = await oneTool(
+    const { call, requests } = await startToolService(
       { paging },
-      ({ url }, response) => json(response, { list: [url.search] }),
+      ({ url }, response) => sendJson(response, { list: [url.search] }),
       { clock, rate: slowRate },
     );
     const running = call();
@@ -122,11 +122,11 @@ describe('the rate limit of a service', () => {
   });
 
   it('is separate for each credential', async () => {
-    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
+    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), {
       rate: { calls: 1, seconds: 3600 },
     });
     await call();
-    const other = await oneTool({}, (_, response) => json(response, {}), {
+    const other = await startToolService({}, (_, response) => sendJson(response, {}), {
       rate: { calls: 1, seconds: 3600 },
       credentials: { shop: 'another-key-of-the-shop' },
     });
@@ -137,9 +137,9 @@ describe('the rate limit of a service', () => {
   it.skipIf(!hasPostgres)('is shared by processes', async () => {
     const postgres = { url: await postgresDatabase() };
     const rate = { calls: 1, seconds: 3600 };
-    const one = await oneTool({}, (_, response) => json(response, {}), { rate, postgres });
+    const one = await startToolService({}, (_, response) => sendJson(response, {}), { rate, postgres });
     await one.call();
-    const other = await oneTool({}, (_, response) => json(response, {}), {
+    const other = await startToolService({}, (_, response) => sendJson(response, {}), {
       ...{ rate, postgres },
       services: { shop: one.baseUrl },
     });

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { block, workflow } from '../support/workflow.ts';
 
 /** A service with one tool, and an engine that calls it. */
-export interface OneTool {
+export interface ToolService {
   engine: Engine;
   /** The base URL of the service. */
   baseUrl: string;
@@ -36,12 +36,12 @@ export async function startServer(
 }
 
 /** Starts a service whose only tool is GET /items. `tool` overrides fields of the definition of the tool. */
-export async function oneTool(
+export async function startToolService(
   tool: JsonObject,
   respond: Responder,
   { rate, ...options }: EngineOptions & { rate?: { calls: number; seconds: number } } = {},
-): Promise<OneTool> {
-  const requests: OneTool['requests'] = [];
+): Promise<ToolService> {
+  const requests: ToolService['requests'] = [];
   const origin = await startServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
     respond({ url: new URL(request.url ?? '/', origin), baseUrl: `${origin}/api` }, response);
@@ -77,7 +77,7 @@ export async function oneTool(
 }
 
 /** Sends a response with a JSON body. */
-export function json(
+export function sendJson(
   response: ServerResponse,
   body: unknown,
   headers: { [name: string]: string } = {},

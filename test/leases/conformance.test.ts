@@ -33,7 +33,7 @@ function createRuntime(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
       engines.push(engine);
       return engine;
     },
-    askForCancel: async (runId) => {
+    requestCancel: async (runId) => {
       const stores = await openLeased({ url, schema });
       await stores.requests.add({ runId, kind: 'cancel', payload: {} });
       await stores.close();

@@ -4,7 +4,7 @@ import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases
 import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
-import { rowsAt } from '../stores/postgres-stores.ts';
+import { queryAt } from '../stores/postgres-stores.ts';
 
 let url = '';
 const LONG_MS = 600_000;
@@ -128,7 +128,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
     const ended = record('r', { seq: 2, status: 'completed' });
     await writer.append('r', [entry(2)], { record: ended, logs: [] });
-    expect(await rowsAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
+    expect(await queryAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
     expect(await writer.saveRecord(ended, [log('r', 1)])).toBe(true);
     expect(await stores.leases.acquire(two, 'r')).toBeUndefined();
     expect(await stores.leases.claim(two, 10)).toEqual([]);
@@ -138,7 +138,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     // The clock of the database must advance past the end of the lease.
-    await rowsAt(url, 'SELECT pg_sleep(0.01)');
+    await queryAt(url, 'SELECT pg_sleep(0.01)');
     const [deadLease, livingLease] = [
       await createRun(stores, dead, 'a'),
       await createRun(stores, living, 'b'),
@@ -167,7 +167,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     for (const leases of later) expect(leases.length).toBeLessThanOrEqual(3);
     for (let count = 1; count > 0;)
       count = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
-    expect(await rowsAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
+    expect(await queryAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
   });
 
   it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
@@ -192,7 +192,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     const { leases } = stores;
-    await rowsAt(url, 'SELECT pg_sleep(0.01)');
+    await queryAt(url, 'SELECT pg_sleep(0.01)');
     await createRun(stores, dead, 'left');
     await createRun(stores, living, 'held');
     await leases.release(await createRun(stores, living, 'resting'));
@@ -222,7 +222,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await runs.create(newRun('child', { parent }), startedEntry(), record('child'));
     await runs.append('child', [entry(2)]);
     await close();
-    await rowsAt(
+    await queryAt(
       url,
       `SET search_path TO "${schema}";
        DROP TRIGGER run_created ON runs;
@@ -243,7 +243,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [one = ''] = await addOwners(upgraded, 1);
     expect(await upgraded.runs.journal('child')).toHaveLength(2);
     expect(await upgraded.leases.claim(one, 10)).toEqual([{ runId: 'child', owner: one, epoch: 1 }]);
-    expect(await rowsAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([
+    expect(await queryAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([
       { parent: 'p' },
     ]);
     expect(await upgraded.leases.acquire(one, 'remote')).toBeUndefined();

@@ -11,7 +11,7 @@ import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { addWorkflow, logDatabase, openIndexed, rowsOf } from './setup.ts';
+import { addWorkflow, openLogDatabase, openIndexedEngine, rowsOf } from './setup.ts';
 
 const RUN: RunSummary = {
   workflowId: 'w',
@@ -29,7 +29,7 @@ const RUN: RunSummary = {
 
 /** Returns an index of the runs `r1` and `r2`. Reading the trace of `r1` throws the error. */
 async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
-  const db = await logDatabase();
+  const db = await openLogDatabase();
   await addWorkflow(db, 'w');
   let changes = ['r1', 'r2'].map((runId) => ({ runId, run }));
   const reports: string[] = [];
@@ -163,7 +163,7 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
         WHERE run = (SELECT number FROM runs WHERE run_id = 'corrupt-values')`,
     ]);
     const reported: { error: string; runId: string | undefined }[] = [];
-    const { db, indexer, errors } = await openIndexed({
+    const { db, indexer, errors } = await openIndexedEngine({
       engine: {
         ...options,
         blocks: [AGENT],

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pageQuery } from '../../packages/service/src/logs/query.ts';
 import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
 import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
-import { totalBatch } from '../../packages/service/src/logs/totals.ts';
+import { addBatchToTotals } from '../../packages/service/src/logs/totals.ts';
 import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { addWorkflow, logDatabase, logRow } from './setup.ts';
+import { addWorkflow, openLogDatabase, logRow } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 100 };
@@ -38,7 +38,7 @@ const ROWS: NewLog[] = [
 ];
 
 async function openFilledDatabase(url?: string): Promise<LogDb> {
-  const db = await logDatabase(url);
+  const db = await openLogDatabase(url);
   await addWorkflow(db, 'w1', { name: 'Weave', folder: '/' });
   await addWorkflow(db, 'w2', { name: 'Spin 100%', folder: '/north' });
   await addWorkflow(db, 'w3', { name: 'Spin', folder: '/north/mill' });
@@ -121,7 +121,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     ];
     const expected = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
     expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(expected);
-    await totalBatch(db);
+    await addBatchToTotals(db);
     await sql`delete from run_logs where run_id = 'c'`.execute(db);
     const remaining = expected.map((ids) => ids.filter((id) => id !== 'c'));
     expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(remaining);
@@ -142,7 +142,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('use an index: no query scans the whole table, and a page without filters needs no sort', async () => {
-    const db = await logDatabase(url);
+    const db = await openLogDatabase(url);
     await addWorkflow(db, 'w');
     await fill(db, 40_000);
     await sql`analyze`.execute(db);

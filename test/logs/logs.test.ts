@@ -12,7 +12,7 @@ import {
 } from '../../packages/service/src/logs/schemas.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
-import { deploy, openIndexed } from './setup.ts';
+import { deploy, openIndexedEngine } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
 const output = { content: 'hi', model: 'm-1', cost: { total: 0.25, toolCost: 0.05 }, tokens: { input: 3 } };
@@ -40,7 +40,7 @@ interface Setup extends IndexedEngine {
 }
 
 async function setUp(url?: string): Promise<Setup> {
-  const indexed = await openIndexed({
+  const indexed = await openIndexedEngine({
     url,
     engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } },
   });

@@ -9,7 +9,7 @@ import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { deploy, openIndexed, rowsOf } from './setup.ts';
+import { deploy, openIndexedEngine, rowsOf } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
 const HOUR = 3_600_000;
@@ -25,7 +25,7 @@ interface RetentionSetup extends IndexedEngine {
 
 async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
-  const indexed = await openIndexed({ url, engine: { clock, ...(data !== undefined && { data }) } });
+  const indexed = await openIndexedEngine({ url, engine: { clock, ...(data !== undefined && { data }) } });
   const workflowId = await deploy(indexed, ECHO);
   return {
     ...indexed,

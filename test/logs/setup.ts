@@ -15,7 +15,7 @@ export type LogDb = Kysely<LogTables>;
 const NOW = '2026-01-01T00:00:00.000Z';
 
 /** Opens a database of the service with two workspaces: in memory, or on PostgreSQL if there is a `url`. */
-export async function logDatabase(url?: string): Promise<LogDb> {
+export async function openLogDatabase(url?: string): Promise<LogDb> {
   const schema = `s${crypto.randomUUID().replaceAll('-', '')}`;
   const store = await openServiceStore(
     url === undefined ? {} : { postgres: { url, schema }, secret: 'x'.repeat(32) },
@@ -78,10 +78,10 @@ export interface IndexedEngine {
 }
 
 /** Opens an engine and an index of its runs. Only explicit calls update the index. */
-export async function openIndexed(
+export async function openIndexedEngine(
   options: { engine?: EngineOptions; url?: string | undefined } = {},
 ): Promise<IndexedEngine> {
-  const db = await logDatabase(options.url);
+  const db = await openLogDatabase(options.url);
   const engine = await createEngine(options.engine);
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const errors: unknown[] = [];

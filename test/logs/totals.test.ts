@@ -9,16 +9,16 @@ import { removeLogs, saveLogs, statsRows } from '../../packages/service/src/logs
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import {
   changeTotals,
-  totalBatch,
-  subtractFromTotals,
+  addBatchToTotals,
+  markAsNotTotalled,
   BUCKET_WIDTHS_MS,
 } from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { numbers } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, indexerOf, logDatabase, logRow, openIndexed } from './setup.ts';
+import { addWorkflow, deploy, indexerOf, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -26,7 +26,7 @@ const NAMES = sampledStores('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function createRandomRuns(count: number): NewLog[] {
-  const random = numbers(15);
+  const random = seededRandom(15);
   const integerBelow = (below: number): number => Math.floor(random() * below);
   return Array.from({ length: count }, (_, index) => {
     const started = START + integerBelow(10 * 86_400_000);
@@ -103,7 +103,7 @@ async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
 }
 
 async function totalAll(db: LogDb): Promise<void> {
-  while (await totalBatch(db));
+  while (await addBatchToTotals(db));
 }
 
 /** Returns the number of runs in the totals of each width. */
@@ -120,12 +120,12 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   });
 
   it('do not change the statistics, with any number of runs', async () => {
-    const db = await logDatabase(url);
+    const db = await openLogDatabase(url);
     for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
     const runs = createRandomRuns(700);
     await saveLogs(db, runs);
     await expectExact(db, runs);
-    expect(await totalBatch(db)).toBe(true);
+    expect(await addBatchToTotals(db)).toBe(true);
     await expectExact(db, runs);
     await totalAll(db);
     await expectExact(db, runs);
@@ -134,7 +134,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   });
 
   it('follow changes of ended runs and deletions, and are empty without runs', async () => {
-    const db = await logDatabase(url);
+    const db = await openLogDatabase(url);
     await addWorkflow(db, 'w0');
     const runs = createRandomRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
@@ -143,21 +143,21 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const changed = runs.map((run, index) =>
       index < 20 ? { ...run, level: 'error' as const, duration_ms: 9, seq: 2 } : run,
     );
-    const first = await subtractFromTotals(db, ids);
+    const first = await markAsNotTotalled(db, ids);
     await saveLogs(db, changed.slice(0, 20));
     await changeTotals(db, first);
     await expectExact(db, changed);
     await totalAll(db);
     await expectExact(db, changed);
     const all = runs.map(({ engine_id: id }) => id);
-    const last = await subtractFromTotals(db, all);
+    const last = await markAsNotTotalled(db, all);
     await removeLogs(db, all);
     await changeTotals(db, last);
     expect((await sql`select * from run_totals`.execute(db)).rows).toEqual([]);
   });
 
   it('have each run once if several processes add runs', async () => {
-    const db = await logDatabase(url);
+    const db = await openLogDatabase(url);
     await addWorkflow(db, 'w0');
     const runs = createRandomRuns(900).map((run) => ({
       ...run,
@@ -172,19 +172,19 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   });
 
   it('get runs from the indexers of the log, including runs of an earlier indexer, and lose deleted runs', async () => {
-    const log = await openIndexed({ url });
+    const log = await openIndexedEngine({ url });
     const id = await deploy(log, workflow([fn('A', 'return 1')], ['Start -> A']));
     for (const runId of ['r1', 'r2']) await log.engine.execute(id, {}, { runId });
     await log.indexer.update();
     const later = indexerOf(log);
-    expect(await later.total()).toBe(false);
+    expect(await later.updateTotals()).toBe(false);
     expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     await log.engine.deleteRun('r1');
     await later.update();
     expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
     await log.engine.execute(id, {}, { runId: 'r3' });
     await later.update();
-    await later.total();
+    await later.updateTotals();
     expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     expect(log.errors).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
-import { numbersFor } from '../support/seeded.ts';
+import { seededRandomFor } from '../support/seeded.ts';
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './scope.ts';
 
@@ -122,7 +122,7 @@ function successOf(node: Node, head: Head, random: () => number): { event: Event
 function randomFor(scenario: Scenario, command: WorkCommand): () => number {
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
-  return numbersFor(scenario.seed, [
+  return seededRandomFor(scenario.seed, [
     ...command.at,
     command.type.length,
     nth,

@@ -8,9 +8,9 @@ import type { ScenarioKind, Scenario } from './arbitraries.ts';
 import { CheckedRun, keyOf } from './checked-run.ts';
 import { nodeOf, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
-import { reference } from './reference.ts';
+import { runReference } from './reference.ts';
 import type { Answer, Call, Environment } from './scope.ts';
-import { numbers } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const scenarioKinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
 
@@ -82,8 +82,8 @@ function followToDeadline(run: CheckedRun, random: () => number): Drain['why'] |
 async function expectSameAsReference(scenario: Scenario): Promise<void> {
   const run = new CheckedRun(scenario);
   const environment = new WaitingEnvironment();
-  const random = numbers(scenario.order);
-  const ending = reference(scenario.region, scenario.start, environment, scenario.graceMs);
+  const random = seededRandom(scenario.order);
+  const ending = runReference(scenario.region, scenario.start, environment, scenario.graceMs);
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
     await waitUntilSettled();
@@ -109,7 +109,7 @@ describe('the random runs', () => {
     for (const scenario of fc.sample(scenarios('unrestricted'), { numRuns: 400, seed: 1 })) {
       const run = new CheckedRun(scenario);
       run.start();
-      follow(run, numbers(scenario.order));
+      follow(run, seededRandom(scenario.order));
       for (const kind of run.kinds) kinds.add(kind);
     }
     const expected = [
@@ -145,7 +145,7 @@ describe('the machine', () => {
         const traces = [scenario.order, other].map((order) => {
           const run = new CheckedRun(scenario);
           run.start();
-          follow(run, numbers(order), 5 * MAX_EVENTS);
+          follow(run, seededRandom(order), 5 * MAX_EVENTS);
           return { trace: run.trace.sort(), end: run.end };
         });
         expect(traces[0]).toEqual(traces[1]);
@@ -158,7 +158,7 @@ describe('the machine', () => {
     fc.assert(
       fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
-        const random = numbers(scenario.order);
+        const random = seededRandom(scenario.order);
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
           follow(run, random, 1);
@@ -182,7 +182,7 @@ describe('the machine', () => {
         fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
           const run = new CheckedRun(scenario);
           run.start();
-          follow(run, numbers(scenario.order), when);
+          follow(run, seededRandom(scenario.order), when);
           if (run.end) return;
           run.feed({ type: 'cancelled', atMs: run.nowMs });
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
@@ -198,7 +198,7 @@ describe('the machine', () => {
       fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
         run.start({ timeoutMs, activeOnly });
-        const phase = followToDeadline(run, numbers(scenario.order));
+        const phase = followToDeadline(run, seededRandom(scenario.order));
         if (phase === undefined) return;
         const [status, reason] = {
           running: ['failed', 'deadline'],
@@ -218,7 +218,7 @@ describe('the machine', () => {
         const [one, two] = [new CheckedRun(scenario), new CheckedRun(scenario)];
         one.start();
         two.start();
-        const [random, sameRandom] = [numbers(scenario.order), numbers(scenario.order)];
+        const [random, sameRandom] = [seededRandom(scenario.order), seededRandom(scenario.order)];
         follow(one, random, when);
         follow(two, sameRandom, when);
         // The second run discards its commands, and reads the pending commands from its state.

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { containers } from './mutants/containers.ts';
-import { endings } from './mutants/endings.ts';
-import { events } from './mutants/events.ts';
-import { isPending } from './mutants/is-pending.ts';
-import { paths } from './mutants/paths.ts';
-import { machineFiles, mutatedText, SuiteRunner } from './mutants/suite-runner.ts';
+import { containerMutants } from './mutants/containers.ts';
+import { endingMutants } from './mutants/endings.ts';
+import { eventMutants } from './mutants/events.ts';
+import { isPendingMutants } from './mutants/is-pending.ts';
+import { pathMutants } from './mutants/paths.ts';
+import { listMachineFiles, applyMutant, SuiteRunner } from './mutants/suite-runner.ts';
 
-const mutants = [...paths, ...containers, ...endings, ...events, ...isPending];
+const mutants = [...pathMutants, ...containerMutants, ...endingMutants, ...eventMutants, ...isPendingMutants];
 
 /** Files of the machine without rules: types and exports. */
 const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'step-context.ts'];
@@ -31,11 +31,11 @@ describe('the tests of the machine', () => {
 
   it('have a mutant for every file with a rule', () => {
     const files = new Set([...mutants.map(({ file }) => file), ...WITHOUT_RULES]);
-    expect([...files].toSorted()).toEqual(machineFiles().toSorted());
+    expect([...files].toSorted()).toEqual(listMachineFiles().toSorted());
   });
 
   it('have distinct mutants, and the text of each occurs once in the machine', () => {
-    expect(new Set(mutants.map(mutatedText)).size).toBe(mutants.length);
+    expect(new Set(mutants.map(applyMutant)).size).toBe(mutants.length);
   });
 
   const sampledMutants = sample(mutants, 12, 'mutants of the machine');

@@ -13,7 +13,7 @@ export interface Ending {
  *
  * A join is `Promise.all`, a loop is a `for`, a window is a number of workers, and a failure drains a scope.
  */
-export async function reference(
+export async function runReference(
   region: Region,
   start: number,
   environment: Environment,

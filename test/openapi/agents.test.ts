@@ -58,7 +58,7 @@ async function runAgent(
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
   const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCallRecord[] } };
   const offeredTools = (models.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
-  return { result, calls: toolCalls?.list ?? [], received: shop.received, offeredTools, models };
+  return { result, calls: toolCalls?.list ?? [], received: shop.requests, offeredTools, models };
 }
 
 /** Returns the operations in the result of a search. */

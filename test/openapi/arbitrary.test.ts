@@ -62,7 +62,7 @@ describe('arbitrary arguments of an operation', () => {
         const request = await requestOf(tool, args, {
           address: 'https://shop.test/base',
           secret: SECRET,
-          file: async () => undefined,
+          readFile: async () => undefined,
         }).catch((error: unknown) => {
           if (error instanceof ArgumentError) return undefined;
           throw error;

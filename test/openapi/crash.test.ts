@@ -20,7 +20,7 @@ async function interruptCall(operation: string, args: JsonObject) {
   const firstRequest = new Promise<void>((resolve) => (onFirstRequest = resolve));
   const shop = await startShop(() => {
     onFirstRequest();
-    return shop.received.length === 1 ? { after: new Promise(() => undefined) } : {};
+    return shop.requests.length === 1 ? { after: new Promise(() => undefined) } : {};
   });
   const models = await startModelServer(({ body }) =>
     JSON.stringify(body).includes('function_call_output')
@@ -54,7 +54,7 @@ async function interruptCall(operation: string, args: JsonObject) {
   for await (const _event of second.follow(run.runId));
   const { output } = await second.getRun(run.runId);
   const { toolCalls } = output as { toolCalls: { list: { result: Json; success: boolean }[] } };
-  return { received: shop.received, call: toolCalls.list[0] };
+  return { received: shop.requests, call: toolCalls.list[0] };
 }
 
 describe('an operation that was interrupted by a crash', () => {

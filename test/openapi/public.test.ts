@@ -9,7 +9,7 @@ import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
 import { isFull, sample } from '../support/scale.ts';
-import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
+import { fetchDocumentsPackage, unpackDocuments } from '../tools/documents.ts';
 
 /** Public documents: file name, number of operations, number of skipped operations, number of simplified schemas. */
 const DOCUMENTS: [name: string, operations: number, skipped: number, simplified: number][] = [
@@ -25,7 +25,7 @@ const DOCUMENTS: [name: string, operations: number, skipped: number, simplified:
   ['zoom.us', 373, 0, 1],
 ];
 
-const packageFile = documentsPackage();
+const packageFile = fetchDocumentsPackage();
 const sampledDocuments = sample(DOCUMENTS, 1, 'public OpenAPI documents');
 let folder = '';
 
@@ -79,7 +79,7 @@ async function expectOwnPath(tool: ToolFile['tools'][number], schema: JsonObject
   const request = await requestOf(tool, args, {
     address: 'https://service.test/base',
     secret,
-    file: async () => undefined,
+    readFile: async () => undefined,
   });
   const url = new URL(request.url);
   expect(url.origin, tool.id).toBe('https://service.test');

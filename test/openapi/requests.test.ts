@@ -41,7 +41,7 @@ async function start(
 async function call(toolId: string, args: JsonObject, options: CallOptions = {}) {
   const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, options);
   const result = await run.result();
-  return { result, received: shop.received };
+  return { result, received: shop.requests };
 }
 
 /** Returns the only request of a call that completes. */
@@ -143,7 +143,7 @@ describe('parameters of imported operations', () => {
       status: 'completed',
       output: { data: { ok: true }, status: 200, headers: { 'content-type': 'application/json' } },
     });
-    expect(shop.received[0]?.url).toBe('/v1/orders/..%2Fadmin%3Fx%3D1');
+    expect(shop.requests[0]?.url).toBe('/v1/orders/..%2Fadmin%3Fx%3D1');
   });
 });
 
@@ -213,9 +213,9 @@ describe('bodies of imported operations', () => {
     ] as const) {
       const { shop, run } = await start({ toolId, arguments: args }, { input });
       expect(await run.result()).toMatchObject({ status: 'completed' });
-      expect(shop.received[0]?.body).toContain(bytes.toString('latin1'));
+      expect(shop.requests[0]?.body).toContain(bytes.toString('latin1'));
       if (toolId === 'shop_upload')
-        expect(shop.received[0]?.body).toContain(
+        expect(shop.requests[0]?.body).toContain(
           'name="file"; filename="loom.png"\r\nContent-Type: image/png',
         );
     }
@@ -272,13 +272,13 @@ describe('credentials of imported operations', () => {
     expect((await requestOf('keyOauth', {}, { engine })).headers.authorization).toBe('Bearer key-by-service');
     const { shop, run } = await start({ toolId: 'shop_keyOauth', credential: 'c1' }, { engine });
     expect(await run.result()).toMatchObject({ status: 'completed' });
-    expect(shop.received[0]?.headers.authorization).toBe('Bearer key-by-id');
+    expect(shop.requests[0]?.headers.authorization).toBe('Bearer key-by-id');
     const other = await start({ toolId: 'shop_keyOauth', credential: 'c2' }, { engine });
     expect(await other.run.result()).toMatchObject({
       status: 'failed',
       error: { code: 'CREDENTIAL_UNKNOWN' },
     });
-    expect(other.shop.received).toHaveLength(0);
+    expect(other.shop.requests).toHaveLength(0);
   });
 
   it('are required unless the document makes them optional', async () => {
@@ -365,8 +365,8 @@ describe('responses of services', () => {
       await clock.due(7000);
       clock.advance(7000);
       expect(await run.result()).toMatchObject({ status: 'completed' });
-      expect(shop.received).toHaveLength(2);
-      const [first, second] = shop.received.map(({ headers }) => headers['idempotency-key']);
+      expect(shop.requests).toHaveLength(2);
+      const [first, second] = shop.requests.map(({ headers }) => headers['idempotency-key']);
       expect(second).toBe(first);
     }
     const { result, received } = await call('form', {}, { respond: busy(503) });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
 
-/** A request as the server has received it. */
+/** A request as the server has requests it. */
 export interface ReceivedRequest {
   method: string;
   /** Path and query of the request line. */
@@ -23,7 +23,7 @@ export interface ShopResponse {
 
 export interface Shop {
   url: string;
-  received: ReceivedRequest[];
+  requests: ReceivedRequest[];
   close(): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ export interface Shop {
 export async function startShop(
   respond: (request: ReceivedRequest) => ShopResponse = () => ({}),
 ): Promise<Shop> {
-  const received: ReceivedRequest[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const { method = '', url = '', headers } = incoming;
       const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
-      received.push(request);
+      requests.push(request);
       const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', after } = respond(request);
       void Promise.resolve(after).then(() => {
         response.writeHead(status, { 'content-type': 'application/json', ...extraHeaders });
@@ -49,7 +49,7 @@ export async function startShop(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
+    requests,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -10,12 +10,12 @@ beforeAll(async () => {
 
 describe('the largest batch of operations takes time at most proportional to the size of the draft', () => {
   it('with containers that form a cycle', async () => {
-    const { block, edit, graphOf, inside } = drafts;
+    const { block, edit, graphOf, parentData } = drafts;
     await expectLinear({
       size: 500,
       make: (n) => ({
         cycle: graphOf(
-          Array.from({ length: n }, (_, at) => block(`L${at}`, 'loop', inside(`L${(at + 1) % n}`))),
+          Array.from({ length: n }, (_, at) => block(`L${at}`, 'loop', parentData(`L${(at + 1) % n}`))),
         ),
         operations: Array.from({ length: 200 }, (_, at) => ({
           operation_type: 'insert_into_subflow',
@@ -28,10 +28,10 @@ describe('the largest batch of operations takes time at most proportional to the
   });
 
   it('with very many edges', async () => {
-    const { block, change, edge, edit, graphOf } = drafts;
+    const { block, editOperation, edge, edit, graphOf } = drafts;
     const error = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
     const operations = Array.from({ length: 20 }, (_, at) =>
-      change(`b${at % 5}`, { connections: { error } }),
+      editOperation(`b${at % 5}`, { connections: { error } }),
     );
     await expectLinear({
       size: 500,

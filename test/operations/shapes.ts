@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
+import type { BlockSettings, WorkflowSettings } from '../support/workflow-file.ts';
 
 /** A workflow that grows in one way. */
 export interface Shape {
@@ -8,10 +8,10 @@ export interface Shape {
   /** The `n` at which searches with a limit have reached this limit. */
   size?: number;
   /** Returns the workflow with `n` parts of one kind. */
-  make(n: number): DrawnWorkflow;
+  make(n: number): WorkflowSettings;
 }
 
-type Blocks = { [id: string]: DrawnBlock };
+type Blocks = { [id: string]: BlockSettings };
 
 const id = (index: number): string => `b${String(index).padStart(6, '0')}`;
 
@@ -19,7 +19,7 @@ function list<T>(n: number, make: (index: number) => T): T[] {
   return Array.from({ length: n }, (_, index) => make(index));
 }
 
-function blocksOf(n: number, make: (index: number) => DrawnBlock): Blocks {
+function blocksOf(n: number, make: (index: number) => BlockSettings): Blocks {
   return Object.fromEntries(list(n, (index) => [id(index), make(index)]));
 }
 
@@ -29,7 +29,7 @@ const chain = (n: number): string[] => [
 ];
 
 /** Returns a chain of three blocks: a start, a block named "Fetch", and a block with these fields. */
-function readerOf(fields: JsonObject, properties: DrawnBlock = {}): DrawnWorkflow {
+function readerOf(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
   return {
     blocks: {
       s: start(),
@@ -288,7 +288,7 @@ const EDGES: readonly Shape[] = [
   },
 ];
 
-const loopOf = (properties: DrawnBlock = {}): DrawnBlock => ({
+const loopOf = (properties: BlockSettings = {}): BlockSettings => ({
   type: 'loop',
   data: { loopType: 'for', count: 2 },
   ...properties,
@@ -417,6 +417,6 @@ const VALUES: readonly Shape[] = [
 export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
 
 /** Returns the workflow file as JSON. */
-export function textOf(workflow: DrawnWorkflow): string {
+export function textOf(workflow: WorkflowSettings): string {
   return JSON.stringify(workflowFile(workflow));
 }

@@ -119,7 +119,7 @@ describe('export and import take time at most proportional to the size of the wo
         return { file, options: { mappings, bindings } };
       },
       pass: async ({ file, options: instructions }) => {
-        const parsedFile = transfer.readFile(file as never);
+        const parsedFile = transfer.readImportFile(file as never);
         const workflow = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
         const options = { includeReferences: true, includeWorkspaceBindings: false, exportedAt: '' };
         transfer.exportOf(workflow, parsedFile.graph, options);

@@ -130,7 +130,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
     const known = new Set(modules.filesIn(value).map(({ id }) => id));
     return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
   },
-  'the count of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
+  'the count of values in a body': (value) => modules.expectValueLimit(value, { values: Infinity }),
   'the response to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),

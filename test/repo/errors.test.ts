@@ -3,7 +3,7 @@ import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/diagnostics.ts';
 import { failure } from '../../packages/sandbox/src/outcome.ts';
-import type { SandboxErrorCode } from '../../packages/sandbox/src/outcome.ts';
+import type { JobErrorCode } from '../../packages/sandbox/src/outcome.ts';
 import { readText, repository, walk } from './sources.ts';
 import { codeOf, unionIn } from './unions.ts';
 
@@ -117,7 +117,7 @@ describe('docs/errors.md', () => {
     const codes = unionIn(
       readText('packages/sandbox/src/outcome.ts'),
       'SandboxErrorCode',
-    ) as SandboxErrorCode[];
+    ) as JobErrorCode[];
     const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;

@@ -217,7 +217,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const api = await testApi({ engine, store, sandboxes: brokenSandboxes });
     const call = (method: string, path: string, body?: object) =>
       api.call<Sandbox>(method, `/api/v2/sandboxes${path}`, { key, ...(body && { body }) });
-    const countAuditEvents = async () => (await store.audit.ofResource(built.id)).length;
+    const countAuditEvents = async () => (await store.audit.listByResource(built.id)).length;
     const eventsBefore = await countAuditEvents();
     faults.length = 0;
     const packages = { language: 'javascript', dependencies: ['alpha'] };
@@ -390,7 +390,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await api.patch(data.id, {});
     await api.remove(data.id);
     await api.remove(data.id);
-    const events = await api.store.audit.ofResource(data.id);
+    const events = await api.store.audit.listByResource(data.id);
     expect(events.map(({ action }) => action).sort()).toEqual([
       'SANDBOX_CREATED',
       'SANDBOX_DELETED',

@@ -263,7 +263,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     await api.put(unique);
     await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
     await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
-    const events = await api.store.audit.ofResource(unique);
+    const events = await api.store.audit.listByResource(unique);
     expect(events.map(({ action }) => action).sort()).toEqual([
       'SECRET_CREATED',
       'SECRET_DELETED',

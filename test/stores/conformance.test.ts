@@ -9,13 +9,13 @@ import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { stores } from './stores.ts';
+import { openTestStores } from './stores.ts';
 
 const STORES = {
-  memory: () => stores({}),
-  sqlite: () => stores({ data: dataFolder() }),
-  'sqlite, shared': () => stores({ data: dataFolder(), shared: true }),
-  'sqlite, durable against power loss': () => stores({ data: dataFolder(), durability: 'power' }),
+  memory: () => openTestStores({}),
+  sqlite: () => openTestStores({ data: dataFolder() }),
+  'sqlite, shared': () => openTestStores({ data: dataFolder(), shared: true }),
+  'sqlite, durable against power loss': () => openTestStores({ data: dataFolder(), durability: 'power' }),
 } as const;
 
 for (const [name, make] of Object.entries(STORES)) {
@@ -43,6 +43,6 @@ function twice<Store>(store: Store): Record<'one' | 'other', Store> {
 /** Opens a store twice on one folder, like two processes. */
 function openTwice<Name extends keyof Stores>(name: Name): Record<'one' | 'other', Stores[Name]> {
   const data = dataFolder();
-  const [one, other] = [stores({ data, shared: true }), stores({ data, shared: true })];
+  const [one, other] = [openTestStores({ data, shared: true }), openTestStores({ data, shared: true })];
   return { one: one[name], other: other[name] };
 }

@@ -7,14 +7,14 @@ import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
 import { entry, newRun, startedEntry } from '../support/run-data.ts';
-import { openAt, rowsAt } from './postgres-stores.ts';
+import { openAt, queryAt } from './postgres-stores.ts';
 
 const PASSWORD = 'very-secret-7';
 
 let url = '';
 
 const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
-const runQuery = (query: string): Promise<unknown[]> => rowsAt(url, query);
+const runQuery = (query: string): Promise<unknown[]> => queryAt(url, query);
 
 function urlWith(change: (changed: URL) => void): string {
   const changed = new URL(url);

@@ -12,7 +12,7 @@ export async function openAt(options: PostgresOptions): Promise<SharedStores> {
 }
 
 /** Runs `query` as superuser in the database at `url`, and returns the rows. */
-export async function rowsAt(url: string, query: string): Promise<unknown[]> {
+export async function queryAt(url: string, query: string): Promise<unknown[]> {
   const { pathname } = new URL(url);
   const server = await postgresServer();
   return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);

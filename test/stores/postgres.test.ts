@@ -15,13 +15,13 @@ import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/mi
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
-import { openAt, rowsAt } from './postgres-stores.ts';
-import { child } from './process.ts';
+import { openAt, queryAt } from './postgres-stores.ts';
+import { startChild } from './process.ts';
 
 let url = '';
 
 const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
-const runQuery = (query: string): Promise<unknown[]> => rowsAt(url, query);
+const runQuery = (query: string): Promise<unknown[]> => queryAt(url, query);
 
 /** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
 async function cutConnections(state: 'idle' | 'active'): Promise<number> {
@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     it('create a run once, and store each entry once and in order if they write the same entries', async () => {
       const schema = `s ${randomUUID()}`;
       const count = scale(60, 300);
-      const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|${count}`));
+      const writers = Array.from({ length: 3 }, () => startChild('share', url, `${schema}|r|${count}`));
       const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
       expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
       for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
     it('lose no commit if one process is killed, and other processes continue', async () => {
       const schema = `s ${randomUUID()}`;
-      const writer = child('append', url, `${schema}|r`);
+      const writer = startChild('append', url, `${schema}|r`);
       await writer.waitForLines(50);
       await writer.kill();
       const last = writer.lines.at(-1) as number;

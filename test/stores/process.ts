@@ -23,12 +23,12 @@ export interface Child {
 }
 
 /** Starts child.ts with a command. The process is killed when the test has finished. */
-export function child(...args: string[]): Child {
-  return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
+export function startChild(...args: string[]): Child {
+  return startProgram(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
 }
 
 /** Starts a process that prints one JSON value per line. It is killed when the test has finished. */
-export function start(command: string, args: string[]): Child {
+export function startProgram(command: string, args: string[]): Child {
   const childProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   childProcess.stderr.on('data', (text: Buffer) => (errors += text.toString()));

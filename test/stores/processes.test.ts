@@ -5,15 +5,15 @@ import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { isOwned } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { CHILD, child, start } from './process.ts';
-import { stores } from './stores.ts';
+import { CHILD, startChild, startProgram } from './process.ts';
+import { openTestStores } from './stores.ts';
 
 describe('a data folder and several processes', () => {
   it('is locked while its owner runs, and unlocked as soon as its owner is killed', async () => {
     const data = dataFolder();
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    expect(() => stores({ data })).toThrow(
+    expect(() => openTestStores({ data })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
         message: expect.stringContaining(`process ${owner.pid} on `) as string,
@@ -21,25 +21,25 @@ describe('a data folder and several processes', () => {
       }),
     );
     await owner.kill();
-    expect(() => stores({ data })).not.toThrow();
+    expect(() => openTestStores({ data })).not.toThrow();
   });
 
   it('stays locked for other processes if its owner opens it twice or checks the lock', async () => {
     const data = dataFolder();
     expect(isOwned(data)).toBe(false);
-    stores({ data });
+    openTestStores({ data });
     for (let times = 0; times < 3; times += 1) {
       expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
       expect(isOwned(data)).toBe(true);
     }
-    const other = child('serve', data);
+    const other = startChild('serve', data);
     expect(await other.ended).toBe(1);
     expect(other.errors()).toContain('DATA_LOCKED');
   });
 
   it('lets other processes check whether it has an owner', async () => {
     const data = dataFolder();
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
     expect(isOwned(data)).toBe(true);
     await owner.kill();
@@ -49,7 +49,7 @@ describe('a data folder and several processes', () => {
 
   it('gets one owner if many processes start at the same time', async () => {
     const data = dataFolder();
-    const children = Array.from({ length: 4 }, () => child('serve', data));
+    const children = Array.from({ length: 4 }, () => startChild('serve', data));
     await vi.waitUntil(() => children.every((one) => one.lines.length + one.errors().length > 0), {
       timeout: 20_000,
     });
@@ -62,9 +62,9 @@ describe('a data folder and several processes', () => {
 
   it('prints nothing on stderr, even if this Node emits warnings for SQLite', async () => {
     const data = dataFolder();
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    const client = child('ask', data, 'r');
+    const client = startChild('ask', data, 'r');
     expect(await client.ended).toBe(0);
     expect(owner.errors() + client.errors()).toBe('');
   });
@@ -72,17 +72,17 @@ describe('a data folder and several processes', () => {
   it('keeps every committed entry and no partial append when a process is killed during a write', async () => {
     const data = dataFolder();
     for (const run of ['a', 'b', 'c']) {
-      const writer = child('write', data, run);
+      const writer = startChild('write', data, run);
       await writer.waitForLines(100);
       await writer.kill();
       const last = writer.lines.at(-1) as number;
-      const reader = stores({ data, readOnly: true });
+      const reader = openTestStores({ data, readOnly: true });
       const seqs = (await reader.runs.journal(run)).map((one) => one.seq);
       expect(seqs.length).toBeGreaterThanOrEqual(last);
       expect(seqs.length % 2).toBe(1);
       expect(seqs).toEqual(seqs.map((_, index) => index + 1));
     }
-    expect(stores({ data }).runs.open()).toEqual(['a', 'b', 'c']);
+    expect(openTestStores({ data }).runs.open()).toEqual(['a', 'b', 'c']);
   });
 
   it.skipIf(process.platform === 'win32')(
@@ -90,7 +90,7 @@ describe('a data folder and several processes', () => {
     async () => {
       const data = dataFolder();
       // A limit on the size of files, in blocks of 512 bytes, simulates a full disk: the write itself fails.
-      const limited = start('/bin/sh', [
+      const limited = startProgram('/bin/sh', [
         '-c',
         'ulimit -f 2048; exec "$0" "$@"',
         process.execPath,
@@ -110,7 +110,7 @@ describe('a data folder and several processes', () => {
         message: expect.stringMatching(/values.*file size/) as string,
       });
       expect(await limited.ended).toBe(0);
-      const { runs } = stores({ data });
+      const { runs } = openTestStores({ data });
       expect((await runs.journal('r')).length).toBe(committed);
       await runs.append('r', [entry((committed as number) + 1)]);
     },
@@ -118,9 +118,9 @@ describe('a data folder and several processes', () => {
 
   it('shows each entry once and in order to two readers while another process writes', async () => {
     const data = dataFolder();
-    const { runs } = stores({ data });
+    const { runs } = openTestStores({ data });
     await runs.create(newRun('r'), startedEntry());
-    const readers = [child('read', data, '600'), child('read', data, '600')];
+    const readers = [startChild('read', data, '600'), startChild('read', data, '600')];
     await Promise.all(readers.map((reader) => reader.waitForLines(1)));
     for (let seq = 2; seq <= 600; seq += 1) await runs.append('r', [entry(seq)]);
     for (const reader of readers) {
@@ -131,9 +131,9 @@ describe('a data folder and several processes', () => {
 
   it('delivers each request to the owner once, and returns its outcome', async () => {
     const data = dataFolder();
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    const clients = ['r1', 'r2', 'r3'].map((run) => child('ask', data, run));
+    const clients = ['r1', 'r2', 'r3'].map((run) => startChild('ask', data, run));
     for (const client of clients) {
       expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
       expect(await client.ended).toBe(0);
@@ -148,13 +148,13 @@ describe('a data folder and several processes', () => {
 
   it('keeps a request for the next owner if its owner is killed before it handles the request', async () => {
     const data = dataFolder();
-    const first = child('serve', data, 'hang');
+    const first = startChild('serve', data, 'hang');
     await first.waitForLines(1);
-    const client = child('ask', data, 'r');
+    const client = startChild('ask', data, 'r');
     expect((await first.waitForLines(2))[1]).toEqual({ took: 'cancel r' });
     await first.kill();
     expect(client.lines).toEqual([]);
-    const second = child('serve', data);
+    const second = startChild('serve', data);
     expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
     expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ took: 'cancel r' }]);
   });

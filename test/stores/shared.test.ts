@@ -6,17 +6,17 @@ import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { entry, newRun, startedEntry } from '../support/run-data.ts';
-import { child } from './process.ts';
-import { stores } from './stores.ts';
+import { startChild } from './process.ts';
+import { openTestStores } from './stores.ts';
 
 describe('a data folder that several processes share', () => {
   it('is created once if many processes start at the same time, and has each entry once, in order', async () => {
     const data = dataFolder();
-    const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
+    const writers = Array.from({ length: 4 }, () => startChild('share', data, '|r|200'));
     const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
     expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
     for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
-    const { runs } = stores({ data, shared: true });
+    const { runs } = openTestStores({ data, shared: true });
     const expected = Array.from({ length: 200 }, (_, index) => index + 1);
     expect((await runs.journal('r')).map((one) => one.seq)).toEqual(expected);
     expect(await runs.record('r')).toMatchObject({ seq: 200 });
@@ -25,9 +25,9 @@ describe('a data folder that several processes share', () => {
 
   it('refuses an exclusive owner, with a remedy in the error', async () => {
     const data = dataFolder();
-    const other = child('append', data, '|r');
+    const other = startChild('append', data, '|r');
     await other.waitForLines(1);
-    const ours = stores({ data, shared: true });
+    const ours = openTestStores({ data, shared: true });
     expect(() => openStores({ data })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
@@ -41,26 +41,26 @@ describe('a data folder that several processes share', () => {
     await other.kill();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
     ours.close();
-    expect(() => stores({ data })).not.toThrow();
+    expect(() => openTestStores({ data })).not.toThrow();
   });
 
   it('lets other processes check that it is shared, even repeatedly, until the last process closes it', async () => {
     const data = dataFolder();
     expect(isShared(data)).toBe(false);
-    const other = child('append', data, '|r');
+    const other = startChild('append', data, '|r');
     await other.waitForLines(1);
     for (let count = 0; count < 50; count++) expect(isShared(data)).toBe(true);
     await other.waitForLines(other.lines.length + 10);
     await other.kill();
     expect(isShared(data)).toBe(false);
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
     expect(isShared(data)).toBe(false);
   });
 
   it('cannot be shared while it has an exclusive owner, which the error names', async () => {
     const data = dataFolder();
-    const owner = child('serve', data);
+    const owner = startChild('serve', data);
     await owner.waitForLines(1);
     expect(() => openStores({ data, shared: true })).toThrow(
       expect.objectContaining({
@@ -71,18 +71,18 @@ describe('a data folder that several processes share', () => {
       }),
     );
     await owner.kill();
-    expect(() => stores({ data, shared: true })).not.toThrow();
+    expect(() => openTestStores({ data, shared: true })).not.toThrow();
   });
 
   it('keeps the commits of a process that was killed, while the others continue', async () => {
     const data = dataFolder();
-    const [first, second] = [child('append', data, '|a'), child('append', data, '|b')];
+    const [first, second] = [startChild('append', data, '|a'), startChild('append', data, '|b')];
     await Promise.all([first.waitForLines(30), second.waitForLines(30)]);
     await first.kill();
     const last = first.lines.at(-1) as number;
     await second.waitForLines(second.lines.length + 10);
     await second.kill();
-    const { runs } = stores({ data });
+    const { runs } = openTestStores({ data });
     const seqs = (await runs.journal('a')).map((one) => one.seq);
     expect(seqs.length).toBeGreaterThanOrEqual(last);
     expect(seqs.length % 2).toBe(1);
@@ -91,7 +91,7 @@ describe('a data folder that several processes share', () => {
 
   it('can be shared within one process, with each store reading the others’ writes', async () => {
     const data = dataFolder();
-    const [one, two] = [stores({ data, shared: true }), stores({ data, shared: true })];
+    const [one, two] = [openTestStores({ data, shared: true }), openTestStores({ data, shared: true })];
     expect(await one.runs.create(newRun('r'), startedEntry())).toBe(true);
     expect(await two.runs.create(newRun('r'), startedEntry())).toBe(false);
     await two.runs.append('r', [entry(2)]);
@@ -107,7 +107,7 @@ describe('a data folder that several processes share', () => {
       await deploy(one, 'p2'),
       await deploy(two, 'p1'),
     ]).toEqual([1, 2, 2, 3]);
-    const reader = stores({ data, readOnly: true });
+    const reader = openTestStores({ data, readOnly: true });
     expect(await reader.runs.journal('r')).toHaveLength(2);
     one.close();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));

@@ -4,7 +4,7 @@ import type { StoreOptions } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** Opens stores. They are closed after the test. */
-export function stores(options: StoreOptions): Stores {
+export function openTestStores(options: StoreOptions): Stores {
   const opened = openStores(options);
   onTestFinished(() => opened.close());
   return opened;

@@ -4,7 +4,7 @@ import { Script } from '../support/scripted.ts';
 import { expectStreamed, framesOf } from './execute.ts';
 import { LOCATIONS } from './locations.ts';
 import { SECRET } from './secret.ts';
-import { TALK, talk, WORDS } from './talk.ts';
+import { TALK, talkExecutor, WORDS } from './talk.ts';
 
 describe.each(Object.entries(LOCATIONS))(
   'a streamed execution over HTTP, with an engine on %s',
@@ -17,7 +17,7 @@ describe.each(Object.entries(LOCATIONS))(
 
     it('contains the text of a run that ends before the response begins', async () => {
       const ended = Promise.withResolvers<void>();
-      const engineOptions = { ...(await locate()), blocks: [talk()] };
+      const engineOptions = { ...(await locate()), blocks: [talkExecutor()] };
       const api = await testApi({ engineOptions });
       const { engine } = api;
       const start = engine.start.bind(engine);

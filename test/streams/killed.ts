@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import type { WorkerOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
-import { emissionsIn, inShort, TEXT, textIn } from './talk.ts';
+import { emissionsIn, summaryOf, TEXT, textIn } from './talk.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 
@@ -17,7 +17,7 @@ export interface TalkProcess {
 }
 
 /** Starts a process and kills it at its `stop`. `exited` resolves when it has exited. `end` stops a worker. */
-export function play(options: TalkProcess): { exited: Promise<void>; end(): void } {
+export function startTalkProcess(options: TalkProcess): { exited: Promise<void>; end(): void } {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -30,11 +30,11 @@ export function play(options: TalkProcess): { exited: Promise<void>; end(): void
 }
 
 /** Expects the events of a run that a second process continued, after the first was killed at the third word of T. */
-export function expectRetracted(events: readonly RunEvent[]): void {
+export function expectDiscardedText(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
   expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-  expect(inShort(events)).toEqual([
+  expect(summaryOf(events)).toEqual([
     'run started',
     'Start started',
     'Start completed',

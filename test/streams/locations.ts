@@ -18,14 +18,14 @@ export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } =
 };
 
 /** Opens an engine, which is closed after the test. */
-export async function open(options: EngineOptions): Promise<Engine> {
+export async function openEngine(options: EngineOptions): Promise<Engine> {
   const engine = await createEngine({ sandbox: { maxProcesses: 1 }, ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine;
 }
 
 /** Opens a reader as another process would. */
-export async function readerOf({ data, postgres }: Location) {
+export async function openReader({ data, postgres }: Location) {
   const reader =
     data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);
   onTestFinished(() => reader.close());

@@ -4,12 +4,12 @@
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import type { TalkProcess } from './killed.ts';
-import { TALK, talk } from './talk.ts';
+import { TALK, talkExecutor } from './talk.ts';
 
 const { stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 
 const blocks = [
-  talk(async (nth, name) => {
+  talkExecutor(async (nth, name) => {
     if (name !== 'T') return;
     // Earlier words are published a few milliseconds after they are emitted.
     if (nth === stop) await new Promise((resolve) => setTimeout(resolve, 100));

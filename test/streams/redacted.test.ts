@@ -5,9 +5,9 @@ import { Script } from '../support/scripted.ts';
 import type { Call } from '../support/scripted.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { LOCATIONS, open, readerOf } from './locations.ts';
-import { expectRedacted, HIDDEN, PARTS, SECRET, SECRETIVE } from './secret.ts';
-import { collect, emissionsIn, inShort } from './talk.ts';
+import { LOCATIONS, openEngine, openReader } from './locations.ts';
+import { expectRedacted, HIDDEN, PARTS, SECRET, SECRET_READER } from './secret.ts';
+import { collect, emissionsIn, summaryOf } from './talk.ts';
 
 const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
   for (const each of all) context.emit(each);
@@ -42,15 +42,15 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
   it('is redacted for every listener, for any division of the text into parts', async () => {
     const location = await locate();
     const script = new Script();
-    const engine = await open({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
-    const run = await engine.start({ workflow: SECRETIVE }, {}, { runId: 'r' });
+    const engine = await openEngine({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
+    const run = await engine.start({ workflow: SECRET_READER }, {}, { runId: 'r' });
     const collecting = collect(run.events());
     const call = await script.nextCall('A');
     emit(call, ...PARTS.map(text));
     call.done();
     expectRedacted(await collecting);
     expectRedacted(await collect(engine.follow('r')));
-    if (name !== 'memory') expectRedacted(await collect((await readerOf(location)).follow('r')));
+    if (name !== 'memory') expectRedacted(await collect((await openReader(location)).follow('r')));
   });
 
   it.each(Object.entries(INTERRUPTIONS))(
@@ -58,7 +58,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
     async (_title, { end, events: expected }) => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await open({
+      const engine = await openEngine({
         ...(await locate()),
         ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
       });
@@ -71,7 +71,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
       emit(call, text(' too late'));
       const ownEvents = (await collecting).filter((event) => event.type !== 'block:started');
       for (const events of [ownEvents, await collect(engine.follow('r'))]) {
-        expect(inShort(events).slice(-3)).toEqual(['A "say "', ...expected]);
+        expect(summaryOf(events).slice(-3)).toEqual(['A "say "', ...expected]);
         expect(emissionsIn(events).map(({ number }) => number)).toEqual([1]);
       }
     },
@@ -79,7 +79,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
 
   it('is redacted when a block pauses, and the remaining text arrives before the pause', async () => {
     const pauseResult: BlockResult = { pause: { question: 'Which door?' } };
-    const engine = await open({
+    const engine = await openEngine({
       ...(await locate()),
       env: { KEY: SECRET },
       blocks: [
@@ -95,13 +95,13 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
         },
       ],
     });
-    const run = await engine.start({ workflow: SECRETIVE }, {}, { runId: 'r' });
+    const run = await engine.start({ workflow: SECRET_READER }, {}, { runId: 'r' });
     const seen: RunEvent[] = [];
     for await (const event of engine.follow('r')) {
       seen.push(event);
       if (event.type === 'run:paused') break;
     }
-    expect(inShort(seen).filter((each) => each.startsWith('A '))).toEqual([
+    expect(summaryOf(seen).filter((each) => each.startsWith('A '))).toEqual([
       'A started',
       'A "say "',
       `A ${JSON.stringify(`${HIDDEN}; `)}`,

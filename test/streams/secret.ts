@@ -1,13 +1,13 @@
 import type { RunEvent } from '@heddle/engine';
 import { expect } from 'vitest';
 import { block, workflow } from '../support/workflow.ts';
-import { emissionsIn, inShort, textIn } from './talk.ts';
+import { emissionsIn, summaryOf, textIn } from './talk.ts';
 
 export const SECRET = 'sesame_open+wid"';
 export const HIDDEN = '«redacted:KEY»';
 
 /** A workflow whose block A, of the type `work`, can read the secret. */
-export const SECRETIVE = workflow([block('A', 'work', { key: '{{KEY}}' })], ['Start -> A']);
+export const SECRET_READER = workflow([block('A', 'work', { key: '{{KEY}}' })], ['Start -> A']);
 
 const BASE64 = Buffer.from(SECRET).toString('base64');
 
@@ -22,5 +22,5 @@ export function expectRedacted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
   expect(textIn(emissions)).toEqual({ A: `say ${HIDDEN}, ${HIDDEN} and ${HIDDEN}==; sesa` });
-  expect(inShort(events).slice(-3)).toEqual(['A "sesa"', 'A completed', 'run ended']);
+  expect(summaryOf(events).slice(-3)).toEqual(['A "sesa"', 'A completed', 'run ended']);
 }

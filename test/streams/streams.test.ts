@@ -4,9 +4,9 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { expectRetracted, play } from './killed.ts';
-import { LOCATIONS, open, readerOf } from './locations.ts';
-import { collect, emissionsIn, inShort, TALK, talk, TEXT, textIn, WORDS } from './talk.ts';
+import { expectDiscardedText, startTalkProcess } from './killed.ts';
+import { LOCATIONS, openEngine, openReader } from './locations.ts';
+import { collect, emissionsIn, summaryOf, TALK, talkExecutor, TEXT, textIn, WORDS } from './talk.ts';
 
 const EVENTS = [
   'run started',
@@ -24,23 +24,23 @@ const sampled = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of b
 
 describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locate) => {
   it('reach listeners of the process in order, with numbers from 1', async () => {
-    const engine = await open({ ...(await locate()), blocks: [talk()] });
+    const engine = await openEngine({ ...(await locate()), blocks: [talkExecutor()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
     const events = await collect(run.events());
     const emissions = emissionsIn(events);
     expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-    expect(inShort(events)).toEqual(EVENTS);
+    expect(summaryOf(events)).toEqual(EVENTS);
     // Listeners that are added after the end get the same events.
     for (const laterEvents of [await collect(engine.follow('r')), await collect(run.events())]) {
-      expect(inShort(laterEvents)).toEqual(EVENTS);
+      expect(summaryOf(laterEvents)).toEqual(EVENTS);
       expect(emissionsIn(laterEvents)).toEqual(emissions);
     }
   });
 
   it('reach a listener that is added while a block runs, including earlier emissions', async () => {
     const script = new Script();
-    const engine = await open({ ...(await locate()), blocks: [script.executor] });
+    const engine = await openEngine({ ...(await locate()), blocks: [script.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'early ' });
@@ -53,31 +53,31 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     call.done();
     seen.push(...(await collect({ [Symbol.asyncIterator]: () => first })));
     const all = [...EVENTS.slice(0, 3), 'A started', 'A "early "', 'A thinking', 'A "late"', 'A completed'];
-    expect(inShort(seen)).toEqual([...all, 'run ended']);
+    expect(summaryOf(seen)).toEqual([...all, 'run ended']);
     expect(await second).toEqual(seen);
   });
 
   it('reach a listener that is added while the run waits for a person, and the stream ends at the pause', async () => {
-    const engine = await open({ ...(await locate()), blocks: [talk()] });
+    const engine = await openEngine({ ...(await locate()), blocks: [talkExecutor()] });
     const pausingWorkflow = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
       ['Start -> T -> H -> Z'],
     );
     const run = await engine.start({ workflow: pausingWorkflow });
     await run.result();
-    const events = inShort(await collect(run.events()));
+    const events = summaryOf(await collect(run.events()));
     const beforePause = [...EVENTS.slice(0, 9), 'H started', 'H paused', 'run paused'];
     expect(events).toEqual(beforePause);
     // A new handle has only later events.
     const later = (await engine.attach(run.runId)).events();
     await engine.resume(run.runId);
     const afterPause = ['H completed', ...EVENTS.slice(9)];
-    expect(inShort(await collect(later)).filter((event) => event !== 'run paused')).toEqual(afterPause);
-    expect(inShort(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
+    expect(summaryOf(await collect(later)).filter((event) => event !== 'run paused')).toEqual(afterPause);
+    expect(summaryOf(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
   });
 
   it('of a failed attempt are discarded before the next attempt', async () => {
-    const engine = await open({
+    const engine = await openEngine({
       ...(await locate()),
       blocks: [
         {
@@ -104,18 +104,18 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     async () => {
       const location = await locate();
       const script = new Script();
-      const engine = await open({ ...location, blocks: [script.executor] });
+      const engine = await openEngine({ ...location, blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
       const call = await script.nextCall('A');
       call.context.emit({ type: 'text', text: 'early ' });
-      const reader = await readerOf(location);
+      const reader = await openReader(location);
       const events = reader.follow('r')[Symbol.asyncIterator]();
       const seen: string[] = [];
       const until = async (last: string): Promise<void> => {
         while (seen.at(-1) !== last) {
           const { value, done } = await events.next();
           if (done) throw new Error(`ended after ${seen.join(', ')}`);
-          seen.push(...inShort([value]));
+          seen.push(...summaryOf([value]));
         }
       };
       await until('A "early "');
@@ -143,10 +143,10 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
       const engine = location.postgres
         ? { postgres: { ...location.postgres, leaseMs: 1000 } }
         : { data: location.data ?? '' };
-      await play({ engine, stop: 2 }).exited;
-      await play({ engine }).exited;
-      const reader = await readerOf(location);
-      expectRetracted(await collect(reader.follow('talk-run')));
+      await startTalkProcess({ engine, stop: 2 }).exited;
+      await startTalkProcess({ engine }).exited;
+      const reader = await openReader(location);
+      expectDiscardedText(await collect(reader.follow('talk-run')));
     },
   );
 });
@@ -155,11 +155,11 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
   it('forwards emissions of blocks that run in another engine', async () => {
     const postgres = { url: await postgresDatabase() };
     const script = new Script();
-    const owner = await open({ postgres, blocks: [script.executor] });
+    const owner = await openEngine({ postgres, blocks: [script.executor] });
     await owner.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'missed' });
-    const other = await open({ postgres, blocks: [script.executor], recover: false });
+    const other = await openEngine({ postgres, blocks: [script.executor], recover: false });
     const followedEvents = other.follow('r')[Symbol.asyncIterator]();
     const seen: RunEvent[] = [];
     while (emissionsIn(seen).length === 0) seen.push((await followedEvents.next()).value as RunEvent);
@@ -179,6 +179,6 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     seen.push(...(await collect({ [Symbol.asyncIterator]: () => followedEvents })));
     expect(textIn(emissionsIn(later))['A']).toMatch(/^\.+$/);
     expect(textIn(emissionsIn(seen))['A']).toMatch(/^missed\.+$/);
-    expect(inShort(later).slice(-2)).toEqual(['A completed', 'run ended']);
+    expect(summaryOf(later).slice(-2)).toEqual(['A completed', 'run ended']);
   });
 });

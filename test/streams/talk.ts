@@ -12,7 +12,7 @@ export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -
  * Returns the executor of blocks that emit WORDS one after another and output the whole text. `beforeWord` is called
  * before each word and at the end.
  */
-export function talk(
+export function talkExecutor(
   beforeWord: (nth: number, name: string) => Promise<void> | void = () => undefined,
 ): BlockExecutor {
   return {
@@ -53,7 +53,7 @@ export function textIn(emissions: readonly { blockName: string; emission: BlockE
 }
 
 /** Returns the events as short strings: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
-export function inShort(events: readonly RunEvent[]): string[] {
+export function summaryOf(events: readonly RunEvent[]): string[] {
   return events.map((event) => {
     if (event.type === 'block:emission') {
       const { blockName, emission } = event;

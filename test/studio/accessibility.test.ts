@@ -1,4 +1,4 @@
-import { accessibilityFlows } from './flows/accessibility.ts';
+import { defineAccessibilityTests } from './flows/accessibility.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('accessibility of the Studio', accessibilityFlows);
+describeStores('accessibility of the Studio', defineAccessibilityTests);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { studioPages } from '../../packages/studio/src/pages.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { reportSkipped } from '../support/scale.ts';
-import { ANSWERS, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/answers.ts';
+import { RESPONSES, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/answers.ts';
 import {
   FOLDER,
   SYSTEM_FILE,
@@ -97,7 +97,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
       }
       if (pathname.endsWith('/events'))
         return route.fulfill({ contentType: 'text/event-stream', body: 'data: "[DONE]"\n\n' });
-      if (Object.hasOwn(ANSWERS, pathname)) return route.fulfill({ json: ANSWERS[pathname] });
+      if (Object.hasOwn(RESPONSES, pathname)) return route.fulfill({ json: RESPONSES[pathname] });
       unknownPaths.add(pathname);
       return route.fulfill({ status: 404, json: {} });
     });

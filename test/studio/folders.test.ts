@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeName } from '../../packages/service/src/workflows/folder-path.ts';
 import {
-  folderRows,
+  toFolderRows,
   moveOf,
   parentOf,
   pathIn,
@@ -20,7 +20,7 @@ const FOLDERS = ['/A', '/A/B', '/A/B/C', '/A/D', '/Z%20z'].map(folder);
 describe('the tree of folders', () => {
   it('shows the subfolders of open folders, with their level and their position among their siblings', () => {
     const rowsWith = (open: string[]) =>
-      folderRows(FOLDERS, new Set(open)).map(
+      toFolderRows(FOLDERS, new Set(open)).map(
         ({ name, level, position, size, isOpen }) => `${name} ${level} ${position}/${size} ${isOpen}`,
       );
     const fixedRows = ['All workflows 1 1/4 undefined', 'Without a folder 1 2/4 undefined'];
@@ -36,7 +36,7 @@ describe('the tree of folders', () => {
   });
 
   it('is navigated by arrow keys, Home and End; arrow keys also open and close folders', () => {
-    const rows = folderRows(FOLDERS, new Set(['/A']));
+    const rows = toFolderRows(FOLDERS, new Set(['/A']));
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);
     const moveAfter = (name: string, key: string): TreeMove | string | undefined => {
@@ -69,7 +69,7 @@ describe('the tree of folders', () => {
   it('has a row for each of 10,100 folders', () => {
     const children = Array.from({ length: 10_000 }, (_, index) => folder(`/F${index % 100}/${index}`));
     const roots = Array.from({ length: 100 }, (_, index) => folder(`/F${index}`));
-    const rows = folderRows([...roots, ...children], new Set(roots.map(({ path }) => path)));
+    const rows = toFolderRows([...roots, ...children], new Set(roots.map(({ path }) => path)));
     expect(rows).toHaveLength(10_102);
     expect(rows.at(-1)).toMatchObject({ level: 2, position: 100, size: 100 });
   });

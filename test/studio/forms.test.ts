@@ -5,7 +5,7 @@ import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/ru
 import { fieldsOf } from '../../packages/studio/web/run/pause-fields.ts';
 import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
-import { CALL } from './workflows.ts';
+import { TOOL_CALL } from './workflows.ts';
 
 describe('copied commands and tests', () => {
   it('quote any input as single words of a shell', () => {
@@ -68,7 +68,7 @@ describe('calls that wait for a decision', () => {
   });
 
   it('have a field for each argument, by its schema, or as JSON if the value does not match', () => {
-    const fields = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
+    const fields = fieldsOfCall({ ...TOOL_CALL, arguments: { ...TOOL_CALL.arguments, urgent: 'yes' } });
     expect(fields.map(({ name, type, initial }) => [name, type, initial])).toEqual([
       ['to', 'string', 'ada@example.org'],
       ['urgent', 'object', '"yes"'],
@@ -78,11 +78,11 @@ describe('calls that wait for a decision', () => {
   });
 
   it('each need one decision', () => {
-    expect(() => decisionsOf([CALL], {})).toThrow('Decide about send_mail.');
-    expect(decisionsOf([CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
+    expect(() => decisionsOf([TOOL_CALL], {})).toThrow('Decide about send_mail.');
+    expect(decisionsOf([TOOL_CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
     });
-    expect(() => decisionsOf([CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
+    expect(() => decisionsOf([TOOL_CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
   });
 });
 

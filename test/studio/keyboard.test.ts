@@ -1,4 +1,4 @@
-import { keyboardFlows } from './flows/keyboard.ts';
+import { defineKeyboardTests } from './flows/keyboard.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('the Studio with the keyboard only', keyboardFlows);
+describeStores('the Studio with the keyboard only', defineKeyboardTests);

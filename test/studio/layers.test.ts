@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layersOf, overlap, partInView } from '../../packages/studio/web/graph/layers.ts';
+import { layersOf, boxesOverlap, partInView } from '../../packages/studio/web/graph/layers.ts';
 import type { View } from '../../packages/studio/web/graph/layers.ts';
 import type { Box } from '../../packages/studio/web/graph/layout.ts';
 
@@ -84,7 +84,7 @@ describe('the layers of a graph', () => {
       const numbers = (path.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
       expect(numbers.length).toBe(8);
       for (let at = 0; at < numbers.length; at += 2)
-        expect(overlap(box, { x: numbers[at] ?? 0, y: numbers[at + 1] ?? 0, width: 0, height: 0 })).toBe(
+        expect(boxesOverlap(box, { x: numbers[at] ?? 0, y: numbers[at + 1] ?? 0, width: 0, height: 0 })).toBe(
           true,
         );
     }

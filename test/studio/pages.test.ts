@@ -1,4 +1,4 @@
-import { pageFlows } from './flows/pages.ts';
+import { definePageTests } from './flows/pages.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('pages of the Studio', pageFlows);
+describeStores('pages of the Studio', definePageTests);

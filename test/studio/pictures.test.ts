@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import { chromiumTool } from '../support/browser.ts';
 import { startStudio } from './setup.ts';
-import { ASKS, scheduled } from './workflows.ts';
+import { REFUND_APPROVAL, hourlyWorkflow } from './workflows.ts';
 
 /** The folder for the pictures of docs/studio.md. If it is undefined, no pictures are taken. */
 const folder = process.env['HEDDLE_SCREENSHOTS'];
@@ -57,8 +57,8 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
   beforeAll(async () => {
     const prices = await studio.deploy('Nightly order prices', PRICES);
     const imports = await studio.deploy('Customer import', IMPORT);
-    const refunds = await studio.deploy('Refunds', ASKS);
-    const reports = await studio.deploy('Weekly report', scheduled('return "sent"'));
+    const refunds = await studio.deploy('Refunds', REFUND_APPROVAL);
+    const reports = await studio.deploy('Weekly report', hourlyWorkflow('return "sent"'));
     await studio.redeploy(prices, await studio.call<object>('GET', `/api/v2/workflows/${prices}/state`));
     for (let count = 0; count < 6; count += 1) {
       await studio.run(prices);

@@ -1,9 +1,9 @@
 import { isFull, reportSkipped } from '../support/scale.ts';
-import { iterationFlows } from './flows/iterations.ts';
-import { runFlows } from './flows/run.ts';
+import { defineIterationTests } from './flows/iterations.ts';
+import { defineRunTests } from './flows/run.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('the page of a run', runFlows);
+describeStores('the page of a run', defineRunTests);
 
-if (isFull) describeStores('the page of a long run', iterationFlows);
+if (isFull) describeStores('the page of a long run', defineIterationTests);
 else reportSkipped('a run of 100,000 iterations on a server');

@@ -40,13 +40,13 @@ const SECRETS = {
 type WhenDone = (stop: () => void) => void;
 
 /** Returns options of `heddle serve`. `whenDone` registers a function that is called after the tests. */
-export type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
+export type GetServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
 
 interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
-  store?: ServeArgs;
+  store?: GetServeArgs;
   /** Further options of the server. */
-  moreArgs?: ServeArgs;
+  moreArgs?: GetServeArgs;
 }
 
 /** Starts a server and a browser for the tests of this file. */
@@ -105,7 +105,7 @@ export function startStudio({
   return studio;
 }
 
-const folderStoreArgs: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
+const folderStoreArgs: GetServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
 function recordRequestsAndFaults({ context, faults, requestedUrls }: Studio): void {
   context.on('page', (page: Page) => {

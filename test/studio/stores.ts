@@ -3,16 +3,16 @@ import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { chromiumTool } from '../support/browser.ts';
-import type { ServeArgs } from './setup.ts';
+import type { GetServeArgs } from './setup.ts';
 
 /** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the flows on Temporal. */
-const STORES: readonly (readonly [name: string, store: ServeArgs])[] = [
+const STORES: readonly (readonly [name: string, store: GetServeArgs])[] = [
   ['SQLite', (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)])],
   ...(hasPostgres ? [['PostgreSQL', async () => ['--postgres', await postgresDatabase()]] as const] : []),
 ];
 
 /** Defines the tests of `flows` on each store; in a quick run, on one random store. */
-export function describeStores(name: string, flows: (store: ServeArgs) => void): void {
+export function describeStores(name: string, flows: (store: GetServeArgs) => void): void {
   for (const [storeName, store] of sample(STORES, 1, `stores of ${name}`))
     describe.skipIf(!chromiumTool)(`${name}, on ${storeName}`, () => {
       flows(store);

@@ -1,4 +1,4 @@
-import { studioFlows } from './flows/studio.ts';
+import { defineStudioTests } from './flows/studio.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('the Studio in a browser', studioFlows);
+describeStores('the Studio in a browser', defineStudioTests);

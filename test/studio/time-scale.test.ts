@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timeScale } from '../../packages/studio/web/run/time-scale.ts';
+import { createTimeScale } from '../../packages/studio/web/run/time-scale.ts';
 
 const span = (relativeStartMs: number, durationMs: number | null, childCount = 0) => ({
   ...{ relativeStartMs, durationMs, childCount },
@@ -8,7 +8,7 @@ const span = (relativeStartMs: number, durationMs: number | null, childCount = 0
 describe('the scale of a timeline', () => {
   it('collapses idle time to a small part of the time with work', () => {
     const hour = 3_600_000;
-    const scale = timeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
+    const scale = createTimeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
     // A gap may take 4 % of 2,000 ms of work: 80 ms.
     expect(scale.collapsedMs).toBe(hour - 1000 - 80);
     expect(scale.at(0)).toBe(0);
@@ -19,30 +19,30 @@ describe('the scale of a timeline', () => {
   });
 
   it('keeps short gaps, and collapses gaps that only a container covers', () => {
-    const scale = timeScale([span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)], 10_000);
+    const scale = createTimeScale([span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)], 10_000);
     expect(scale.at(1020) - scale.at(1000)).toBeCloseTo(20 / (2980 + 20 + scale.at(0) + 2980 * 0.04));
     expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
     expect(scale.width(span(0, 10_000, 2))).toBe(1);
   });
 
   it('collapses nothing when blocks ran all the time, in parallel or nested', () => {
-    const scale = timeScale([span(0, 600), span(100, 100), span(500, 500)], 1000);
+    const scale = createTimeScale([span(0, 600), span(100, 100), span(500, 500)], 1000);
     expect(scale.collapsedMs).toBe(0);
     expect([0, 250, 1000].map((ms) => scale.at(ms))).toEqual([0, 0.25, 1]);
   });
 
   it('puts a time in a collapsed gap between the work before and after the gap', () => {
-    const scale = timeScale([span(0, 100), span(100_000, 100)], 100_100);
+    const scale = createTimeScale([span(0, 100), span(100_000, 100)], 100_100);
     const positions = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.at(ms));
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
     expect(scale.at(50_000)).toBe(scale.at(100_000));
   });
 
   it('extends an open span until now, and gives every span a visible width', () => {
-    const open = timeScale([span(0, 100), span(100, null)], 400);
+    const open = createTimeScale([span(0, 100), span(100, null)], 400);
     expect(open.width(span(100, null))).toBeCloseTo(0.75);
     expect(open.width(span(50, 0))).toBe(0.002);
-    expect(timeScale([], 0).at(0)).toBe(0);
+    expect(createTimeScale([], 0).at(0)).toBe(0);
   });
 
   it('keeps any spans within the line and in order', () => {
@@ -52,7 +52,7 @@ describe('the scale of a timeline', () => {
       const spans = Array.from({ length: 1 + randomBelow(40) }, () =>
         span(randomBelow(1_000_000), randomBelow(5) === 0 ? null : randomBelow(20_000), randomBelow(3)),
       );
-      const scale = timeScale(spans, 1_020_000);
+      const scale = createTimeScale(spans, 1_020_000);
       const times = spans.map(({ relativeStartMs }) => relativeStartMs).toSorted((a, b) => a - b);
       const positions = times.map((ms) => scale.at(ms));
       expect(positions).toEqual(positions.toSorted((a, b) => a - b));

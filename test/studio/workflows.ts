@@ -1,7 +1,7 @@
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 
 /** Text that a page must show as text and not as HTML. */
-export const HOSTILE =
+export const HOSTILE_TEXT =
   '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>\u202Egnp.exe';
 
 /** Loops in a parallel: in each loop, the last iteration fails, and the error is handled. */
@@ -36,15 +36,15 @@ export const HOSTILE_OUTPUT = workflow(
   [
     fn(
       'Say',
-      `console.log(${JSON.stringify(HOSTILE)}); return { [${JSON.stringify(HOSTILE)}]: ${JSON.stringify(HOSTILE)} }`,
+      `console.log(${JSON.stringify(HOSTILE_TEXT)}); return { [${JSON.stringify(HOSTILE_TEXT)}]: ${JSON.stringify(HOSTILE_TEXT)} }`,
     ),
     fn('Huge', 'return { text: "x".repeat(300000), list: Array.from({ length: 5000 }, (_, i) => i) }'),
-    fn('Fail', `throw new Error(${JSON.stringify(HOSTILE)})`),
+    fn('Fail', `throw new Error(${JSON.stringify(HOSTILE_TEXT)})`),
   ],
   ['Start -> Say -> Huge -> Fail'],
 );
 
-export const ASKS = workflow(
+export const REFUND_APPROVAL = workflow(
   [
     block('Approve refund', 'human_in_the_loop', {
       inputFormat: [
@@ -63,7 +63,7 @@ export const LONG_WAIT = workflow(
 );
 
 /** A workflow that runs longer than a test, in code and not in a wait block. */
-export const RUNS_LONG = workflow(
+export const LONG_CODE = workflow(
   [
     fn(
       'Count',
@@ -76,7 +76,7 @@ export const RUNS_LONG = workflow(
 export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);
 
 /** Returns a workflow that runs every hour. */
-export const scheduled = (code: string) =>
+export const hourlyWorkflow = (code: string) =>
   workflow(
     [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],
     ['Every hour -> Report'],
@@ -99,7 +99,7 @@ export const LARGE = workflow(
 );
 
 /** A tool call that waits for a decision. */
-export const CALL = {
+export const TOOL_CALL = {
   id: '1.2',
   name: 'send_mail',
   arguments: { to: 'ada@example.org', urgent: false, lines: ['one'] },

@@ -44,7 +44,7 @@ export interface ShownRun {
 }
 
 /** Deploys `GREETING`. Returns the path of the workflow. */
-export async function greetingOf(api: TestApi): Promise<string> {
+export async function deployGreeting(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deploy(GREETING)}`;
 }
 

@@ -15,13 +15,13 @@ import type {
 import type { Json } from '@heddle/core';
 import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
-import { servedParts } from './served.ts';
+import { servedAreaOptions } from './served.ts';
 import { withoutUndefined } from './without-undefined.ts';
 
 export { draftOf, openServiceStore };
 
 /** A response with its parsed JSON; `data` has the type that the test expects. */
-export interface Answer<Data> {
+export interface ParsedResponse<Data> {
   status: number;
   headers: Headers;
   body: unknown;
@@ -47,7 +47,7 @@ export interface TestApi {
   workspaceId: string;
   /** A personal key of the user. */
   key: string;
-  call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>;
+  call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<ParsedResponse<Data>>;
   fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
   /** Deploys a workflow with this graph. Returns its id. */
   deploy(exported: Json): Promise<string>;
@@ -142,7 +142,7 @@ export function serviceApi({
     ...apiOptions,
     ...{ engine, database: store },
     ports: { ...ports, access: access(ports.access) },
-    areas: [...serviceAreas({ store, ...servedParts(store), ...areaOptions }), ...areas],
+    areas: [...serviceAreas({ store, ...servedAreaOptions(store), ...areaOptions }), ...areas],
   });
 }
 
@@ -188,7 +188,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { key } = await store.keys.create({ userId }, 'test');
   const fetch = (method: string, path: string, options: CallOptions = {}): Promise<Response> =>
     api.fetch(requestOf(method, path, { key, ...options }));
-  const call = async <Data>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>> => {
+  const call = async <Data>(method: string, path: string, options?: CallOptions): Promise<ParsedResponse<Data>> => {
     const response = await fetch(method, path, options);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');

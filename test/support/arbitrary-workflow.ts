@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { workflowFile } from './workflow-file.ts';
-import type { DrawnBlock } from './workflow-file.ts';
+import type { BlockSettings } from './workflow-file.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '7', '10', 'constructor', 'L', 'M', 'P', 'Q'];
 const NAMES = ['Fetch', 'fetch', 'Fetch.2', 'My Block', 'div', 'L', 'A+B', 'Über', '…', 'toString'];
@@ -53,7 +53,7 @@ function nestedValue(): fc.Arbitrary<Json> {
   return fc.oneof(pair, fc.array(pair, { maxLength: 2 })) as fc.Arbitrary<Json>;
 }
 
-const containerBlock: fc.Arbitrary<DrawnBlock> = fc
+const containerBlock: fc.Arbitrary<BlockSettings> = fc
   .record({
     type: fc.constantFrom('loop', 'parallel'),
     data: fc.record(
@@ -72,7 +72,7 @@ const containerBlock: fc.Arbitrary<DrawnBlock> = fc
   })
   .map(({ type, data }) => ({ type, data: data as JsonObject }));
 
-const plainBlock: fc.Arbitrary<DrawnBlock> = fc
+const plainBlock: fc.Arbitrary<BlockSettings> = fc
   .record({
     type: fc.constantFrom(...TYPES),
     fields: fc.record({ code: text, conditions: rows, routes: rows, data: value }, { requiredKeys: [] }),
@@ -91,7 +91,7 @@ const block = fc
     parentId: fc.option(fc.constantFrom(...IDS), { nil: undefined }),
     enabled: fc.constantFrom(true, true, true, true, false),
   })
-  .map(({ base, name, parentId, enabled }): DrawnBlock => ({
+  .map(({ base, name, parentId, enabled }): BlockSettings => ({
     ...base,
     enabled,
     ...(name !== undefined && { name }),
@@ -145,7 +145,7 @@ function buildSoundFile(
   kinds: readonly string[],
   edgeChoices: readonly (readonly [number, number, string])[],
 ): { state: JsonObject } {
-  const blocks: { [id: string]: DrawnBlock } = { s: { type: 'start_trigger', name: 'Start' } };
+  const blocks: { [id: string]: BlockSettings } = { s: { type: 'start_trigger', name: 'Start' } };
   const edges: string[] = [];
   const parentIds: (string | undefined)[] = [];
   const isContainer = (index: number): boolean => kinds[index] === 'loop' || kinds[index] === 'parallel';

@@ -2,9 +2,9 @@ import { EngineError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 
 /** The executor of the type `ask`. A block pauses during its work until a person has answered `times` questions. */
-export class Asking {
+export class AskBlocks {
   /** Executed steps, in order: the block with its scope, and the number of the step. */
-  readonly done: string[] = [];
+  readonly executedSteps: string[] = [];
   /** Called after each answer is read; a rejection fails the attempt. */
   readonly afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void>;
 
@@ -29,7 +29,7 @@ export class Asking {
     await this.afterAnswers(context, answers);
     for (let nth = 0; nth <= answers.length; nth++)
       await context.step(`work ${nth}`, () => {
-        this.done.push(`${[context.block.name, ...context.scope].join('.')} ${nth}`);
+        this.executedSteps.push(`${[context.block.name, ...context.scope].join('.')} ${nth}`);
         return nth;
       });
     if (answers.length < Number(context.field('times')))

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { libraries, requireTool, type FoundTool } from '../tools/fetch.ts';
-import { othersPass } from './other-users.ts';
+import { libraryFoldersOf, requireTool, type FoundTool } from '../tools/fetch.ts';
+import { isReadableByOthers } from './other-users.ts';
 
 /** Copies a fetched tree to `home`, and adds a script `bwrap` that sets the path of the libraries of the tree. */
 function copyTo(home: string, path: string, tree: string): void {
@@ -19,7 +19,7 @@ function copyTo(home: string, path: string, tree: string): void {
   try {
     chmodSync(scratch, 0o755);
     cpSync(tree, join(scratch, 'tree'), { recursive: true, verbatimSymlinks: true });
-    const libraryFolders = libraries(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
+    const libraryFolders = libraryFoldersOf(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
     const program = join(home, 'tree', relative(tree, path));
     const script = `#!/bin/sh\nLD_LIBRARY_PATH=${libraryFolders.join(':')} exec ${program} "$@"\n`;
     writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
@@ -51,7 +51,7 @@ function copyOf({ path, tree }: FoundTool & { tree: string }): string {
  * user, so it is copied to a folder that all users can read.
  */
 export function bubblewrap(): string | undefined {
-  if (!othersPass) return undefined;
+  if (!isReadableByOthers) return undefined;
   const tool = requireTool('bubblewrap');
   return tool?.tree === undefined ? tool?.path : copyOf({ ...tool, tree: tool.tree });
 }

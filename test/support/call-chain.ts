@@ -13,7 +13,7 @@ export function egressTo(url: string): { allowPrivate: true; ports: number[] } {
 }
 
 /** Starts the server on a free port. Returns its URL. */
-export async function listening(server: Server): Promise<string> {
+export async function listenOnFreePort(server: Server): Promise<string> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -33,7 +33,7 @@ export async function chainServer(): Promise<ChainServer> {
     response.end('{}');
   });
   onTestFinished(() => server.close().closeAllConnections());
-  return { url: await listening(server), chains };
+  return { url: await listenOnFreePort(server), chains };
 }
 
 /** Expects that child runs and the requests of `api` blocks extend the call chain of the request that starts a run. */

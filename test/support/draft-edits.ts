@@ -13,7 +13,7 @@ export const block = (id: string, type: string, properties: JsonObject = {}): [s
   { id, type, name: id, position: { x: 0, y: 0 }, subBlocks: {}, outputs: {}, enabled: true, ...properties },
 ];
 /** Returns the properties of a block in the container `parentId`. */
-export const inside = (parentId: string) => ({ data: { parentId, extent: 'parent' } });
+export const parentData = (parentId: string) => ({ data: { parentId, extent: 'parent' } });
 export const edge = (source: string, target: string, sourceHandle = 'source'): JsonObject => ({
   id: `${source}-${target}`,
   source,
@@ -31,8 +31,8 @@ export const NESTED = graphOf(
   [
     block('start', 'start_trigger'),
     block('Outer', 'loop'),
-    block('Inner', 'parallel', inside('Outer')),
-    block('leaf', 'function', inside('Inner')),
+    block('Inner', 'parallel', parentData('Outer')),
+    block('leaf', 'function', parentData('Inner')),
     block('end', 'function'),
   ],
   [
@@ -51,18 +51,18 @@ export function edit(graph: DraftGraph, operations: Json[], options: JsonObject 
 }
 
 /** Returns the types of the skipped operations. */
-export const skips = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
+export const skippedTypes = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
 /** Returns the edges after the edits, as `source.handle target`. */
-export const ends = (outcome: ReturnType<typeof edit>) =>
+export const edgeTexts = (outcome: ReturnType<typeof edit>) =>
   outcome.graph.edges.map(
     ({ source, target, sourceHandle }) => `${source as string}.${sourceHandle as string} ${target as string}`,
   );
-export const add = (block_id: string, params: JsonObject): JsonObject => ({
+export const addOperation = (block_id: string, params: JsonObject): JsonObject => ({
   operation_type: 'add',
   block_id,
   params,
 });
-export const change = (block_id: string, params: JsonObject): JsonObject => ({
+export const editOperation = (block_id: string, params: JsonObject): JsonObject => ({
   operation_type: 'edit',
   block_id,
   params,

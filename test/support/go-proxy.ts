@@ -22,7 +22,7 @@ export interface GoProxy {
   /** Received authorization headers. */
   readonly tokens: Set<string>;
   /** Called before the proxy answers a request. If it returns true, it has sent the response itself. */
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data);
@@ -75,12 +75,12 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
     routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
     routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }
-  const state: Omit<GoProxy, 'url'> = { requests: [], tokens: new Set(), answer: () => false };
+  const state: Omit<GoProxy, 'url'> = { requests: [], tokens: new Set(), intercept: () => false };
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
     state.requests.push(url);
     if (headers.authorization !== undefined) state.tokens.add(headers.authorization);
-    if (proxy.answer(request, response)) return;
+    if (proxy.intercept(request, response)) return;
     const body = routes.get(url);
     if (body === undefined) response.writeHead(404).end('not found');
     else response.end(body);

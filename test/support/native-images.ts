@@ -114,7 +114,7 @@ type JobParts = Partial<FunctionJob> & { readonly code: string };
  * The native images of a test file, and functions that run jobs in them. `python`, `javascript` and `numpy` are ids of
  * images; undefined if this machine cannot build the image.
  */
-export interface NativeBench {
+export interface NativeImageSetup {
   readonly python: string | undefined;
   readonly javascript: string | undefined;
   readonly numpy: string | undefined;
@@ -129,7 +129,7 @@ export interface NativeBench {
 }
 
 /** Builds the native images of a test file. The test file closes the result. */
-export async function nativeBench(): Promise<NativeBench> {
+export async function setUpNativeImages(): Promise<NativeImageSetup> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   const images = path === undefined ? undefined : realImages(path);
   const imageOf = async (spec: object) => images && realImage(images, spec);

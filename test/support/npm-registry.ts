@@ -25,7 +25,7 @@ export interface NpmRegistry {
   /** Received authorization headers. */
   readonly tokens: Set<string>;
   /** Called before the registry answers a request. If it returns true, it has sent the response itself. */
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 interface ServedProject {
@@ -83,7 +83,7 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
     requests: [],
     tokens: new Set(),
     url: '',
-    answer: () => false,
+    intercept: () => false,
     close() {
       server.closeAllConnections();
       server.close();
@@ -94,7 +94,7 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
     const path = decodeURIComponent(request.url ?? '/').slice(1);
     registry.requests.push(path);
     if (request.headers.authorization !== undefined) registry.tokens.add(request.headers.authorization);
-    if (registry.answer(request, response)) return;
+    if (registry.intercept(request, response)) return;
     const [name = '', file] = path.split('/-/');
     const project = projects.get(name);
     const body = file === undefined ? JSON.stringify(project?.packument) : project?.files.get(file);

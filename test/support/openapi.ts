@@ -25,14 +25,14 @@ export async function importSpec(
 export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
 /** Returns the paths of a document whose only operation has this request body. */
-export const posting = (schema: Json, mediaType = 'application/json'): JsonObject => ({
+export const pathsWithBody = (schema: Json, mediaType = 'application/json'): JsonObject => ({
   paths: {
     '/x': { post: { operationId: 'x', ...ok, requestBody: { content: { [mediaType]: { schema } } } } },
   },
 });
 
 /** Returns the schema of the request body in the tool that a model gets. */
-export function shownBody({ file }: ImportedTools): JsonObject {
+export function modelBodySchema({ file }: ImportedTools): JsonObject {
   const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
   const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };
   return { ...(properties['body'] as JsonObject), ...($defs && { $defs }) };

@@ -17,4 +17,4 @@ if (closedFolder !== undefined)
   );
 
 /** True if the users of sandbox processes can read this checkout. If not, this module prints the reason. */
-export const othersPass = closedFolder === undefined;
+export const isReadableByOthers = closedFolder === undefined;

@@ -2,7 +2,7 @@
  * Returns a proxy of `target` in which `methods` replace the methods with their names. All other methods are called on
  * `target` itself, because they use private members.
  */
-export function overriding<T extends object>(target: T, methods: Partial<T>): T {
+export function overrideMethods<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
       const owner: object = name in methods ? methods : target;

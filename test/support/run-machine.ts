@@ -12,7 +12,7 @@ import { addressOf, nameOf } from './graph.ts';
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
 /** A run of the machine. Each method feeds one event to the machine and returns the resulting commands as strings. */
-export interface Play {
+export interface MachineRun {
   readonly state: State;
   /** The time of the next events. Tests set it to advance the time. */
   nowMs: number;
@@ -36,13 +36,13 @@ export interface Play {
 }
 
 /** Starts a run of `region`, at its first node unless `started` names another. `first` has the first commands. */
-export function play(
+export function startMachine(
   region: Region,
   started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
-): { run: Play; first: string[] } {
+): { run: MachineRun; first: string[] } {
   const state = initialState();
   const at = (name: string): number[] => addressOf(region, name);
-  const run: Play = {
+  const run: MachineRun = {
     state,
     nowMs: 1000,
     changed: false,
@@ -51,7 +51,7 @@ export function play(
       const outcome = advance(region, state, event);
       run.changed = outcome.changed;
       run.notices = outcome.notices.map((notice) => showNotice(region, notice));
-      return outcome.commands.map((command) => show(region, command));
+      return outcome.commands.map((command) => commandText(region, command));
     },
     complete: (name, port, attempt = 1, resumes = 0) =>
       run.feed({
@@ -84,7 +84,7 @@ export function play(
         ...(attempt !== undefined && { attempt }),
       }),
     cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
-    pending: () => pendingCommands(region, state).map((command) => show(region, command)),
+    pending: () => pendingCommands(region, state).map((command) => commandText(region, command)),
   };
   const { start, until, ...fields } = started;
   const first = run.feed({
@@ -102,7 +102,7 @@ export function play(
  * Returns `command` as a string: `run a`, `run a #2`, `run a +1` (after one resume), `expand L 0`,
  * `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
  */
-export function show(region: Region, command: Command): string {
+export function commandText(region: Region, command: Command): string {
   const at = command.at === undefined ? '' : nameOf(region, command.at);
   const parts: unknown[] = [command.type, at];
   if (command.type === 'run' || command.type === 'open')

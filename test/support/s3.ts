@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, inject, vi } from 'vitest';
-import { fetchTool, foundIn, toolNamed } from '../tools/fetch.ts';
+import { fetchTool, toFoundTool, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
 /**
@@ -20,7 +20,7 @@ async function searchOfProject(): Promise<Search> {
   return JSON.parse(readFileSync(file, 'utf8')) as Search;
 }
 
-const tool = foundIn('versitygw', await searchOfProject());
+const tool = toFoundTool('versitygw', await searchOfProject());
 
 /** True if an S3 server is available for tests. If not, the reason is printed. */
 export const hasS3 = tool !== undefined;

@@ -1,6 +1,6 @@
 import { beforeAll, it } from 'vitest';
 import type { TestFunction, TestOptions } from 'vitest';
-import { isDrawn, numbersFor } from './seeded.ts';
+import { isSampled, seededRandomFor } from './seeded.ts';
 
 /** True in `npm run test:full`. */
 export const isFull = process.env['HEDDLE_SCALE'] === 'full';
@@ -40,7 +40,7 @@ export function sampledTests(
   reportSkipped(() => (omitted > 0 ? `${omitted} of ${defined} ${what}` : undefined));
   return (title, options, test) => {
     const index = defined++;
-    if (!isFull && !isDrawn(index, share, offset)) omitted += 1;
+    if (!isFull && !isSampled(index, share, offset)) omitted += 1;
     else if (typeof options === 'function') define(title, options);
     else define(title, options, test);
   };
@@ -75,5 +75,5 @@ export function reportSkipped(what: string | (() => string | undefined)): void {
 
 /** Returns a generator of random numbers in [0, 1) for the sample `what`, with the seed of this run. */
 export function sampleRandom(what: string): () => number {
-  return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
+  return seededRandomFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

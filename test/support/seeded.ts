@@ -1,5 +1,5 @@
 /** Returns a generator of numbers in [0, 1), equal for equal seeds (mulberry32, public domain). */
-export function numbers(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -10,16 +10,16 @@ export function numbers(seed: number): () => number {
 }
 
 /** Returns a generator of numbers in [0, 1), equal for equal seeds and parts (FNV-1a). */
-export function numbersFor(seed: number, parts: Iterable<number>): () => number {
+export function seededRandomFor(seed: number, parts: Iterable<number>): () => number {
   let hash = 2166136261 ^ seed;
   for (const part of parts) hash = Math.imul(hash ^ (part + 1), 16777619);
-  return numbers(hash);
+  return seededRandom(hash);
 }
 
 /**
  * Returns whether the item at `index` is in the sample. The sample has `share` of all items, evenly spaced: one of any
  * `1 / share` successive items. `offset`, in [0, 1), determines the first item.
  */
-export function isDrawn(index: number, share: number, offset: number): boolean {
+export function isSampled(index: number, share: number, offset: number): boolean {
   return Math.floor(offset + (index + 1) * share) > Math.floor(offset + index * share);
 }

@@ -16,7 +16,7 @@ const ECHO_TOOL: CatalogTool = {
 };
 
 /** Returns options for the areas of secrets, sandboxes and the catalog. Images cannot be built. */
-export function servedParts(store: ServiceStore) {
+export function servedAreaOptions(store: ServiceStore) {
   const images = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
   const credentialProviders = { keys: knownProviders, oauth: ['shop'] };
   const sandboxes = openSandboxes({ store, images, onError: () => undefined });
@@ -34,6 +34,6 @@ export function servedParts(store: ServiceStore) {
 const store = {} as ServiceStore;
 
 /** Every API operation that `heddle serve` has. The handlers of these operations cannot be called. */
-export const SERVED: readonly AnyOperation[] = serviceAreas({ store, ...servedParts(store) }).flatMap(
+export const SERVED_OPERATIONS: readonly AnyOperation[] = serviceAreas({ store, ...servedAreaOptions(store) }).flatMap(
   (area): AnyOperation[] => Object.values(area.operations),
 );

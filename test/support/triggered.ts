@@ -21,8 +21,8 @@ const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys two workflows with schedules and one with a webhook, pauses one schedule, and calls the webhook. */
 export async function deployTriggers({ workspaceId, deploy, request }: TriggerCalls): Promise<TriggerIds> {
-  const scheduledIds = [await deploy(scheduledWorkflow(DAILY)), await deploy(scheduledWorkflow(DAILY))];
-  const webhookWorkflowId = await deploy(scheduledWorkflow({}, { type: 'generic_webhook' }));
+  const scheduledIds = [await deploy(triggerWorkflow(DAILY)), await deploy(triggerWorkflow(DAILY))];
+  const webhookWorkflowId = await deploy(triggerWorkflow({}, { type: 'generic_webhook' }));
   const idOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
@@ -50,7 +50,7 @@ function firstId(data: unknown): string {
  * Returns a workflow with a trigger that has these fields, and a block that completes immediately. `type` is the type
  * of the trigger, by default a schedule. `last` replaces properties of the block.
  */
-export function scheduledWorkflow(
+export function triggerWorkflow(
   fields: { [name: string]: Json },
   { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},
 ): Json {

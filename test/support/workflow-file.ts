@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 
 /** The parts of a block of an exported file that a test sets. */
-export interface DrawnBlock {
+export interface BlockSettings {
   type?: string;
   name?: string;
   enabled?: boolean;
@@ -15,8 +15,8 @@ export interface DrawnBlock {
   fields?: JsonObject;
 }
 
-export interface DrawnWorkflow {
-  blocks: { [id: string]: DrawnBlock };
+export interface WorkflowSettings {
+  blocks: { [id: string]: BlockSettings };
   /** `a > b`; `a:error > b` names the port. */
   edges?: readonly string[];
   /** Further keys of the state. */
@@ -24,7 +24,7 @@ export interface DrawnWorkflow {
 }
 
 /** Returns an exported file. By default, a block is a function block whose name is its id. */
-export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow): { state: JsonObject } {
+export function workflowFile({ blocks, edges = [], state = {} }: WorkflowSettings): { state: JsonObject } {
   const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
     id,
     fileBlock(id, block),
@@ -33,17 +33,17 @@ export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow):
 }
 
 /** Returns a function block. */
-export function code(text: string, settings: DrawnBlock = {}): DrawnBlock {
+export function code(text: string, settings: BlockSettings = {}): BlockSettings {
   return { ...settings, type: 'function', fields: { code: text } };
 }
 
 /** Returns a start block. */
-export function start(settings: DrawnBlock = {}): DrawnBlock {
+export function start(settings: BlockSettings = {}): BlockSettings {
   return { type: 'start_trigger', name: 'Start', ...settings };
 }
 
 /** Returns a condition with a row for each expression: `if`, `else if` …, and `else` for an empty one. */
-export function condition(id: string, ...expressions: string[]): DrawnBlock {
+export function condition(id: string, ...expressions: string[]): BlockSettings {
   const rows = expressions.map((value, index) => ({
     id: `${id}-${index}`,
     title: value === '' ? 'else' : index === 0 ? 'if' : 'else if',
@@ -52,7 +52,7 @@ export function condition(id: string, ...expressions: string[]): DrawnBlock {
   return { type: 'condition', fields: { conditions: JSON.stringify(rows) } };
 }
 
-function fileBlock(id: string, block: DrawnBlock): JsonObject {
+function fileBlock(id: string, block: BlockSettings): JsonObject {
   const { type = 'function', name = id, parentId, data, fields = {}, ...rest } = block;
   const subBlocks = Object.entries(fields).map(([key, value]): [string, JsonObject] => [
     key,
@@ -76,7 +76,7 @@ function fileEdge(text: string, index: number): JsonObject {
 }
 
 /** A workflow that asks a person for an approval and returns the answer. */
-export const ASK: DrawnWorkflow = {
+export const ASK: WorkflowSettings = {
   blocks: {
     s: start(),
     ask: {

@@ -3,11 +3,11 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('a run that was terminated directly on the server', (server) => {
   it('can be cancelled, and its logs can be read', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const script = new Script();
     const engine = await cluster.engine({ blocks: [script.executor] });
     await cluster.worker({ blocks: [script.executor] });

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { clientOf, eventsOf } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { clientOf, eventCountsOf } from './history.ts';
+import { createCluster } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
 const graph = workflow(
@@ -28,7 +28,7 @@ describeTemporal('search attributes', (server) => {
     ]);
     expect(await registerSearchAttributes(ownServer)).toEqual([]);
 
-    const engine = await clusterOn(ownServer).engine({}, { worker: true });
+    const engine = await createCluster(ownServer).engine({}, { worker: true });
     const client = await clientOf(ownServer);
     const runsMatching = async (query: string): Promise<string[]> => {
       const ids: string[] = [];
@@ -43,17 +43,17 @@ describeTemporal('search attributes', (server) => {
     await expect.poll(() => runsMatching(endedQuery), POLL).toEqual([runId]);
     expect(await runsMatching(pausedQuery)).toEqual([]);
     // One each for the pause, the resume and the end.
-    const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);
+    const { upsertWorkflowSearchAttributes: upserts } = await eventCountsOf(client, runId);
     expect(upserts).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
 
   it('are replaced by a memo, without additional events, if the deployment does not use them', async () => {
-    const engine = await clusterOn(server).engine({}, { worker: true, searchAttributes: false });
+    const engine = await createCluster(server).engine({}, { worker: true, searchAttributes: false });
     const { runId } = await engine.execute({ workflow: graph });
     await engine.resume(runId, { input: {} });
     const client = await clientOf(server);
-    expect(await eventsOf(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
+    expect(await eventCountsOf(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({
       HeddleWorkflowId: 'loom',
       HeddleWorkflowName: 'Loom',
@@ -70,7 +70,7 @@ describeTemporal('search attributes', (server) => {
 
   it('that the deployment requires but the server does not have make the start of a run fail, with the reason', async () => {
     const { address, namespace } = server;
-    const { queue, data } = clusterOn(server);
+    const { queue, data } = createCluster(server);
     const runtime = temporal({
       address,
       namespace,

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const MODEL = { model: 'local/scripted' };
 
@@ -42,7 +42,7 @@ describeTemporal('routers, guardrails and logs', (server) => {
       return { text: JSON.stringify({ answer: { reasoning: 'x', route } }) };
     });
     onTestFinished(() => model.close());
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine();
     await cluster.worker({ blocks: blocks(), services: model.services });
     await engine.deploy(ROUTED);

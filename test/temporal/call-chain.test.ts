@@ -3,11 +3,11 @@ import { it } from 'vitest';
 import { ownership, testApi } from '../support/api.ts';
 import { chainServer, egressTo, expectChainPassedOn } from '../support/call-chain.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('the call chain of workflows', (server) => {
   it('passes through runs, children and requests of workers', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(ownership(store));
     const foreignServer = await chainServer();

@@ -5,14 +5,14 @@ import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, code, start } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
-import { ON_TEMPORAL, projectOn } from './cli.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
+import { ON_TEMPORAL, createProject } from './cli.ts';
 
-const ADD: DrawnWorkflow = {
+const ADD: WorkflowSettings = {
   blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
   edges: ['s > add'],
 };
-const NAP: DrawnWorkflow = {
+const NAP: WorkflowSettings = {
   blocks: { s: start(), nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } } },
   edges: ['s > nap'],
 };
@@ -21,7 +21,7 @@ const sampledIt = sampledTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
   sampledIt('runs a file with its own worker, with the same output and progress as a local run', async () => {
-    const project = projectOn(server, ADD);
+    const project = createProject(server, ADD);
     const input = ['--input', '{"a": 1, "b": 2}'];
     const [remote, local] = [
       await project.run(...input),
@@ -39,7 +39,7 @@ describeTemporal('heddle run', (server) => {
   sampledIt(
     'exits with 1 for a failed block, and prints the command that continues on Temporal',
     async () => {
-      const project = projectOn(server, {
+      const project = createProject(server, {
         blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
         edges: ['s > bad'],
       });
@@ -53,7 +53,7 @@ describeTemporal('heddle run', (server) => {
   );
 
   sampledIt('with --json prints only the run, with the selected values', async () => {
-    const { exit, stdout, stderr } = await projectOn(server, ADD).run(
+    const { exit, stdout, stderr } = await createProject(server, ADD).run(
       '--json',
       '--input',
       '{"a": 2, "b": 2}',
@@ -67,7 +67,7 @@ describeTemporal('heddle run', (server) => {
   });
 
   sampledIt('takes environment, mocks and children from its options', async () => {
-    const project = projectOn(server, {
+    const project = createProject(server, {
       blocks: {
         s: start(),
         agent: { type: 'agent', name: 'Agent' },
@@ -89,13 +89,13 @@ describeTemporal('heddle run', (server) => {
   });
 
   sampledIt('fails a run that exceeds its time limit, and exits with 1', async () => {
-    const { exit, stderr } = await projectOn(server, NAP).run('--timeout', '1');
+    const { exit, stderr } = await createProject(server, NAP).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
   sampledIt('is cancelled by Ctrl-C, and exits with 4', async () => {
-    const project = projectOn(server, NAP);
+    const project = createProject(server, NAP);
     const command = project.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.until('‖ Nap');
     command.child.kill('SIGINT');
@@ -108,7 +108,7 @@ describeTemporal('heddle run', (server) => {
   sampledIt(
     'exits with 3 when the run waits for a person, and the printed command continues the run',
     async () => {
-      const project = projectOn(server, ASK);
+      const project = createProject(server, ASK);
       const paused = await project.run();
       expect(paused.exit).toBe(3);
       const [, command = ''] = /→ heddle (runs resume .*)/.exec(paused.stderr) ?? [];
@@ -126,7 +126,7 @@ describeTemporal('heddle run', (server) => {
 
 describeTemporal('errors of heddle run before a run', (server) => {
   const runWith = async (args: readonly string[], env: { [name: string]: string } = {}) => {
-    const { cwd } = projectOn(server, ADD);
+    const { cwd } = createProject(server, ADD);
     return heddle(['run', 'flow.json', ...args], { cwd, env });
   };
 
@@ -186,7 +186,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
   });
 
   it('name the process that has locked the data folder', async () => {
-    const project = projectOn(server, NAP);
+    const project = createProject(server, NAP);
     const owner = startHeddle(['run', 'flow.json'], { cwd: project.cwd });
     await owner.until('‖ Nap');
     const { exit, stderr } = await project.run();

@@ -6,7 +6,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { ON_TEMPORAL, projectOn } from './cli.ts';
+import { ON_TEMPORAL, createProject } from './cli.ts';
 
 interface Server extends RunningServer {
   call(
@@ -100,7 +100,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   const flow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await runAfterRestart(projectOn(server, flow).server, ['--data', dataFolder()]);
+    const run = await runAfterRestart(createProject(server, flow).server, ['--data', dataFolder()]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
 
@@ -108,7 +108,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(projectOn(server, flow).server, [
+      const run = await runAfterRestart(createProject(server, flow).server, [
         '--postgres',
         await postgresDatabase(),
       ]);

@@ -8,9 +8,9 @@ import { heddle } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { isFull, reportSkipped } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
-import { ON_TEMPORAL, projectOn } from './cli.ts';
+import { ON_TEMPORAL, createProject } from './cli.ts';
 
 const ORIGIN = 'https://answers.heddle.test';
 const TIMEOUT = { timeout: 60_000, interval: 200 };
@@ -22,7 +22,7 @@ it('heddle worker refuses limits without triggers', async () => {
 
 describeTemporal('heddle worker --triggers', (server) => {
   it('starts the runs of a feed once, and gives their pauses resume URLs', { timeout: 120_000 }, async () => {
-    const project = projectOn(server, { blocks: {}, edges: [] });
+    const project = createProject(server, { blocks: {}, edges: [] });
     const data = join(project.cwd, '.heddle');
     const { address, namespace } = server;
     const runtime = temporal({ address, namespace, taskQueue: project.queue, data, worker: false });
@@ -35,7 +35,7 @@ describeTemporal('heddle worker --triggers', (server) => {
     news.items.push({ id: 'second' }, { id: 'first' });
     const ask = { type: 'human_in_the_loop', subBlocks: {} };
     const fields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-    const id = await api.deploy(scheduledWorkflow(fields, { type: 'rss', last: ask }));
+    const id = await api.deploy(triggerWorkflow(fields, { type: 'rss', last: ask }));
     const allowedHost = ['--allow-host', new URL(news.url).host];
     const workers = [1, 2].map(() =>
       project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
@@ -61,7 +61,7 @@ describeTemporal('heddle worker --triggers', (server) => {
   it.skipIf(!hasPostgres || !isFull)(
     'starts each run of a schedule and a webhook once, beside heddle serve --postgres and after its death',
     async () => {
-      const { cwd, queue, start } = projectOn(server, { blocks: {}, edges: [] });
+      const { cwd, queue, start } = createProject(server, { blocks: {}, edges: [] });
       const url = await postgresDatabase();
       const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
       const shared = { address: server.address, namespace: server.namespace, taskQueue: queue };
@@ -76,10 +76,10 @@ describeTemporal('heddle worker --triggers', (server) => {
       const { url: base } = JSON.parse(await serve.line()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
       await worker.line();
-      const yearly = scheduledWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
+      const yearly = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };
-      const webhookWorkflowId = await api.deploy(scheduledWorkflow(fields, { type: 'generic_webhook' }));
+      const webhookWorkflowId = await api.deploy(triggerWorkflow(fields, { type: 'generic_webhook' }));
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */

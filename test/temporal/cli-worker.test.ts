@@ -6,19 +6,19 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { code, start } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
-import { ON_TEMPORAL, projectOn } from './cli.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
+import { ON_TEMPORAL, createProject } from './cli.ts';
 import type { Project } from './cli.ts';
-import { clientOf, eventsOf, historyText } from './history.ts';
+import { clientOf, eventCountsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
 /** Returns a workflow that occupies a worker for `ms` milliseconds. */
-const busyWorkflow = (ms: number): DrawnWorkflow => ({
+const busyWorkflow = (ms: number): WorkflowSettings => ({
   blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],
 });
-const WAITING: DrawnWorkflow = {
+const WAITING: WorkflowSettings = {
   blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
   edges: ['s > first', 'first > nap'],
 };
@@ -49,7 +49,7 @@ const sampledIt = sampledTests(1 / 2, 'tests of workers as processes');
 
 describeTemporal('heddle worker', (server) => {
   sampledIt('runs a workflow that another process has started and waits for', async () => {
-    const project = projectOn(server, {
+    const project = createProject(server, {
       blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
       edges: ['s > end'],
     });
@@ -66,7 +66,7 @@ describeTemporal('heddle worker', (server) => {
     'with a key encrypts the data of runs on the server; with --checkpoint block runs each block as an activity',
     async () => {
       const flow = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
-      const project = projectOn(server, flow);
+      const project = createProject(server, flow);
       const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
       const checkpoint = ['--checkpoint', 'block'];
       const worker = project.start(['worker', '--json', ...checkpoint], { env });
@@ -81,12 +81,12 @@ describeTemporal('heddle worker', (server) => {
       const history = await historyText(client, runId);
       expect(history).toContain('binary/encrypted');
       expect(history).not.toContain('sheep');
-      expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
+      expect(await eventCountsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
     },
   );
 
   sampledIt('prints one line with its roles, queue, server and data folder', async () => {
-    const project = projectOn(server, WAITING);
+    const project = createProject(server, WAITING);
     const worker = project.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.line()).toBe(
       `Ready: engine, effects on queue ${project.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
@@ -94,7 +94,7 @@ describeTemporal('heddle worker', (server) => {
   });
 
   sampledIt('on SIGTERM waits for running blocks and exits with 0', async () => {
-    const project = projectOn(server, busyWorkflow(2500));
+    const project = createProject(server, busyWorkflow(2500));
     const { worker, ready } = await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
@@ -111,7 +111,7 @@ describeTemporal('heddle worker', (server) => {
   });
 
   sampledIt('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
-    const project = projectOn(server, busyWorkflow(4000));
+    const project = createProject(server, busyWorkflow(4000));
     const { worker, ready } = await startWorker(project, '--grace', '0');
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
@@ -124,7 +124,7 @@ describeTemporal('heddle worker', (server) => {
   });
 
   sampledIt('exits with 130 on a second signal', async () => {
-    const project = projectOn(server, busyWorkflow(60_000));
+    const project = createProject(server, busyWorkflow(60_000));
     const { worker, ready } = await startWorker(project);
     project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
@@ -147,7 +147,7 @@ describeTemporal('heddle worker', (server) => {
   it.each(sample(INVALID_ARGUMENTS, 2, 'invalid arguments of a worker'))(
     'exits with 2 for %s',
     async (_, args, message) => {
-      const project = projectOn(server, WAITING);
+      const project = createProject(server, WAITING);
       const { exit, stdout, stderr } = await heddle(['worker', ...project.server, ...args], {
         cwd: project.cwd,
       });
@@ -159,7 +159,7 @@ describeTemporal('heddle worker', (server) => {
 
 describeTemporal('runs of a shared folder', (server) => {
   async function startWaitingRun(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
-    const project = projectOn(server, WAITING);
+    const project = createProject(server, WAITING);
     await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await run.until('‖ Nap');
@@ -201,7 +201,7 @@ describeTemporal('runs of a shared folder', (server) => {
   sampledIt(
     'on Temporal cannot be resumed locally, and local runs cannot be cancelled on Temporal',
     async () => {
-      const project = projectOn(server, WAITING);
+      const project = createProject(server, WAITING);
       const { cwd } = project;
       const { worker } = await startWorker(project);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
@@ -234,7 +234,7 @@ describeTemporal('runs of a shared folder', (server) => {
   sampledIt(
     'without a worker keep a cancel request for the next worker, and the command says so',
     async () => {
-      const project = projectOn(server, WAITING);
+      const project = createProject(server, WAITING);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
       await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
       const [record] = await project.runs();
@@ -254,7 +254,7 @@ describeTemporal('runs in PostgreSQL', (server) => {
     'can be started, listed, shown, tailed and rerun by commands that name the database',
     async () => {
       const url = await postgresDatabase();
-      const project = projectOn(server, busyWorkflow(1));
+      const project = createProject(server, busyWorkflow(1));
       const store = ['--postgres', url];
       const result = await project.run(...store);
       expect(result.exit, result.stderr).toBe(0);

@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { CommandResult, HeddleOptions, RunningCommand } from '../support/heddle.ts';
 import { workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import type { WorkflowSettings } from '../support/workflow-file.ts';
 
 /** A folder with a workflow in `flow.json`, where commands use one server and one queue. */
 export interface Project {
@@ -23,9 +23,9 @@ export interface Project {
 export const ON_TEMPORAL = ['--runtime', 'temporal'] as const;
 
 /** Creates a project that uses the server. */
-export function projectOn(
+export function createProject(
   { address, namespace }: { address: string; namespace: string },
-  graph: DrawnWorkflow,
+  graph: WorkflowSettings,
 ): Project {
   const cwd = dataFolder();
   const queue = `cli-${randomUUID()}`;

@@ -17,7 +17,7 @@ export interface Cluster {
 }
 
 /** Returns a new cluster that uses the server. */
-export function clusterOn({ address, namespace }: { address: string; namespace: string }): Cluster {
+export function createCluster({ address, namespace }: { address: string; namespace: string }): Cluster {
   const queue = `test-${randomUUID()}`;
   const data = dataFolder();
   return {

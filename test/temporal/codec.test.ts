@@ -6,7 +6,7 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
 const [key1, key2] = [randomBytes(32), randomBytes(32)];
@@ -59,7 +59,7 @@ describeTemporal('the data on the server', (server) => {
   const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
 
   it('without encryption has no secrets, large values, error messages or tokens', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
     const { text, token } = await runAndReadHistories(server, engine);
     // Small outputs are in the history until they are stored.
@@ -70,7 +70,7 @@ describeTemporal('the data on the server', (server) => {
   });
 
   it('with encryption has ids, types and key ids, and no data of a run', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': key1 } };
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
     const { text, token } = await runAndReadHistories(server, engine);
@@ -93,7 +93,7 @@ describeTemporal('the data on the server', (server) => {
   });
 
   it('encrypted with a key that a worker does not have waits for a worker with the key, and the run names the key', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const [oldEncryption, newEncryption] = [
       { keyId: 'key-1', keys: { 'key-1': key1 } },
       { keyId: 'key-2', keys: { 'key-1': key1, 'key-2': key2 } },

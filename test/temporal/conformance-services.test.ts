@@ -1,9 +1,9 @@
 import { describeServices } from '../conformance/runtime.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { onServer } from './runtime.ts';
+import { runtimeOn } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
   const shares = { share: 1 / 14, restarts: 1 / 8 };
   const runtime = { durable: true, shared: true, ...shares };
-  describeServices('Temporal', (whenDone) => onServer(server, whenDone), runtime);
+  describeServices('Temporal', (whenDone) => runtimeOn(server, whenDone), runtime);
 });

@@ -1,7 +1,7 @@
 import { describeGraphs } from '../conformance/runtime.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { onServer } from './runtime.ts';
+import { runtimeOn } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeGraphs('Temporal', (whenDone) => onServer(server, whenDone), 1 / 25);
+  describeGraphs('Temporal', (whenDone) => runtimeOn(server, whenDone), 1 / 25);
 });

@@ -10,7 +10,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
 const STORES = hasPostgres ? (['a data folder', 'PostgreSQL'] as const) : (['a data folder'] as const);
@@ -37,7 +37,7 @@ describeTemporal('stored credentials', (server) => {
       onTestFinished(() => model.close());
       const oauth = await startOAuthServer({ expiresIn: 3600 });
       onTestFinished(() => oauth.close());
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const url = kind === 'PostgreSQL' ? await postgresDatabase() : undefined;
       const runStore = url === undefined ? {} : { data: undefined, postgres: url };
       const secret = 'x'.repeat(32);

@@ -11,7 +11,7 @@ export interface ServerProxy {
 }
 
 /** Starts a proxy to the server at `address`. It is closed after the test. */
-export async function proxyTo(address: string): Promise<ServerProxy> {
+export async function startProxy(address: string): Promise<ServerProxy> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -10,9 +10,9 @@ import { sampledTests } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { proxyTo } from './cut-off.ts';
-import { clientOf, eventsOf } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { startProxy } from './cut-off.ts';
+import { clientOf, eventCountsOf } from './history.ts';
+import { createCluster } from './cluster.ts';
 
 const POLL = { timeout: 45_000 };
 const quietOptions = { onError: (): void => undefined };
@@ -59,13 +59,13 @@ describeTemporal('faults', (server) => {
     const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
-      const { data } = clusterOn(server);
+      const { data } = createCluster(server);
       const runtime = temporal({ address: target.address, namespace: target.namespace, data });
       await expect(createEngine({ runtime })).rejects.toMatchObject(failure);
     });
 
     it('is reported when a worker opens', async () => {
-      const { data } = clusterOn(server);
+      const { data } = createCluster(server);
       const options = { address: target.address, namespace: target.namespace, data };
       await expect(createWorker(options)).rejects.toMatchObject(failure);
     });
@@ -75,12 +75,12 @@ describeTemporal('faults', (server) => {
     const sampledIt = sampledTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
     async function startUnreachable(): Promise<{
-      cluster: ReturnType<typeof clusterOn>;
+      cluster: ReturnType<typeof createCluster>;
       runId: string;
       error: unknown;
     }> {
-      const cluster = clusterOn(server);
-      const proxy = await proxyTo(server.address);
+      const cluster = createCluster(server);
+      const proxy = await startProxy(server.address);
       const engine = await cluster.engine(quietOptions, {
         address: proxy.address,
       } as Partial<TemporalOptions>);
@@ -141,7 +141,7 @@ describeTemporal('faults', (server) => {
     'a worker without an environment variable leaves the run to a worker that has it, and the run shows the reason',
     { timeout: 240_000 },
     async () => {
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine({ env: { WOOL: 'sheep' } });
       const incompleteWorker = await cluster.worker(quietOptions);
       const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
@@ -160,12 +160,12 @@ describeTemporal('faults', (server) => {
           output: { result: 5 },
         });
       expect(incompleteWorker.status().state).toBe('polling');
-      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+      expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     },
   );
 
   sampledIt('a worker without an executor for a block type fails the block and names the type', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks: [new Script().executor] });
     await cluster.worker(quietOptions);
     const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
@@ -178,7 +178,7 @@ describeTemporal('faults', (server) => {
   sampledIt(
     'a plan that is newer than the worker waits for a newer worker, and the run shows the reason',
     async () => {
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine();
       const newerPlanStores = storesWith(cluster.data, ({ definitions }) => ({
         definitions: {
@@ -204,7 +204,7 @@ describeTemporal('faults', (server) => {
   sampledIt(
     'a run of a newer version of Heddle fails on the server, and its record has the reason',
     async () => {
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine();
       await cluster.worker(quietOptions);
       changeInputs((input) => ({ ...input, format: 99 }));
@@ -222,7 +222,7 @@ describeTemporal('faults', (server) => {
   );
 
   sampledIt('a missing stored value suspends the run, which continues when the value is back', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const script = new Script();
     const engine = await cluster.engine({ blocks: [script.executor] });
     let isLost = false;
@@ -241,7 +241,7 @@ describeTemporal('faults', (server) => {
     await expect
       .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspendedRun(/value .* is not in the value store/));
-    expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     isLost = false;
     await expect
       .poll(() => engine.getRun(runId), POLL)
@@ -264,7 +264,7 @@ describeTemporal('faults', (server) => {
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
     sampledIt('refuse a run whose plan is too large, without a record', async () => {
-      const engine = await clusterOn(server).engine();
+      const engine = await createCluster(server).engine();
       await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
@@ -273,7 +273,7 @@ describeTemporal('faults', (server) => {
     });
 
     sampledIt('fail a block that calls a child with a plan above the limit', async () => {
-      const engine = await clusterOn(server).engine(quietOptions, { worker: true });
+      const engine = await createCluster(server).engine(quietOptions, { worker: true });
       await engine.deploy(wide);
       const caller = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
       expect(await engine.execute({ workflow: caller })).toMatchObject({
@@ -285,7 +285,7 @@ describeTemporal('faults', (server) => {
     sampledIt('suspend a run before its state reaches the limit, and its record has the reason', async () => {
       const script = new Script({}, () => ({ output: {} }));
       const blocks = [script.executor];
-      const engine = await clusterOn(server).engine(
+      const engine = await createCluster(server).engine(
         { ...quietOptions, blocks },
         { worker: true, continueAsNewAfter: 1 },
       );
@@ -302,7 +302,7 @@ describeTemporal('faults', (server) => {
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspendedRun(/too large for Temporal/));
-      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+      expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
   });
 });

@@ -4,7 +4,7 @@ import { ECHO, FILE } from '../support/api-files.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 interface ExecuteResult {
   runId: string;
@@ -23,7 +23,7 @@ describeTemporal('files of an input', (server) => {
     ['passed on', PASS_ON, TEXT, false],
     ['read by a worker', ECHO, TEXT.repeat(500), true],
   ])('stay in the stores and out of histories, when they are %s', async (_how, exported, text, isRead) => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const store = await openServiceStore();
     const engine = await cluster.engine(ownership(store));
     await cluster.worker(ownership(store));

@@ -24,7 +24,7 @@ export async function historyText(client: Client, runId: string): Promise<string
 }
 
 /** Returns the number of events in the history of a run, by type. */
-export async function eventsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
+export async function eventCountsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
   const { events } = await client.workflow.getHandle(runId).fetchHistory();
   const counts: { [type: string]: number } = {};
   for (const event of events ?? []) {

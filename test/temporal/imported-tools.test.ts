@@ -6,7 +6,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const KEY = 'key-of-the-shop';
 
@@ -24,7 +24,7 @@ describeTemporal('tools of services on a worker', (server) => {
     onTestFinished(async () => {
       await Promise.all([shop.close(), models.close()]);
     });
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine();
     await cluster.worker({
       blocks: blocks({ toolFiles: [file] }),
@@ -46,7 +46,7 @@ describeTemporal('tools of services on a worker', (server) => {
       status: 'completed',
       output: { data: { url: '/orders/%2Forders', sent: 'Bearer «redacted:shop»' }, status: 200 },
     });
-    expect(shop.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(shop.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /orders',
       'GET /orders/%2Forders',
     ]);
@@ -66,7 +66,7 @@ describeTemporal('tools of services on a worker', (server) => {
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );
     onTestFinished(() => models.close());
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine();
     await cluster.worker({
       blocks: blocks(),

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, counting, play } from '../agents/killed.ts';
+import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, counting, startProcess } from '../agents/killed.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('a workflow called as a tool by an agent whose worker is killed', (server) => {
   it('continues on another worker, and is not started again', async () => {
     const { common, calls, expectOneRepeated } = await counting();
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     await engine.deploy(COUNTER);
     const run = await engine.start({ workflow: COUNTING_BY_WORKFLOW });
-    expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');
+    expect(await startProcess({ worker, ...common, stop: '4' }).last).toBe('4');
     expect(calls()).toBe(4);
-    const other = play({ worker, ...common });
+    const other = startProcess({ worker, ...common });
     const { output } = await run.result();
     expectOneRepeated(output);
     expect(await engine.childRuns(run.runId)).toHaveLength(4);
@@ -26,14 +26,14 @@ describeTemporal('a workflow called as a tool by an agent whose worker is killed
 describeTemporal('an agent whose worker is killed during the fourth tool call', (server) => {
   it('repeats only the interrupted call, on another worker', async () => {
     const { common, calls, expectOneRepeated } = await counting();
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: COUNTING });
-    expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');
+    expect(await startProcess({ worker, ...common, stop: '4' }).last).toBe('4');
     expect(calls()).toBe(4);
-    const other = play({ worker, ...common });
+    const other = startProcess({ worker, ...common });
     const { output } = await run.result();
     expectOneRepeated(output);
     other.end();

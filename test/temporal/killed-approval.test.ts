@@ -1,24 +1,24 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { PAYING, paying, play } from '../agents/killed.ts';
+import { PAYING, startPayingModel, startProcess } from '../agents/killed.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('an agent whose worker is killed after a person approved its call', (server) => {
   it('makes the call once, on another worker', async () => {
-    const { common, expectOnePayment } = await paying();
-    const cluster = clusterOn(server);
+    const { common, expectOnePayment } = await startPayingModel();
+    const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     // This engine has no agents, so it records the answer unchecked, and the worker checks it.
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: PAYING });
-    const killed = play({ worker, ...common, stop: 'answered' }, 'paying');
+    const killed = startProcess({ worker, ...common, stop: 'answered' }, 'paying');
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const resumed = engine.resume(run.runId, { input: { decision: 'approve' } });
     expect(await killed.last).toBe('answered');
     expect(existsSync(common.effects)).toBe(false);
-    const other = play({ worker, ...common }, 'paying');
+    const other = startProcess({ worker, ...common }, 'paying');
     const { output } = await resumed;
     expectOnePayment(output, true);
     other.end();

@@ -55,7 +55,7 @@ export function provideServer(
   const file = join(folder, 'server.json');
   const start = async (): Promise<OpenedServer> => {
     const result = await open().catch((error: unknown) =>
-      noServer(error instanceof Error ? error.message : String(error)),
+      reportNoServer(error instanceof Error ? error.message : String(error)),
     );
     writeFileSync(`${file}.new`, JSON.stringify(result.server));
     renameSync(`${file}.new`, file);
@@ -75,7 +75,7 @@ export function provideServer(
 }
 
 /** Reports that there is no server. If one is required, each file of the project fails, but not the whole run. */
-export function noServer(reason: string): OpenedServer {
+export function reportNoServer(reason: string): OpenedServer {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);
   return { server: { kind: 'none', reason, isRequired }, stop: async () => undefined };

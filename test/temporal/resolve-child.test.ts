@@ -5,13 +5,13 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
 
 describeTemporal('workers that look up child workflows in workspaces', (server) => {
   it('run the version of a child that the service has deployed, not the newest one of the engine', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(ownership(store));
     const api = await testApi({ engine, store });
@@ -31,7 +31,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
   });
 
   it('run as children only workflows of their parent’s workspace', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(ownership(store));
     const ownApi = await testApi({ engine, store });

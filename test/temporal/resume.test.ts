@@ -8,7 +8,7 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
-import { openOn } from './replay/open.ts';
+import { openEngine } from './replay/open.ts';
 
 const PAUSING = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
 
@@ -17,7 +17,7 @@ describeTemporal('answers to pauses', (server) => {
   // replays the history.
   it('wait until the run reaches their pause', async () => {
     const script = new Script();
-    const { engine, stores, close } = await openOn(server, {
+    const { engine, stores, close } = await openEngine(server, {
       data: dataFolder(),
       options: { blocks: [script.executor] },
     });

@@ -3,7 +3,7 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('the server’s status of a run that the engine cancelled', (server) => {
   const statusOf = async (runId: string): Promise<string> => {
@@ -15,7 +15,7 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
 
   it('is cancelled', async () => {
     const script = new Script();
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks: [script.executor] });
     await cluster.worker({ blocks: [script.executor] });
     const { runId } = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
@@ -26,7 +26,7 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
   });
 
   it('is cancelled for a paused run, and for a run whose caller disconnected before the run started', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine();
     await cluster.worker();
     const start = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };

@@ -12,7 +12,7 @@ import { serveClock } from './clocked/clock-worker.ts';
 let clockedBundle: Promise<string> | undefined;
 
 /** Returns a factory of engines that share a server, a queue and a data folder. Each has a worker in this process. */
-export function onServer(
+export function runtimeOn(
   { address, namespace }: { address: string; namespace: string },
   whenDone: WhenDone = onTestFinished,
 ): RuntimeUnderTest {

@@ -5,11 +5,11 @@ import { startHeddle } from '../support/heddle.ts';
 import { openImages } from '../support/images.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 describeTemporal('heddle worker', (server) => {
   it('runs a function block only in a sandbox of the workspace of its run', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
     const sandboxes = openSandboxes({
       store,

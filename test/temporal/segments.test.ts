@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
-import { onServer } from './runtime.ts';
+import { runtimeOn } from './runtime.ts';
 
 /** A segment is a part of a run that one process drives between two checkpoints. */
 describeTemporal('segments', (server) => {
@@ -37,7 +37,7 @@ describeTemporal('segments', (server) => {
     const client = await clientOf();
     const script = new Script();
     const executor = { ...script.executor, class: 'compute' as const };
-    const engine = await onServer(server).open({ blocks: [executor] });
+    const engine = await runtimeOn(server).open({ blocks: [executor] });
     const run = await engine.start({
       workflow: workflow(
         [fn('F', 'return 1'), work('A'), fn('Z', 'return [<f.result>, <a.n>]')],
@@ -59,7 +59,7 @@ describeTemporal('segments', (server) => {
 
   it('a loop of compute blocks needs no activity for any number of iterations', async () => {
     const client = await clientOf();
-    const engine = await onServer(server).open();
+    const engine = await runtimeOn(server).open();
     const graph = workflow(
       [
         loop('L', { loopType: 'for', count: 50 }, fn('F', 'return <loop.index>')),
@@ -88,7 +88,7 @@ describeTemporal('segments', (server) => {
     };
     const local = await createEngine({ blocks: [calc] });
     onTestFinished(() => local.close());
-    const remote = await onServer(server).open({ blocks: [calc] });
+    const remote = await runtimeOn(server).open({ blocks: [calc] });
     expect(await completedBlocks(remote)).toEqual(await completedBlocks(local));
   });
 });

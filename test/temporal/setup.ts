@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { noServer, type OpenedServer, provideServer } from './opened.ts';
+import { reportNoServer, type OpenedServer, provideServer } from './opened.ts';
 
 const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
@@ -28,7 +28,7 @@ export function setup(project: TestProject): () => Promise<void> {
 
 async function open(signal: AbortSignal): Promise<OpenedServer> {
   const server = await find(signal);
-  if (server.kind === 'none') return noServer(server.reason);
+  if (server.kind === 'none') return reportNoServer(server.reason);
   if (server.kind === 'address') return useExisting(server.address);
   const binary = server.binary.path;
   // The database is a file. One in memory is lost with its last connection, which the server closes when a request is
@@ -38,7 +38,7 @@ async function open(signal: AbortSignal): Promise<OpenedServer> {
   const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
   if (started.kind === 'failed') {
     clean();
-    return noServer(started.reason);
+    return reportNoServer(started.reason);
   }
   const { address, namespace, stop } = started.server;
   return {
@@ -72,7 +72,7 @@ async function useExisting(address: string): Promise<OpenedServer> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
   const problem = await whyNotReady({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)
-    return noServer(`TEMPORAL_ADDRESS=${address}, namespace ${namespace}: ${problem}.`);
+    return reportNoServer(`TEMPORAL_ADDRESS=${address}, namespace ${namespace}: ${problem}.`);
   const server = { kind: 'serving', address, namespace, binary: undefined } as const;
   return { server, stop: async () => undefined };
 }

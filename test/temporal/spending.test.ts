@@ -6,7 +6,7 @@ import { AGENT, ANSWER, modelServer } from '../agents/metered.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
 
@@ -25,7 +25,7 @@ function optionsFor(
 describeTemporal('agents on Temporal workers that share a data folder', (temporalServer) => {
   it('share one spending limit', async () => {
     const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
-    const cluster = clusterOn(temporalServer);
+    const cluster = createCluster(temporalServer);
     const options = optionsFor(server, { maxCost: { tenant: { dollars: 0.025 } } });
     await cluster.worker(options);
     await cluster.worker(options);
@@ -42,7 +42,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     ['while it waits for the rate limit of its key', ANSWER, { openai: { requestsPerMinute: 2 } }],
   ])('stop within a second when their run is cancelled %s', async (_when, answer, rates) => {
     const server = await modelServer(() => answer);
-    const cluster = clusterOn(temporalServer);
+    const cluster = createCluster(temporalServer);
     const worker = await cluster.worker(optionsFor(server, { rates }));
     const engine = await cluster.engine();
     if (answer === ANSWER) await engine.execute(AGENT_FLOW);
@@ -87,7 +87,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
       current = { ...refund, description: 'Changed.', content: 'Changed.' };
       return number < 6 ? unavailable : ANSWER;
     });
-    const cluster = clusterOn(temporalServer);
+    const cluster = createCluster(temporalServer);
     const engine = await cluster.engine();
     const options = { ...optionsFor(server, {}), tenantSkills };
     await cluster.worker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });

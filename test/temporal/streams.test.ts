@@ -4,15 +4,15 @@ import { ownership, testApi } from '../support/api.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 import { expectStreamed } from '../streams/execute.ts';
-import { expectRetracted, play } from '../streams/killed.ts';
-import { expectRedacted, PARTS, SECRET, SECRETIVE } from '../streams/secret.ts';
-import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
+import { expectDiscardedText, startTalkProcess } from '../streams/killed.ts';
+import { expectRedacted, PARTS, SECRET, SECRET_READER } from '../streams/secret.ts';
+import { collect, emissionsIn, summaryOf, TALK } from '../streams/talk.ts';
 
 describeTemporal('a chunk that a block emits on a worker', (server) => {
   it('reaches the engine that started the run, while the block runs', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const script = new Script();
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
@@ -29,19 +29,19 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     call.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
     call.done();
     received.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
-    const ofBlock = inShort(received).filter((text) => text.startsWith('A '));
+    const ofBlock = summaryOf(received).filter((text) => text.startsWith('A '));
     expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
     expect(emissionsIn(received).map(({ number }) => number)).toEqual([1, 2]);
     for (const late of [engine.follow(run.runId), run.events()])
-      expect(inShort(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
+      expect(summaryOf(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
   });
 
   it('is redacted with the secrets of the worker, even across chunks, and is not published in part after a timeout', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const script = new Script();
     const engine = await cluster.engine({ env: { KEY: { value: '', secret: false } } });
     await cluster.worker({ env: { KEY: SECRET }, blocks: [script.executor] });
-    const run = await engine.start({ workflow: SECRETIVE });
+    const run = await engine.start({ workflow: SECRET_READER });
     const call = await script.nextCall('A');
     for (const text of PARTS) call.context.emit({ type: 'text', text });
     call.done();
@@ -54,11 +54,11 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     emit({ type: 'text', text: 'say sesame' });
     await slow.result();
     const events = await collect(engine.follow(slow.runId));
-    expect(inShort(events).slice(-3)).toEqual(['A "say "', 'A failed', 'run ended']);
+    expect(summaryOf(events).slice(-3)).toEqual(['A "say "', 'A failed', 'run ended']);
   });
 
   it('is part of a streamed execution over HTTP, while the block runs', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const script = new Script();
     const store = await openServiceStore();
     const environments = {
@@ -71,15 +71,15 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
   });
 
   it('is discarded when the worker is killed, and is then emitted again by the next worker', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: TALK });
-    await play({ worker, stop: 2 }).exited;
-    const other = play({ worker });
+    await startTalkProcess({ worker, stop: 2 }).exited;
+    const other = startTalkProcess({ worker });
     await run.result();
-    expectRetracted(await collect(engine.follow(run.runId)));
+    expectDiscardedText(await collect(engine.follow(run.runId)));
     other.end();
     await other.exited;
   });

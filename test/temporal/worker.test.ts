@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { clusterOn } from './cluster.ts';
+import { createCluster } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
 const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
@@ -21,7 +21,7 @@ async function get(url: string): Promise<{ status: number; text: string }> {
 describeTemporal('a worker', (server) => {
   it('runs the workflows that engines without a worker start, and stops on request', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks: [script.executor] });
     const worker = await cluster.worker({ blocks: [script.executor] });
     expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
@@ -37,7 +37,7 @@ describeTemporal('a worker', (server) => {
 
   it('serves only the queues of its roles', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks: [script.executor] });
     const engineWorker = await cluster.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
     const { runId } = await engine.start({ workflow: twoSteps });
@@ -53,7 +53,7 @@ describeTemporal('a worker', (server) => {
   });
 
   it('runs only workflow code and effects if the sandboxes are on separate workers', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const engine = await cluster.engine({}, { localSegments: false });
     const engineWorker = await cluster.worker({
       localSegments: false,
@@ -72,7 +72,7 @@ describeTemporal('a worker', (server) => {
   describe('that stops', () => {
     it('waits for running blocks, and reports their results', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine({ blocks: [first.executor] });
       const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
@@ -88,7 +88,7 @@ describeTemporal('a worker', (server) => {
 
     it('cancels blocks after the grace period and reports finished work, so that other workers continue immediately', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine({ blocks: [first.executor] });
       const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
@@ -101,7 +101,7 @@ describeTemporal('a worker', (server) => {
 
     it('abandons blocks that do not stop, and another worker continues the run', async () => {
       const second = new Script({ A: () => ({ output: { n: 7 } }) });
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine({ blocks: [unresponsive] });
       const hangingWorker = await cluster.worker({ blocks: [unresponsive] });
       const run = await engine.start({ workflow: twoSteps });
@@ -114,7 +114,7 @@ describeTemporal('a worker', (server) => {
     });
 
     it('can be stopped twice', async () => {
-      const worker = await clusterOn(server).worker();
+      const worker = await createCluster(server).worker();
       await Promise.all([worker.stop(), worker.stop({ drainMs: 0 })]);
       await worker.stop();
       expect(worker.status().state).toBe('stopped');
@@ -124,7 +124,7 @@ describeTemporal('a worker', (server) => {
   describe('with an endpoint', () => {
     it('serves its state and its counters over HTTP', async () => {
       const script = new Script();
-      const cluster = clusterOn(server);
+      const cluster = createCluster(server);
       const engine = await cluster.engine({ blocks: [script.executor] });
       const worker = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
       const { url = '' } = worker;
@@ -152,7 +152,7 @@ describeTemporal('a worker', (server) => {
       onTestFinished(() => void portOwner.close());
       await once(portOwner, 'listening');
       const { port } = portOwner.address() as AddressInfo;
-      await expect(clusterOn(server).worker({ http: { port } })).rejects.toMatchObject({
+      await expect(createCluster(server).worker({ http: { port } })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringContaining(`127.0.0.1:${port}`) as string,
       });
@@ -161,6 +161,6 @@ describeTemporal('a worker', (server) => {
 
   it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
-    await expect(clusterOn(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
+    await expect(createCluster(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
   });
 });

@@ -6,7 +6,7 @@ import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, fileOf, run, webServer } from './play.ts';
+import { engineWith, fileOf, runBlock, startWebServer } from './play.ts';
 
 describeTenantFiles('memory', () => new MemoryFiles());
 
@@ -20,7 +20,7 @@ describe('a file block', () => {
   ])('parses the files of the input and outputs their contents: %s', async (type, fields) => {
     const engine = await engineWith();
     const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
-    const result = await run(engine, type, fields, docs);
+    const result = await runBlock(engine, type, fields, docs);
     expect(result).toMatchObject({
       status: 'completed',
       output: {
@@ -35,12 +35,12 @@ describe('a file block', () => {
   });
 
   it('downloads a file from a URL and stores it as a file of the run', async () => {
-    const web = await webServer({ '/notes/loom%20one.md': '# Looms' });
+    const web = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
     const engine = await engineWith(web.allowed);
     const filePath = `${web.url}/notes/loom%20one.md`;
-    const olderVersion = await run(engine, 'file', { inputMethod: 'url', filePath });
+    const olderVersion = await runBlock(engine, 'file', { inputMethod: 'url', filePath });
     expect(olderVersion.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
-    const newerVersion = await run(engine, 'file_v5', {
+    const newerVersion = await runBlock(engine, 'file_v5', {
       operation: 'file_fetch',
       fileUrl: filePath,
       headers: [{ cells: { Key: 'X-Shop', Value: 'weave' } }],
@@ -56,7 +56,7 @@ describe('a file block', () => {
   });
 
   it('encodes the values of references in a URL, so that they change no other part of the URL', async () => {
-    const web = await webServer({ '/a/..%2Fsecret.txt': 'kept' });
+    const web = await startWebServer({ '/a/..%2Fsecret.txt': 'kept' });
     const engine = await engineWith(web.allowed);
     const source = {
       workflow: workflow(
@@ -73,7 +73,7 @@ describe('a file block', () => {
     const engine = await engineWith();
     const fields = { operation: 'file_get_content', getContentFile: '<start.docs>', contentOffset: '2' };
     const docs = [fileOf('a.txt', 'one\ntwo\nthree'), fileOf('b.txt', 'alone')];
-    const result = await run(engine, 'file_v5', { ...fields, contentLimit: '1' }, docs);
+    const result = await runBlock(engine, 'file_v5', { ...fields, contentLimit: '1' }, docs);
     expect(result.output).toEqual({
       contents: ['two', ''],
       lineRanges: [
@@ -90,7 +90,7 @@ describe('a file block', () => {
     ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is not UTF-8 text/],
   ])('names the type of a file that it cannot read: %s', async (_what, content, name, message) => {
     const engine = await engineWith();
-    const result = await run(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
+    const result = await runBlock(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
     expect(result.error).toMatchObject({ code: 'FILE_TYPE_UNSUPPORTED' });
     expect(result.error?.message).toMatch(message);
   });
@@ -98,7 +98,7 @@ describe('a file block', () => {
   it('reads UTF-16 with a byte order mark', async () => {
     const engine = await engineWith();
     const docs = [fileOf('x.csv', Buffer.from('\ufeffid;Größe', 'utf16le'))];
-    const result = await run(engine, 'file_v3', { file: '<start.docs>' }, docs);
+    const result = await runBlock(engine, 'file_v3', { file: '<start.docs>' }, docs);
     expect(result.output).toMatchObject({ combinedContent: 'id;Größe' });
   });
 
@@ -112,14 +112,14 @@ describe('a file block', () => {
     ['a data: URL', { file: 'data:text/plain,x' }],
   ])('refuses %s', async (_what, fields) => {
     const engine = await engineWith({ tenantFiles: new MemoryFiles() });
-    const result = await run(engine, 'file_v3', fields);
+    const result = await runBlock(engine, 'file_v3', fields);
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
   it('fails for workspace files on a host that does not store files, and its deployment and check warn of the failure', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
-    const result = await run(engine, 'file_v5', fields);
+    const result = await runBlock(engine, 'file_v5', fields);
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'files' } });
     const file = workflow(
       [block('A', 'file_v5', fields), block('B', 'file', { filePath: 'https://example.com/x' })],
@@ -190,10 +190,10 @@ describe('files of the workspace', () => {
     const engine = await engineWith({ tenantFiles: files });
     const write = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
     const docs = [fileOf('x.csv', 'id\n1', 'text/csv')];
-    expect((await run(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a.csv' });
-    expect((await run(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a (1).csv' });
+    expect((await runBlock(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a.csv' });
+    expect((await runBlock(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a (1).csv' });
     const replaced = { ...write, overwrite: 'true', writeFileId: null, content: 'new' };
-    expect((await run(engine, 'file_v4', replaced)).output).toMatchObject({ id: 'wf_1', size: 3 });
+    expect((await runBlock(engine, 'file_v4', replaced)).output).toMatchObject({ id: 'wf_1', size: 3 });
     expect(files.text('mine', 'a.csv')).toBe('new');
     expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
   });
@@ -216,8 +216,8 @@ describe('files of the workspace', () => {
     ];
     const unknown = calls('wf_9', '/Nosuch');
     for (const [at, fields] of calls(id, '/Plans').entries()) {
-      const theirs = await run(engine, 'file_v5', fields);
-      const none = await run(engine, 'file_v5', unknown[at] ?? {});
+      const theirs = await runBlock(engine, 'file_v5', fields);
+      const none = await runBlock(engine, 'file_v5', unknown[at] ?? {});
       expect(theirs.error).toMatchObject({ code: 'FILE_UNKNOWN' });
       const renamed = theirs.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
       expect(renamed).toBe(none.error?.message);
@@ -241,7 +241,7 @@ describe('files of the workspace', () => {
     const clock = new TestClock();
     const engine = await engineWith({ tenantFiles: lossyFiles, clock });
     const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
-    const running = run(engine, 'file_v5', fields);
+    const running = runBlock(engine, 'file_v5', fields);
     await clock.due(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed', output: { id, size: 2 } });
@@ -267,7 +267,7 @@ describe('files of the workspace', () => {
     });
     const engine = await engineWith({ tenantFiles: contendedFiles });
     const fields = { operation: 'file_append', appendFileName: 'log.txt', appendContent: 'b' };
-    expect(await run(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
+    expect(await runBlock(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
     expect(files.text('mine', 'log.txt')).toBe('Ab');
   });
 
@@ -287,7 +287,7 @@ describe('files of the workspace', () => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
     const engine = await engineWith({ tenantFiles: files });
-    const result = await run(engine, 'file_v5', { ...fields, editFileName: 'log.txt' });
+    const result = await runBlock(engine, 'file_v5', { ...fields, editFileName: 'log.txt' });
     expect(result.error?.message).toMatch(message);
     expect(files.changes).toBe(1);
   });
@@ -298,12 +298,12 @@ describe('files of the workspace', () => {
     for (const name of ['a.txt', 'b.txt']) await files.put('mine', name, lines(1000) + 'x'.repeat(4_500_000));
     const engine = await engineWith({ tenantFiles: files });
     const change = { editFileName: 'a.txt', insertContent: lines(150_000), oldString: 'a', newString: '' };
-    const inserted = await run(engine, 'file_v5', { ...change, operation: 'file_insert', afterLine: 1 });
+    const inserted = await runBlock(engine, 'file_v5', { ...change, operation: 'file_insert', afterLine: 1 });
     expect(inserted.output).toMatchObject({ lineCount: 151_001 });
-    const edited = await run(engine, 'file_v5', { ...change, operation: 'file_edit' });
+    const edited = await runBlock(engine, 'file_v5', { ...change, operation: 'file_edit' });
     expect(edited.error?.message).toMatch(/more than 20 times, on lines 1, 2, 3/);
     const read = { operation: 'file_get_content', folderSelection: '/', contentOffset: 1 };
-    expect((await run(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
+    expect((await runBlock(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
   });
 
   it('cause a retryable error if the host fails, and the error of the host is reported', async () => {
@@ -319,7 +319,7 @@ describe('files of the workspace', () => {
       clock,
       onError: (error) => reportedErrors.push(error),
     });
-    const running = run(engine, 'file_v5', { operation: 'file_list' });
+    const running = runBlock(engine, 'file_v5', { operation: 'file_list' });
     await clock.due(1000);
     clock.advance(1000);
     await clock.due(2000);
@@ -410,7 +410,7 @@ describe('file tools of an agent', () => {
   });
 
   it('send headers that the author has set only to a URL that the author has set', async () => {
-    const web = await webServer({ '/a.txt': 'yes' });
+    const web = await startWebServer({ '/a.txt': 'yes' });
     const headers = { Authorization: 'Bearer of-the-author' };
     const withoutUrl = await runAgent(
       [tool('file_fetch', { headers })],

@@ -6,7 +6,7 @@ import { describeTenantKnowledge } from '../conformance/ports/tenant-knowledge.t
 import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, run } from './play.ts';
+import { engineWith, runBlock } from './play.ts';
 
 describeTenantKnowledge('memory', () => {
   const knowledge = new MemoryKnowledge();
@@ -40,7 +40,7 @@ describe('a knowledge block', () => {
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
-    const result = await run(engine, 'knowledge', {
+    const result = await runBlock(engine, 'knowledge', {
       operation: 'search',
       knowledgeBaseSelector: 'kb',
       query: 'looms',
@@ -80,7 +80,7 @@ describe('a knowledge block', () => {
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
-    const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', tagFilters });
+    const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', tagFilters });
     expect(result.output).toMatchObject({ query: '', totalResults: 1, results: [{ similarity: 1 }] });
   });
 
@@ -88,7 +88,7 @@ describe('a knowledge block', () => {
     const knowledge = await createKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const call = async (operation: string, fields: JsonObject = {}) => {
-      const result = await run(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
+      const result = await runBlock(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
       expect(result.error).toBeNull();
       return result.output as JsonObject;
     };
@@ -149,8 +149,8 @@ describe('a knowledge block', () => {
       ['trigger_sync', { connectorId: 'con_1' }],
     ];
     for (const [operation, fields] of operations) {
-      const theirs = await run(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
-      const none = await run(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
+      const theirs = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
+      const none = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
       expect(theirs.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
       expect(theirs.error?.message.replace('kb2', 'kb9')).toBe(none.error?.message);
       expect(theirs.error?.message).not.toContain('low');
@@ -173,7 +173,7 @@ describe('a knowledge block', () => {
     const clock = new TestClock();
     const engine = await engineWith({ tenantKnowledge: new LossyKnowledge(), clock });
     const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
-    const running = run(engine, 'knowledge', fields);
+    const running = runBlock(engine, 'knowledge', fields);
     await clock.due(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
@@ -196,14 +196,14 @@ describe('a knowledge block', () => {
     ['an unsupported operation', { operation: 'list_folders' }, /does not support: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
     const engine = await engineWith({ tenantKnowledge: await createKnowledgeBases() });
-    const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
+    const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
 
   it('fails on a host without knowledge bases, and its deployment warns of the failure', async () => {
     const engine = await engineWith();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
-    const result = await run(engine, 'knowledge', fields);
+    const result = await runBlock(engine, 'knowledge', fields);
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
     const { diagnostics } = await engine.deploy(workflow([block('A', 'knowledge', fields)], ['Start -> A']));
     expect(diagnostics.map(({ code }) => code)).toContain('FEATURE_MISSING');

@@ -30,14 +30,14 @@ export const fileOf = (name: string, content: string | Uint8Array, type = 'text/
 const FORMAT = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
 
 /** Runs a workflow with one block of this type. The block can read the files `docs` at `<start.docs>`. */
-export async function run(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
+export async function runBlock(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
   const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], FORMAT) };
   const input = docs ? await engine.storeFiles(source, { docs }) : {};
   return engine.execute(source, input);
 }
 
 /** Starts a web server that serves `pages` by path. `allowed` are engine options that allow requests to the server. */
-export async function webServer(pages: { [path: string]: string | Uint8Array }) {
+export async function startWebServer(pages: { [path: string]: string | Uint8Array }) {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
     const { url: path = '', headers } = request;

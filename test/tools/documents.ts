@@ -21,7 +21,7 @@ const DOWNLOAD_MS = 300_000;
  *
  * @throws if the download fails and HEDDLE_REQUIRE names `openapi-documents`.
  */
-export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function fetchDocumentsPackage(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const file = join(cacheFolder(env), `${PACKAGE.replace('@', '-')}.tgz`);
   const problem = existsSync(file) ? undefined : download(file, env);
   if (problem === undefined) return file;

@@ -85,7 +85,7 @@ function failureOf(
 }
 
 /** Returns the library folders of an unpacked Debian package. */
-export function libraries(root: string): string[] {
+export function libraryFoldersOf(root: string): string[] {
   return ['usr/lib', 'lib'].flatMap((folder) => {
     const base = join(root, folder);
     if (!existsSync(base)) return [];
@@ -120,7 +120,7 @@ function findUnpacked(tool: Tool, root: string, env: Env): FoundTool | undefined
     tool,
   );
   if (!path) return undefined;
-  const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
+  const folders = [...libraryFoldersOf(root), env['LD_LIBRARY_PATH']].filter(Boolean);
   const toolEnv = { ...env, ...fontVariables(root) };
   return {
     ...{ path, tree: root },
@@ -282,7 +282,7 @@ export function requireTool(name: string, tools = TOOLS): FoundTool | undefined 
   const tool = toolNamed(name, tools);
   const search = searches.get(name) ?? fetchTool(name, tool);
   searches.set(name, search);
-  return foundIn(name, search);
+  return toFoundTool(name, search);
 }
 
 /**
@@ -290,7 +290,7 @@ export function requireTool(name: string, tools = TOOLS): FoundTool | undefined 
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */
-export function foundIn(name: string, search: Search): FoundTool | undefined {
+export function toFoundTool(name: string, search: Search): FoundTool | undefined {
   if (search.tool) return search.tool;
   if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
   process.stderr.write(`Tests skipped: ${search.reason}\n`);

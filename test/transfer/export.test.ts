@@ -88,16 +88,16 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
     const id = await api.createDraft(FILE);
     const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
     expect([head.status, await head.text()]).toEqual([200, '']);
-    const before = (await api.actions(id)).length;
+    const before = (await api.readAuditActions(id)).length;
     await api.exportWorkflow(id);
-    const after = await api.actions(id);
+    const after = await api.readAuditActions(id);
     expect(after).toHaveLength(before + 1);
     expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
   it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
     const id = await api.createDraft(FILE);
-    const other = await api.member(await api.workspace(), 'admin');
+    const other = await api.createMember(await api.createWorkspace(), 'admin');
     const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
     const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: other });
     expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
@@ -108,7 +108,7 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
 
   it('require the role read, and refuse unknown query keys', async () => {
     const id = await api.createDraft(FILE);
-    const reader = await api.member(api.workspaceId, 'read');
+    const reader = await api.createMember(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
     const unknownKey = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
     expect([unknownKey.status, errorIn(unknownKey.body).code]).toEqual([400, 'BAD_REQUEST']);

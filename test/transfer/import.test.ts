@@ -60,7 +60,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   beforeAll(async () => {
     api = await openTransferApi(name);
     child = await api.createDraft(fileOf([blockWith('x', 'function', { code: ['code', 'return 1'] })]));
-    await api.secret(api.workspaceId, 'MINE');
+    await api.storeSecret(api.workspaceId, 'MINE');
   });
 
   const post = <T>(path: string, body: object, key = api.key) =>
@@ -107,7 +107,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     const text = JSON.stringify(await stateOf(data.id));
     expect(text).not.toContain(CREDENTIAL);
     expect(text).not.toContain('"call"');
-    expect(await api.actions(data.id)).toEqual(['WORKFLOW_IMPORTED']);
+    expect(await api.readAuditActions(data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
   it('choose a free name, or use exactly the requested one', async () => {
@@ -173,7 +173,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(plain.data.warnings).toEqual([
       'Block call: workflowId was cleared by the export; set it before running',
     ]);
-    const otherId = await api.workspace();
+    const otherId = await api.createWorkspace();
     const target = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       body: { workspaceId: otherId, name: 'Child' },
     });
@@ -194,7 +194,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     const workflow = await api.exportWorkflow(source, '?includeWorkspaceBindings=true');
     const sameWorkspace = await post<ImportResult>(IMPORT, { workflow });
     expect(sameWorkspace.data.warnings).toEqual([]);
-    const otherWorkspace = await post<ImportResult>(IMPORT, { workspaceId: await api.workspace(), workflow });
+    const otherWorkspace = await post<ImportResult>(IMPORT, { workspaceId: await api.createWorkspace(), workflow });
     expect(otherWorkspace.data.warnings).toHaveLength(1);
   });
 
@@ -207,7 +207,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     await api.call('DELETE', `/api/v2/workflows/${target}`);
     const again = await post<ImportResult>(IMPORT, request);
     expect([again.status, again.data]).toEqual([201, first.data]);
-    expect(await api.actions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
+    expect(await api.readAuditActions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
   it('create one workflow for several concurrent calls with the same request id', async () => {
@@ -247,11 +247,11 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('report ids of other workspaces like unknown ids', async () => {
-    const other = await api.workspace();
+    const other = await api.createWorkspace();
     const { data } = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       body: { workspaceId: other, name: 'X' },
     });
-    await api.secret(other, 'HIDDEN');
+    await api.storeSecret(other, 'HIDDEN');
     const targets = (workflow: string, secret: string) => ({
       workflow: FOREIGN,
       mappings: [
@@ -266,8 +266,8 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('require the role write, and are hidden from people outside the workspace', async () => {
-    const reader = await api.member(api.workspaceId, 'read');
-    const stranger = await api.member(await api.workspace(), 'admin');
+    const reader = await api.createMember(api.workspaceId, 'read');
+    const stranger = await api.createMember(await api.createWorkspace(), 'admin');
     for (const path of [IMPORT, PREVIEW]) {
       expect((await post(path, { workflow: FOREIGN }, reader)).status).toBe(403);
       expect((await post(path, { workflow: FOREIGN }, stranger)).status).toBe(404);
@@ -287,7 +287,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('show receipts only to members of the workspace, newest first and in pages', async () => {
-    const workspaceId = await api.workspace();
+    const workspaceId = await api.createWorkspace();
     const operationsPath = `/api/v2/workspaces/${workspaceId}/operations`;
     const ids: string[] = [];
     for (const workflow of [fileOf([]), fileOf([]), fileOf([])]) {
@@ -312,13 +312,13 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;
     expect((await api.call('GET', `${otherPath}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
     expect((await api.call('GET', `${otherPath}/${receipt?.operationId}`)).status).toBe(404);
-    const stranger = await api.member(await api.workspace(), 'admin');
+    const stranger = await api.createMember(await api.createWorkspace(), 'admin');
     for (const path of [operationsPath, `${operationsPath}/${receipt?.operationId}`])
       expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
   });
 
   it('accept the same request id in two workspaces', async () => {
-    const workspaceId = await api.workspace();
+    const workspaceId = await api.createWorkspace();
     const mine = await withPreview({ workflow: fileOf([]), mappings: [] });
     expect((await post<ImportResult>(IMPORT, mine)).status).toBe(201);
     const preview = await previewOf({ workspaceId, workflow: fileOf([]), mappings: [] });
@@ -384,7 +384,7 @@ describe('an export that is imported and exported again', () => {
     expect(first.status, JSON.stringify(first.body)).toBe(201);
     const exported = await api.exportWorkflow(first.data.id, '?includeReferences=true');
     const second = await api.call<ImportResult>('POST', IMPORT, {
-      body: { workspaceId: await api.workspace(), workflow: exported },
+      body: { workspaceId: await api.createWorkspace(), workflow: exported },
     });
     const again = await api.exportWorkflow(second.data.id, '?includeReferences=true');
     expect(replaceIds(again)).toEqual(replaceIds(exported));

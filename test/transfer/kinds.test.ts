@@ -48,7 +48,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
     api = await openTransferApi(name);
     const { workspaceId } = api;
     const database = api.store.database as Kysely<unknown>;
-    await api.secret(workspaceId, 'MINE');
+    await api.storeSecret(workspaceId, 'MINE');
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
     const material = { type: 'api_key', key: 'k'.repeat(8) } as const;
     const { credential } = await storeCredential(database, sealer, {
@@ -126,7 +126,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
   });
 
   it('do not resolve to a resource of another workspace', async () => {
-    const workspaceId = await api.workspace();
+    const workspaceId = await api.createWorkspace();
     const mappings = Object.entries(targets).map(([kind, id]) => mapping(kind, id));
     const { data } = await api.call<Preview>('POST', PREVIEW, {
       body: { workspaceId, workflow: FILE, mappings },

@@ -36,13 +36,13 @@ export interface ExportFile {
 
 export interface TransferApi extends TestApi {
   /** Creates another workspace of the same person. Returns its id. */
-  workspace(): Promise<string>;
+  createWorkspace(): Promise<string>;
   /** Creates a user with this role in the workspace. Returns an API key of the user. */
-  member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
+  createMember(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
   exportWorkflow(workflowId: string, query?: string): Promise<ExportFile>;
   /** Returns the actions on the resource in the audit log. */
-  actions(resourceId: string): Promise<string[]>;
-  secret(workspaceId: string, name: string): Promise<void>;
+  readAuditActions(resourceId: string): Promise<string[]>;
+  storeSecret(workspaceId: string, name: string): Promise<void>;
 }
 
 /** Returns a block in the workflow format. */
@@ -87,8 +87,8 @@ export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<Tran
   const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
   return {
     ...api,
-    workspace: () => store.workspaces.createWorkspace('Other', api.userId),
-    async member(workspaceId, role) {
+    createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),
+    async createMember(workspaceId, role) {
       const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
       await store.workspaces.setMember(workspaceId, userId, role);
       return (await store.keys.create({ userId }, 'member')).key;
@@ -101,8 +101,8 @@ export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<Tran
       if (status !== 200) throw new Error(JSON.stringify(body));
       return data;
     },
-    actions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
-    async secret(workspaceId, secretName) {
+    readAuditActions: async (id) => (await store.audit.listByResource(id)).map(({ action }) => action),
+    async storeSecret(workspaceId, secretName) {
       await setStoredSecret(store.database, sealer, { workspaceId, name: secretName, value: 'v' });
     },
   };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { newsFeed } from './feeds/setup.ts';
 import { FROM_MS, startProcess } from './killed.ts';
 import type { Backend, FiringProcess, ReportedFire } from './killed.ts';
@@ -34,16 +34,16 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
+  const watched = await deploy(triggerWorkflow({}, { type: 'start_trigger' }));
   const eventFields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
   const scheduleFields = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
   const id = await deploy(webhookWorkflow({ flowControl: { concurrency: 1 } }));
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
   return {
     ...{ key, watched, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
-    schedule: await deploy(scheduledWorkflow({ ...scheduleFields, missedLimit: 100 })),
-    feed: await deploy(scheduledWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
-    watcher: await deploy(scheduledWorkflow(eventFields, { type: 'sim_workspace_event' })),
+    schedule: await deploy(triggerWorkflow({ ...scheduleFields, missedLimit: 100 })),
+    feed: await deploy(triggerWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
+    watcher: await deploy(triggerWorkflow(eventFields, { type: 'sim_workspace_event' })),
   };
 }
 

@@ -8,10 +8,10 @@ import { draftOf } from '../support/draft.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
-import { FAILS } from './event-setup.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
+import { FAILING_BLOCK } from './event-setup.ts';
 import { newsFeed } from './feeds/setup.ts';
-import { HOOKED, hookApi } from './hooks/setup.ts';
+import { HOOK_TYPES, hookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
 import { manualBeats } from './store.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
@@ -95,14 +95,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   }
 
   it('start one run for each due time of a schedule', async () => {
-    const id = await server.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
+    const id = await server.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
     await expectEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
   it('poll a source once per interval, and start one run for each of its items', async () => {
     const news = await newsFeed();
-    const id = await server.deploy(scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
+    const id = await server.deploy(triggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
     const lastCheck = async (): Promise<unknown> => {
       advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
@@ -117,9 +117,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event', async () => {
-    const watched = await server.deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
+    const watched = await server.deploy(triggerWorkflow({}, { type: 'start_trigger' }));
     const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-    const id = await server.deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+    const id = await server.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
     const runWatched = async (minute: number): Promise<number> => {
       if (minute === 0) return 4;
       const { status } = await server.call('POST', `/api/v2/workflows/${watched}/execute`, { body: {} });
@@ -130,7 +130,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event that flow control has delayed', async () => {
-    const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
+    const { id, path } = await server.deployWebhook({ flowControl: { concurrency: 1 } });
     let count = 0;
     const sendThree = async (minute: number): Promise<number> => {
       for (let each = 0; each < 3 && minute > 0; each += 1) {
@@ -144,9 +144,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {
-    const { type, fields } = HOOKED.github;
+    const { type, fields } = HOOK_TYPES.github;
     const hookFields = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
-    const draft = draftOf(webhookWorkflow(hookFields, { type, last: FAILS as never })) as {
+    const draft = draftOf(webhookWorkflow(hookFields, { type, last: FAILING_BLOCK as never })) as {
       blocks: { [id: string]: object };
       edges: { target: string }[];
     };

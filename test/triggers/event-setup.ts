@@ -5,7 +5,7 @@ import type { EventTables } from '../../packages/service/src/triggers/events/tab
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { manualBeats, storeOf } from './store.ts';
 
 type Tables = EventTables & FlowTables;
@@ -29,7 +29,7 @@ export interface EventApi extends TestApi {
 }
 
 /** A block that fails. */
-export const FAILS: JsonObject = {
+export const FAILING_BLOCK: JsonObject = {
   type: 'api',
   subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
 };
@@ -72,7 +72,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     ...api,
     ...{ db, now, waitUntilIdle },
     deployWatcher: (fields, { last } = {}) =>
-      api.deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
+      api.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
     deployWatched: () => api.deploy(failingWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { markReconnect } from '../../packages/service/src/credentials/refresh-store.ts';
 import { recordEvents } from '../../packages/service/src/triggers/events/outbox.ts';
 import type { CredentialTables } from '../../packages/service/src/credentials/tables.ts';
-import { eventApi, FAILS } from './event-setup.ts';
+import { eventApi, FAILING_BLOCK } from './event-setup.ts';
 import type { EventApi } from './event-setup.ts';
 import { hasPostgres, sampledStores } from '../support/postgres.ts';
 
@@ -45,7 +45,7 @@ describe.each(sampledStores('events of the service'))('events of the service on 
     const watched = await api.deployWatched();
     const failing = await api.deployWatcher(
       { eventType: 'execution_error', workflowIds: [watched] },
-      { last: FAILS },
+      { last: FAILING_BLOCK },
     );
     const chained = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [failing] });
     await api.run(watched, { fails: true });
@@ -56,7 +56,7 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start no run of a workflow for its own failures', async () => {
-    const own = await api.deployWatcher({ eventType: 'execution_error' }, { last: FAILS });
+    const own = await api.deployWatcher({ eventType: 'execution_error' }, { last: FAILING_BLOCK });
     const other = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [own] });
     await api.run(own);
     expect(await api.inputs(other)).toMatchObject([{ workflowId: own }]);

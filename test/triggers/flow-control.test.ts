@@ -14,7 +14,7 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   });
 
   /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
-  const deploy = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
+  const deploy = (flowControl: Json, pauses = false) => api.deployFlow(flowControl, { pauses });
 
   it('starts runs of one key one after another, in order, and does not delay runs of other keys', async () => {
     const hook = await deploy({ concurrency: 1, key: 'customer.id' }, true);
@@ -228,7 +228,7 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   });
 
   it('also delays the runs of schedules', async () => {
-    const id = await api.minutely({ throttle: { limit: 1, seconds: 300 } });
+    const id = await api.deployMinutely({ throttle: { limit: 1, seconds: 300 } });
     await api.advance(60 * SECOND);
     await api.advance(60 * SECOND);
     await api.advance(SECOND);

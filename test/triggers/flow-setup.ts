@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { BEAT_MS } from './setup.ts';
-import { JSON_TYPE, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
+import { JSON_TYPE, START_MS, webhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
 
 export { JSON_TYPE } from './webhook-setup.ts';
@@ -41,11 +41,11 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   /** Waits until all due work is done. */
   waitUntilIdle(): Promise<void>;
   /** Deploys a workflow with a webhook with this flow control. */
-  flow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
+  deployFlow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
   /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
   deployTwoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
   /** Deploys a schedule that is due each minute. */
-  minutely(flowControl: Json): Promise<string>;
+  deployMinutely(flowControl: Json): Promise<string>;
   statusOf(runId: string): Promise<string>;
   expectStatus(runId: string, status: string): Promise<void>;
   cancel(runId: string): Promise<void>;
@@ -151,7 +151,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     return reason.toLowerCase();
   };
 
-  now.ms = START;
+  now.ms = START_MS;
   return {
     ...webhooks,
     ...{ db, waitUntilIdle, statusOf },
@@ -159,9 +159,9 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       now.ms += ms;
       await waitUntilIdle();
     },
-    async flow(flowControl, { pauses = false } = {}) {
+    async deployFlow(flowControl, { pauses = false } = {}) {
       const options = pauses ? { last: PAUSE_BLOCK } : {};
-      const { id, path } = await webhooks.webhook({ flowControl }, options);
+      const { id, path } = await webhooks.deployWebhook({ flowControl }, options);
       return hookOf({ id, path, triggerId: await findTriggerId(id) });
     },
     async deployTwoHooks(flowControl) {
@@ -183,8 +183,8 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       expect(first).not.toBe('second');
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
-    minutely: (flowControl) =>
-      webhooks.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
+    deployMinutely: (flowControl) =>
+      webhooks.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },

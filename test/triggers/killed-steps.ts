@@ -2,9 +2,9 @@ import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
-import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
+import { atMinute, deployMinutely, advanceAndKill, expectOnceEach, startProcess } from './killed.ts';
 import type { Backend, FiringProcess } from './killed.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 
 /** The work under test must have more steps than this. */
 const MIN_STEPS = 6;
@@ -21,7 +21,7 @@ export async function expectOnceWhenKilled(backend: Backend, { first, stride }: 
     await expectOnceEach(process, { workflowIds, minutes: minute });
     minute += 1;
     const nowMs = atMinute(minute);
-    isDead = await dies(process, { nowMs, dieAt: step });
+    isDead = await advanceAndKill(process, { nowMs, dieAt: step });
     if (isDead) process = await startProcess({ ...backend, nowMs });
   }
   await expectOnceEach(process, { workflowIds, minutes: minute });
@@ -88,8 +88,8 @@ async function deployWatched(
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deploy('Watched', scheduledWorkflow({}, { type: 'start_trigger' }));
+  const watched = await deploy('Watched', triggerWorkflow({}, { type: 'start_trigger' }));
   const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-  const watcher = await deploy('Watcher', scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  const watcher = await deploy('Watcher', triggerWorkflow(fields, { type: 'sim_workspace_event' }));
   return { key, watched, watcher };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
-import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
+import { atMinute, deployMinutely, advanceAndKill, expectOnceEach, startProcess } from './killed.ts';
 import { expectOnceWhenKilled } from './killed-steps.ts';
 
 describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -31,7 +31,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
         if (!dying || !other) throw new Error('A process is missing.');
         // The version changes while both processes start due runs.
         const [isDead] = await Promise.all([
-          dies(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
+          advanceAndKill(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
           other.call('now', { nowMs }),
           other.call('request', { key, request: ['POST', `/workflows/${redeployed}/deploy`] }),
         ]);

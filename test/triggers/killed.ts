@@ -6,7 +6,7 @@ import type { EngineOptions } from '@heddle/engine';
 import type { TemporalOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
@@ -119,7 +119,7 @@ export async function deployMinutely(from: FiringProcess, count: number): Promis
     const fields = { scheduleType: 'minutes', minutesInterval: 1, missedRuns: 'all', missedLimit: 100 };
     const body = { workspaceId, name: `Each minute ${index}` };
     const { id } = await from.call<{ id: string }>('request', { key, request: ['POST', '/workflows', body] });
-    const draft = draftOf(scheduledWorkflow(fields));
+    const draft = draftOf(triggerWorkflow(fields));
     await from.call('request', { key, request: ['PUT', `/workflows/${id}/state`, draft] });
     await from.call('request', { key, request: ['POST', `/workflows/${id}/deploy`] });
     workflowIds.push(id);
@@ -152,7 +152,7 @@ export async function expectOnceEach(
  * Advances the clock of a process to a due time, and kills the process at a step. Returns true if the process has died,
  * false if the runs completed before that step.
  */
-export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
+export async function advanceAndKill(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
       if (from.isDead()) return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isApiError } from '@heddle/api';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi } from './setup.ts';
 
@@ -35,7 +35,7 @@ describe('a schedule whose last run waits for a person', () => {
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
   ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL_BLOCK }));
+    const id = await api.deploy(triggerWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL_BLOCK }));
     api.moveTo('2026-01-01T00:01Z');
     await expectFires(api, id, ['2026-01-01T00:01Z']);
     const first = await waitForLastRun(api, id, 'paused');
@@ -65,7 +65,7 @@ describe('limits', () => {
     let isFull = true;
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { concurrency });
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }));
+    const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }));
     api.moveTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
@@ -84,7 +84,7 @@ describe('limits', () => {
   it('of usage refuse the run, which counts as a failure', async () => {
     const usage = { reserve: () => ({ refused: 'limit' }) as const };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
@@ -102,7 +102,7 @@ describe('limits', () => {
     const reservations: object[] = [];
     const usage = { reserve: (run: object) => (reservations.push(run), {}) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
     await expectFires(api, id, ['2026-01-01T01:00Z']);
     const { lastRunId: runId } = await api.trigger(id);
@@ -122,10 +122,10 @@ describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deploy(
-      scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILING_BLOCK }),
+      triggerWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILING_BLOCK }),
     );
     const event = { type: 'sim_workspace_event' };
-    const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
+    const watcher = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, event));
     const dues: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
@@ -146,7 +146,7 @@ describe('a schedule whose runs fail', () => {
       });
     const deployment = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
     expect(deployment.data.warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
-    const [recorded] = await api.store.audit.ofResource(trigger);
+    const [recorded] = await api.store.audit.listByResource(trigger);
     expect(recorded).toMatchObject({
       action: 'TRIGGER_SUSPENDED',
       workspace_id: api.workspaceId,
@@ -165,7 +165,7 @@ describe('a schedule whose runs fail', () => {
 
   it('resets the number of failures after a completed run', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(MINUTELY));
+    const id = await api.deploy(triggerWorkflow(MINUTELY));
     await api.db
       .updateTable('triggers')
       .set({ failures: 9, failing_since_ms: 0 })
@@ -182,7 +182,7 @@ describe('a schedule whose runs fail', () => {
 describe('a fault', () => {
   it('of the engine is reported and delays the trigger, which loses no run', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     const { engine } = api;
     const original = engine.getRun.bind(engine);
     api.moveTo('2026-01-01T01:00Z');

@@ -11,7 +11,7 @@ import type { JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../support/scale.ts';
-import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START } from './webhook-setup.ts';
+import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START_MS } from './webhook-setup.ts';
 
 const types = new Map(
   triggerTypes
@@ -59,10 +59,10 @@ function openReceiver(
         response: () => Promise.resolve(Response.json({ answer: 42 }, { status: 201 })),
       });
     },
-    refused: (_found, reason) => void refusals.push(reason),
+    recordRefusal: (_found, reason) => void refusals.push(reason),
   };
   const fetch = webhookReceiver({
-    ...{ store, now: () => START, onError: (error) => void errors.push(error), every: () => () => undefined },
+    ...{ store, now: () => START_MS, onError: (error) => void errors.push(error), every: () => () => undefined },
     ...options,
   });
   return {
@@ -193,7 +193,7 @@ describe('a request is refused', () => {
   });
 
   it('with 429 above the rate limit of its trigger, which accepts requests again later', async () => {
-    let nowMs = START;
+    let nowMs = START_MS;
     const receiver = openReceiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
     const send = async () => (await receiver.receive('hook-path', post('{}'))).status;
     expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi, ShownTrigger } from './setup.ts';
 import { sampledStores } from '../support/postgres.ts';
@@ -32,7 +32,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('start one run at each due time, with the time as input', async () => {
     api.moveTo('2026-01-01T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
     expect(await api.trigger(id)).toMatchObject({
       state: 'active',
       version: 1,
@@ -65,7 +65,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('start no runs before their workflow is deployed, or while it is undeployed or archived', async () => {
     api.moveTo('2026-01-02T00:00:30Z');
-    const id = await api.createDraft(scheduledWorkflow(MINUTELY));
+    const id = await api.createDraft(triggerWorkflow(MINUTELY));
     api.moveTo('2026-01-02T00:01Z');
     const { data } = await deploy(id);
     expect(data.latestDeploymentAttempt).toMatchObject({
@@ -91,7 +91,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     const path = `/f${crypto.randomUUID().slice(0, 8)}`;
     const { workspaceId } = api;
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
-    const id = await api.deploy(scheduledWorkflow(MINUTELY));
+    const id = await api.deploy(triggerWorkflow(MINUTELY));
     await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: path } });
     const query = `workspaceId=${workspaceId}&path=${encodeURIComponent(path)}&recursive=true`;
     expect((await api.call('DELETE', `/api/v2/workflows/folders?${query}`)).status).toBe(200);
@@ -101,8 +101,8 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('belong to the live version, so that another version has its own schedule', async () => {
     api.moveTo('2026-01-04T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(HOURLY));
-    const draft = draftOf(scheduledWorkflow({ ...HOURLY, hourlyMinute: 15 }));
+    const id = await api.deploy(triggerWorkflow(HOURLY));
+    const draft = draftOf(triggerWorkflow({ ...HOURLY, hourlyMinute: 15 }));
     await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
@@ -122,7 +122,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('keep a due run when the same schedule is deployed again', async () => {
     api.moveTo('2026-01-05T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(HOURLY));
+    const id = await api.deploy(triggerWorkflow(HOURLY));
     const before = await api.trigger(id);
     // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
     const updated = await api.db
@@ -141,7 +141,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('can be paused, even across deployments, and resumed', async () => {
     api.moveTo('2026-01-06T00:00:30Z');
-    const id = await api.deploy(scheduledWorkflow(MINUTELY));
+    const id = await api.deploy(triggerWorkflow(MINUTELY));
     const { id: trigger } = await api.trigger(id);
     expect((await postTo(trigger, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
@@ -154,13 +154,13 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     expect((await postTo(trigger, 'resume')).status).toBe(409);
     api.moveTo('2026-01-06T00:06Z');
     await expectFires(id, ['2026-01-06T00:06Z']);
-    const actions = (await api.store.audit.ofResource(trigger)).map(({ action }) => action);
+    const actions = (await api.store.audit.listByResource(trigger)).map(({ action }) => action);
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
   it('can be run manually, in addition to due runs', async () => {
     api.moveTo('2026-01-07T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(HOURLY));
+    const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
     const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${trigger}/run`);
     expect(response.status).toBe(202);
@@ -173,7 +173,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('can be backfilled for a past period, except for due times that already have runs', async () => {
     api.moveTo('2026-01-08T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(HOURLY));
+    const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
     api.moveTo('2026-01-08T01:00Z');
     await expectFires(id, ['2026-01-08T01:00Z']);
@@ -208,7 +208,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
   ])('start the missed runs that the fields select: %s %j', async (missedRuns, more, dues) => {
     api.moveTo('2026-01-09T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...HOURLY, missedRuns, ...more }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY, missedRuns, ...more }));
     api.moveTo('2026-01-09T04:30Z');
     const next = '2026-01-09T05:00:00.000Z';
     await expect.poll(async () => (await api.trigger(id)).nextDueAt).toBe(next);
@@ -219,7 +219,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('start no runs after their end', async () => {
     api.moveTo('2026-01-10T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
     api.moveTo('2026-01-10T01:00Z');
     await expectFires(id, ['2026-01-10T01:00Z']);
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
@@ -227,7 +227,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('are delayed by the same jitter each time', async () => {
     api.moveTo('2026-01-11T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...HOURLY, jitterSeconds: 600 }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY, jitterSeconds: 600 }));
     const readJitterMs = async (): Promise<number> => {
       const row = await api.db
         .selectFrom('triggers')
@@ -248,7 +248,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('that cannot fire are refused at deployment, with the field and the reason', async () => {
     const id = await api.createDraft(
-      scheduledWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }),
+      triggerWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }),
     );
     const response = await deploy(id);
     expect(response.status).toBe(400);
@@ -261,7 +261,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('of a trigger type that nothing fires are deployed with a warning', async () => {
-    const id = await api.createDraft(scheduledWorkflow({}, { type: 'trigger' }));
+    const id = await api.createDraft(triggerWorkflow({}, { type: 'trigger' }));
     const { data } = await deploy(id);
     expect(data.warnings).toContainEqual(expect.stringMatching(/^Nothing fires "Clock": /));
     expect(data.latestDeploymentAttempt.readiness.schedules).toBe('not_applicable');
@@ -269,7 +269,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   it('can be read and changed only by members of their workspace', async () => {
     api.moveTo('2026-01-12T00:30Z');
-    const id = await api.deploy(scheduledWorkflow(HOURLY));
+    const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@heddle.test`,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 import { sampledStores } from '../support/postgres.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
-import { HOOKED, hookApi } from './hooks/setup.ts';
+import { HOOK_TYPES, hookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
@@ -42,7 +42,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     const id = await api.deploy(webhookWorkflow({}, { last: FAILING_BLOCK }));
     const path = await api.pathOf(id);
     const event = { type: 'sim_workspace_event' };
-    const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
+    const watcher = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, event));
     for (let count = 1; count <= 9; count += 1) {
       await fail(id, path, count);
       api.advance(3 * HOUR_MS);
@@ -60,7 +60,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     const { warnings } = await api.deployment(id);
     expect(warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
     const { id: trigger } = await row(id);
-    expect(await api.store.audit.ofResource(trigger)).toMatchObject([
+    expect(await api.store.audit.listByResource(trigger)).toMatchObject([
       { action: 'TRIGGER_SUSPENDED', user_id: null },
     ]);
     // The event starts the run of the other workflow.
@@ -76,7 +76,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
   });
 
   it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
-    const { type, fields } = HOOKED.github;
+    const { type, fields } = HOOK_TYPES.github;
     const id = await api.deployHook(type, fields, FAILING_BLOCK);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
@@ -99,13 +99,13 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
 
   it('an event trigger is suspended; a completed run resets the number of failures', async () => {
     const event = { type: 'sim_workspace_event', last: FAILING_BLOCK };
-    const id = await api.deploy(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
+    const id = await api.deploy(triggerWorkflow({ eventType: 'workflow_deployed' }, event));
     const healthy = await api.deploy(
-      scheduledWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
+      triggerWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
     );
     const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
     await api.db.updateTable('triggers').set(failing).where('workflow_id', 'in', [id, healthy]).execute();
-    await api.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
+    await api.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
     const statesAfter = async (): Promise<unknown[]> => {
       api.advance(1000);
       const [first, second] = [await row(id), await row(healthy)];

@@ -7,7 +7,7 @@ import type { WebhookTables } from '../../packages/service/src/triggers/webhooks
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { postgresDatabase } from '../support/postgres.ts';
-import { scheduledWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/triggered.ts';
 
 /** The secrets of the workspace in these tests. */
 export const SECRETS: { readonly [name: string]: string } = {
@@ -39,7 +39,7 @@ export interface WebhookApi extends TestApi {
   db: Kysely<WebhookTables>;
   now: { ms: number };
   /** Deploys a workflow with a webhook. Returns its id, and the path of its URL. */
-  webhook(
+  deployWebhook(
     fields: { [name: string]: Json },
     options?: WebhookWorkflowOptions,
   ): Promise<{ id: string; path: string }>;
@@ -51,16 +51,16 @@ export interface WebhookApi extends TestApi {
   inputOf(runId: unknown): Promise<unknown>;
 }
 
-type WebhookWorkflowOptions = Parameters<typeof scheduledWorkflow>[1];
+type WebhookWorkflowOptions = Parameters<typeof triggerWorkflow>[1];
 
-export const START = Date.parse('2026-01-01T00:00:00Z');
+export const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function webhookApi(
   kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
 ): Promise<WebhookApi> {
-  const now = { ms: START };
+  const now = { ms: START_MS };
   const postgres = kind === 'postgres' && { url: await postgresDatabase() };
   const store =
     options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
@@ -86,7 +86,7 @@ export async function webhookApi(
   return {
     ...api,
     ...{ db, now, pathOf },
-    async webhook(fields, workflowOptions = {}) {
+    async deployWebhook(fields, workflowOptions = {}) {
       const id = await api.deploy(webhookWorkflow(fields, workflowOptions));
       return { id, path: await pathOf(id) };
     },
@@ -129,7 +129,7 @@ export function webhookWorkflow(
   fields: { [name: string]: Json },
   { type = 'generic_webhook', ...options }: NonNullable<WebhookWorkflowOptions> = {},
 ): Json {
-  return scheduledWorkflow(fields, { type, ...options });
+  return triggerWorkflow(fields, { type, ...options });
 }
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' };

@@ -1,15 +1,15 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/area.ts';
-import { readRow, shownRows } from '../../packages/service/src/triggers/views.ts';
-import { shownWebhooks } from '../../packages/service/src/triggers/webhooks/views.ts';
+import { toDeployedTrigger, selectDeployedTriggers } from '../../packages/service/src/triggers/views.ts';
+import { webhookViews } from '../../packages/service/src/triggers/webhooks/views.ts';
 import { draftOf } from '../support/draft.ts';
 import {
   CIRCLEBACK,
   JSON_TYPE,
   PROVIDERS,
   SECRETS,
-  START,
+  START_MS,
   webhookApi,
   webhookWorkflow,
 } from './webhook-setup.ts';
@@ -33,7 +33,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     let hook: { id: string; path: string };
 
     beforeAll(async () => {
-      hook = await api.webhook(fields, { type });
+      hook = await api.deployWebhook(fields, { type });
     });
 
     it('start a run with the payload', async () => {
@@ -74,7 +74,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('of Circleback start a run for each signed delivery, even if a meeting is sent again', async () => {
     const { type, fields, request } = CIRCLEBACK;
-    const hook = await api.webhook(fields, { type });
+    const hook = await api.deployWebhook(fields, { type });
     const meeting = {
       ...{ id: 4711, name: 'Weekly', notes: '## Looms', attendees: [{ name: 'Ada', email: null }] },
       ...{ actionItems: [{ id: 1, title: 'Order yarn', status: 'PENDING' }], transcript: [] },
@@ -91,32 +91,32 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('with verifyTestEvents answer test requests without starting a run', async () => {
-    const hook = await api.webhook({ token: '{{TOKEN}}', verifyTestEvents: true });
+    const hook = await api.deployWebhook({ token: '{{TOKEN}}', verifyTestEvents: true });
     for (const test of [{ method: 'GET' }, json({}), { body: '' }, { body: ' { } ' }])
       expect(await api.send(hook.path, test)).toMatchObject({ status: 200, body: { success: true } });
     expect(await runsOf(hook.id)).toEqual([]);
     expect(await api.send(hook.path, json({ n: 1 }))).toMatchObject({ status: 401 });
     expect(await api.send(hook.path, { body: '[]' })).toMatchObject({ status: 401 });
-    const withoutTests = await api.webhook({ token: '{{TOKEN}}' });
+    const withoutTests = await api.deployWebhook({ token: '{{TOKEN}}' });
     expect(await api.send(withoutTests.path, json({}))).toMatchObject({ status: 401 });
   });
 
   it('refuse deliveries whose signature is too old or in the future', async () => {
     for (const name of ['slack', 'stripe', 'linear', 'standard']) {
       const { type, fields, request } = PROVIDERS[name]!;
-      const hook = await api.webhook(fields, { type });
-      const sent = request({}, { id: 'old', nowMs: START });
-      api.now.ms = START + 301_000;
+      const hook = await api.deployWebhook(fields, { type });
+      const sent = request({}, { id: 'old', nowMs: START_MS });
+      api.now.ms = START_MS + 301_000;
       expect(await api.send(hook.path, sent), name).toMatchObject({ status: 401 });
-      api.now.ms = START - 301_000;
+      api.now.ms = START_MS - 301_000;
       expect(await api.send(hook.path, sent), name).toMatchObject({ status: 401 });
-      api.now.ms = START;
+      api.now.ms = START_MS;
       expect(await api.send(hook.path, sent), name).toMatchObject({ status: 200 });
     }
   });
 
   it('accept each of several secrets, and nothing if the secret has no value', async () => {
-    const { path } = await api.webhook({ token: '{{ROTATED}}' });
+    const { path } = await api.deployWebhook({ token: '{{ROTATED}}' });
     const withToken = (secret: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
@@ -124,16 +124,16 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect((await api.send(path, withToken('new secret'))).status).toBe(200);
     expect((await api.send(path, withToken('old secret'))).status).toBe(200);
     expect((await api.send(path, withToken(SECRETS['ROTATED']!.replace('\n', ' ')))).status).toBe(401);
-    const missing = await api.webhook({ token: '{{NOT_THERE}}' });
+    const missing = await api.deployWebhook({ token: '{{NOT_THERE}}' });
     for (const secret of ['', '{{NOT_THERE}}', 'undefined'])
       expect((await api.send(missing.path, withToken(secret))).status).toBe(401);
     // The name of a property of Object is not a secret with a value.
-    const prototypeHook = await api.webhook({ token: '{{constructor}}' });
+    const prototypeHook = await api.deployWebhook({ token: '{{constructor}}' });
     expect((await api.send(prototypeHook.path, withToken(String(Object)))).status).toBe(401);
   });
 
   it('start a run for each delivery without an id', async () => {
-    const { id, path } = await api.webhook({});
+    const { id, path } = await api.deployWebhook({});
     const responses = [await api.send(path, json({ a: 1 })), await api.send(path, json({ a: 1 }))];
     expect(new Set(responses.map(({ body }) => body['runId'])).size).toBe(2);
     expect(await deliveriesOf(id)).toHaveLength(2);
@@ -144,13 +144,13 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('answer handshakes without starting a run', async () => {
     const slack = PROVIDERS['slack']!;
-    const slackHook = await api.webhook(slack.fields, { type: 'slack' });
+    const slackHook = await api.deployWebhook(slack.fields, { type: 'slack' });
     const body = { type: 'url_verification', challenge: 'abc' };
     const sent = slack.request(body, { id: 'x', nowMs: api.now.ms });
     expect(await api.send(slackHook.path, sent)).toMatchObject({ status: 200, body: { challenge: 'abc' } });
     expect((await api.send(slackHook.path, json(body))).status).toBe(401);
     const github = PROVIDERS['github']!;
-    const githubHook = await api.webhook(github.fields, { type: 'github_v2' });
+    const githubHook = await api.deployWebhook(github.fields, { type: 'github_v2' });
     const ping = github.request({ zen: 'Keep it' }, { id: 'p', nowMs: api.now.ms });
     const headers = { ...ping.headers, 'X-GitHub-Event': 'ping' };
     expect(await api.send(githubHook.path, { ...ping, headers })).toMatchObject({
@@ -162,7 +162,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('start runs only for the event that the block has selected', async () => {
     const { type, request } = PROVIDERS['github']!;
-    const hook = await api.webhook({ selectedTriggerId: 'github_pr_opened' }, { type });
+    const hook = await api.deployWebhook({ selectedTriggerId: 'github_pr_opened' }, { type });
     const send = (event: string, body: object, id: string) => {
       const sent = request(body, { id, nowMs: api.now.ms });
       return api.send(hook.path, { ...sent, headers: { ...sent.headers, 'X-GitHub-Event': event } });
@@ -186,7 +186,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('answer with the same 404 as unknown paths while they are paused, suspended, archived or not live', async () => {
-    const hook = await api.webhook({});
+    const hook = await api.deployWebhook({});
     const responseOf = async (path = hook.path, more = {}) => {
       const { status, body } = await api.send(path, { ...json({}), ...more });
       return JSON.stringify({ status, body });
@@ -228,7 +228,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('keep their path in another version, and use the secret of that version', async () => {
-    const hook = await api.webhook({ token: 'one' });
+    const hook = await api.deployWebhook({ token: 'one' });
     const [block] = Object.keys(
       (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
         .state.blocks,
@@ -255,7 +255,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('have the path that their author has chosen, which no other webhook can take', async () => {
     const triggerPath = `orders-${crypto.randomUUID().slice(0, 8)}`;
-    const hook = await api.webhook({ triggerPath });
+    const hook = await api.deployWebhook({ triggerPath });
     expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
     const deploy = async (from: WebhookApi) => {
       const id = await from.createDraft(webhookWorkflow({ triggerPath }));
@@ -276,7 +276,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('show nothing to other workspaces', async () => {
-    const hook = await api.webhook({ token: 'literal secret' });
+    const hook = await api.deployWebhook({ token: 'literal secret' });
     const sent = { ...json({ a: 1 }), headers: { ...JSON_TYPE, Authorization: 'Bearer literal secret' } };
     await api.send(hook.path, sent);
     const query = `workspaceId=${api.workspaceId}&workflowId=${hook.id}`;
@@ -291,7 +291,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const trigger = await api.call('GET', `/api/v2/triggers/${data[0]?.id}`);
     expect(JSON.stringify([data, deliveries.body, trigger.body])).not.toContain('literal secret');
     // A delivery cannot be replayed through another webhook.
-    const other = await api.webhook({});
+    const other = await api.deployWebhook({});
     const { data: others } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${other.id}`,
@@ -308,19 +308,19 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       type: 'response',
       subBlocks: { data, status, dataMode: { id: 'dataMode', type: 'dropdown', value: 'json' } },
     };
-    const hook = await api.webhook(fields, { last });
+    const hook = await api.deployWebhook(fields, { last });
     const responses = [
       await api.send(hook.path, json({ id: 1, n: 7 })),
       await api.send(hook.path, json({ id: 1, n: 7 })),
     ];
     for (const response of responses) expect(response).toMatchObject({ status: 418, body: { sum: '7' } });
     expect(await runsOf(hook.id)).toHaveLength(1);
-    const plain = await api.webhook({ responseMode: 'wait' });
+    const plain = await api.deployWebhook({ responseMode: 'wait' });
     expect(await api.send(plain.path, json({}))).toMatchObject({ status: 200, body: { success: true } });
   });
 
   it('store the files of declared fields', async () => {
-    const hook = await api.webhook({ inputFormat: [{ name: 'docs', type: 'file[]' }] });
+    const hook = await api.deployWebhook({ inputFormat: [{ name: 'docs', type: 'file[]' }] });
     const body = new FormData();
     body.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
     const response = await api.send(hook.path, { body });
@@ -331,7 +331,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('are listed with their last delivery and refusals, with as many queries for many webhooks as for one', async () => {
-    const hooks = [await api.webhook({ token: '{{TOKEN}}' }), await api.webhook({ token: '{{TOKEN}}' })];
+    const hooks = [await api.deployWebhook({ token: '{{TOKEN}}' }), await api.deployWebhook({ token: '{{TOKEN}}' })];
     const bearer = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
     for (const { path } of hooks) {
       await api.send(path, { headers: bearer, body: '{}' });
@@ -363,12 +363,12 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const triggerRows = (await shownRows(api.db as never).execute()).flatMap((row) => readRow(row) ?? []);
+    const triggerRows = (await selectDeployedTriggers(api.db as never).execute()).flatMap((row) => toDeployedTrigger(row) ?? []);
     const counts = [];
     for (const some of [triggerRows.slice(0, 1), triggerRows]) {
       queries = 0;
       const types = new Map(triggerTypes.map((type) => [type.type, type]));
-      await shownWebhooks({ db: countingDb, types } as never, some, '');
+      await webhookViews({ db: countingDb, types } as never, some, '');
       counts.push(queries);
     }
     expect(triggerRows.length).toBeGreaterThan(2);
@@ -376,7 +376,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('delete deliveries after their retention period', async () => {
-    const hook = await api.webhook({ idempotencyField: 'id' });
+    const hook = await api.deployWebhook({ idempotencyField: 'id' });
     await api.send(hook.path, json({ id: 'a' }));
     await sweepDeliveries(api.db, api.now.ms);
     expect(await deliveriesOf(hook.id)).toHaveLength(1);
@@ -386,7 +386,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('replay a delivery with its input, on the live version', async () => {
-    const hook = await api.webhook({});
+    const hook = await api.deployWebhook({});
     const first = await api.send(hook.path, { ...json({ n: 7 }), query: '?from=here' });
     await api.inputOf(first.body['runId']);
     const { data } = await api.call<{ id: string }[]>(

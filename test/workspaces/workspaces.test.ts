@@ -210,7 +210,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(await revoke(data.id)).toBe(404);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(401);
     expect(await readAll(`${path}/api-keys`, admin.key)).toHaveLength(1);
-    const events = await api.store.audit.ofResource(data.id);
+    const events = await api.store.audit.listByResource(data.id);
     expect(events.map(({ action, workspace_id }) => [action, workspace_id])).toEqual([
       ['API_KEY_CREATED', id],
       ['API_KEY_REVOKED', id],

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { admit } from './admission/admit.ts';
 import type { ServedOperation } from './admission/admit.ts';
 import { capacityLimits, createCapacity } from './admission/capacity.ts';
-import { ANONYMOUS_LIMITS, expectFewValues } from './admission/input-limits.ts';
+import { ANONYMOUS_LIMITS, expectValueLimit } from './admission/input-limits.ts';
 import type { Area, Database, OperationTable } from './area.ts';
 import type { AreaContext } from './context.ts';
 import { memoryReservations } from './areas/runs/memory-reservations.ts';
@@ -248,7 +248,7 @@ function functionOf(
       headers: new Headers(call.headers),
       signal: call.signal ?? new AbortController().signal,
       read: async (limits) => {
-        expectFewValues(call.body, limits);
+        expectValueLimit(call.body, limits);
         const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
         const maxBytes = Math.min(limits.bytes, context.bodyBytes.get(operation.id) ?? limits.bytes);
         if (bytes > maxBytes) throw payloadTooLarge();

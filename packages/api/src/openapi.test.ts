@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../test/support/api.ts';
 import { openApiDocument } from './openapi.ts';
-import { SERVED } from '../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../test/support/served.ts';
 
 interface Doc {
   info: { version: string };
@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('is valid according to an independent validator', async () => {
-    const doc = openApiDocument(SERVED, 'https://heddle.test');
+    const doc = openApiDocument(SERVED_OPERATIONS, 'https://heddle.test');
     const result = await new Validator().validate(JSON.parse(JSON.stringify(doc)) as never);
     expect(result.errors ?? []).toEqual([]);
     expect(result.valid).toBe(true);
@@ -33,12 +33,12 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every operation of the table, with a unique id and its declared errors', () => {
-    const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
+    const { paths } = openApiDocument(SERVED_OPERATIONS, 'https://heddle.test') as unknown as Doc;
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
-      SERVED.map(({ id }) => id).toSorted(),
+      SERVED_OPERATIONS.map(({ id }) => id).toSorted(),
     );
-    for (const { path, method, errors, success, body, ownResponses } of SERVED) {
+    for (const { path, method, errors, success, body, ownResponses } of SERVED_OPERATIONS) {
       const statuses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
       expect(statuses.includes('default')).toBe(ownResponses !== undefined);
       const responses = statuses.filter((status) => status !== 'default');
@@ -54,11 +54,11 @@ describe('the OpenAPI document', () => {
       ];
       expect(new Set(responses.map(Number))).toEqual(new Set(expected));
     }
-    expect(new Set(SERVED.map(({ id }) => id)).size).toBe(SERVED.length);
+    expect(new Set(SERVED_OPERATIONS.map(({ id }) => id)).size).toBe(SERVED_OPERATIONS.length);
   });
 
   it('allows what a Response block can send: any status, media type and data', () => {
-    const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
+    const { paths } = openApiDocument(SERVED_OPERATIONS, 'https://heddle.test') as unknown as Doc;
     const { responses } = paths['/api/workflows/{workflowId}/execute']?.['post'] ?? {};
     expect(responses).toMatchObject({
       200: { content: { 'application/json': { schema: { anyOf: [{ type: 'object' }, {}] } }, '*/*': {} } },

@@ -147,14 +147,14 @@ function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
 }
 
 /** Returns every error status of the operation. */
-export function refusalsOf({ errors, body }: AnyOperation): ErrorStatus[] {
+export function errorStatusesOf({ errors, body }: AnyOperation): ErrorStatus[] {
   return [...new Set<ErrorStatus>([...errors, ...(body ? [408 as const] : []), 500])];
 }
 
 function failures(operation: AnyOperation): Doc {
   const schema = operation.legacy ? LEGACY_ERROR : ERROR;
   return Object.fromEntries(
-    refusalsOf(operation).map((status) => [
+    errorStatusesOf(operation).map((status) => [
       String(status),
       { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema } } },
     ]),

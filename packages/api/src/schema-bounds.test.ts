@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { openApiDocument } from './openapi.ts';
 import type { AnyOperation } from './operation.ts';
-import { SERVED } from '../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../test/support/served.ts';
 
 interface DeclaredSchema {
   type?: string | string[];
@@ -33,7 +33,7 @@ interface Doc {
   };
 }
 
-const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
+const { paths } = openApiDocument(SERVED_OPERATIONS, 'https://heddle.test') as unknown as Doc;
 
 /** Sample values of the required fields of a body. */
 const REQUIRED_FIELDS: { [id: string]: object } = {
@@ -105,7 +105,7 @@ function operationDoc({ path, method }: AnyOperation) {
   return operation;
 }
 
-const OPERATIONS_WITH_BODY = SERVED.filter(({ body }) => body !== undefined);
+const OPERATIONS_WITH_BODY = SERVED_OPERATIONS.filter(({ body }) => body !== undefined);
 
 describe('the document and the parser agree at every bound', () => {
   it.each(OPERATIONS_WITH_BODY.map((operation) => [operation.id, operation] as const))(
@@ -116,7 +116,7 @@ describe('the document and the parser agree at every bound', () => {
     },
   );
 
-  it.each(SERVED.map((operation) => [operation.id, operation] as const))(
+  it.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as const))(
     'of path and query of %s',
     (_id, operation) => {
       for (const location of ['path', 'query'] as const) {

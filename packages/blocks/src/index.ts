@@ -54,7 +54,7 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     types: ['agent'],
     class: 'effect',
     execute: async (context) => (await import('./agent/agent.ts')).runAgent(context, options),
-    resume: async (context) => (await import('./agent/approval-answer.ts')).checkedAnswer(context),
+    resume: async (context) => (await import('./agent/approval-answer.ts')).validateAnswer(context),
     notify: async (context) => (await import('./notifications/notify.ts')).notify(context, options),
   };
   const lazyBlocks = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));

@@ -100,7 +100,7 @@ export class ApiClient {
   }
 
   /** Returns the first items of a list, at most `limit`. */
-  async latest(path: string, limit: number): Promise<JsonObject[]> {
+  async firstItems(path: string, limit: number): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
     for await (const item of this.items(path)) {
       if (items.length >= limit) break;
@@ -110,7 +110,7 @@ export class ApiClient {
   }
 
   /** Returns the id of the workflow with this name; undefined if the workspace has none. */
-  async find(name: string): Promise<string | undefined> {
+  async findWorkflowId(name: string): Promise<string | undefined> {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
     const workspace = encodeURIComponent(this.workspaceId);
     const list = `/api/v2/workflows?workspaceId=${workspace}&search=${search}`;

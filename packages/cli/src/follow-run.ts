@@ -51,7 +51,7 @@ export async function followRun(
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.
     const blocks = options.sinceMs === undefined ? (view?.blocks ?? 0) : 0;
-    show(io, run, { ...options, blocks, pauses, suspended });
+    showOutcome(io, run, { ...options, blocks, pauses, suspended });
     return exitOf(run.status);
   } finally {
     stop();
@@ -89,7 +89,7 @@ type ShowOptions = FollowOptions & { blocks: number; cancelReason?: string | nul
   >;
 
 /** Prints the end of a run: as JSON, or as text on stderr with only the output on stdout. */
-export function show(io: Io, run: RunResource, options: ShowOptions): void {
+export function showOutcome(io: Io, run: RunResource, options: ShowOptions): void {
   if (options.json) {
     if (options.stream === true) io.stdout.write(`${JSON.stringify({ type: 'result', data: run })}\n`);
     else writeJson(io, { data: run });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../test/support/data-folder.ts';
 import { recordedIo } from '../../../test/support/io.ts';
 import { code, condition, start, workflowFile } from '../../../test/support/workflow-file.ts';
-import type { DrawnWorkflow } from '../../../test/support/workflow-file.ts';
+import type { WorkflowSettings } from '../../../test/support/workflow-file.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { main } from './main.ts';
 
@@ -28,13 +28,13 @@ async function heddle(...argv: string[]): Promise<CommandResult> {
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
-function fileOf(drawn: DrawnWorkflow | string): string {
+function fileOf(drawn: WorkflowSettings | string): string {
   const file = join(dataFolder(), 'drawn.json');
   writeFileSync(file, typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2));
   return file;
 }
 
-const BRANCHES: DrawnWorkflow = {
+const BRANCHES: WorkflowSettings = {
   blocks: {
     s: start(),
     big: { ...condition('big', '<start.n> > 10', ''), name: 'Big?' },

@@ -3,13 +3,13 @@ import { EXIT } from './exit-code.ts';
 import { processIo } from './io.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
-import { guardedIo } from './render/terminal.ts';
+import { guardIo } from './render/terminal.ts';
 import { safe, styleFor } from './render/style.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs the command line `argv` (without node and script). Returns the exit code. Never throws. */
 export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
-  const io = guardedIo(streams);
+  const io = guardIo(streams);
   let exit: number = EXIT.completed;
   let hasWriteError = false;
   watchPipes(io, () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawnGraph } from './drawing.ts';
+import { toDrawnGraph } from './drawing.ts';
 
 const STATE = {
   blocks: {
@@ -33,7 +33,7 @@ const STATE = {
 
 describe('the graph of a state', () => {
   it('has the blocks in their containers, the ports with their titles, and the edges', () => {
-    const graph = drawnGraph(STATE);
+    const graph = toDrawnGraph(STATE);
     expect(graph.blocks.map(({ name, parentId }) => [name, parentId])).toEqual([
       ['Which', null],
       ['Repeat', null],
@@ -58,12 +58,12 @@ describe('the graph of a state', () => {
       d: { data: { parentId: '' } },
       e: { parentId: 'c' },
     };
-    const graph = drawnGraph({ blocks, edges: [7, { source: 1, target: null, sourceHandle: {} }] });
+    const graph = toDrawnGraph({ blocks, edges: [7, { source: 1, target: null, sourceHandle: {} }] });
     expect(graph.blocks.map(({ id, name, type, ports }) => ({ id, name, type, ports }))).toEqual(
       ['b', 'c', 'd', 'e'].map((id) => ({ id, name: id, type: '', ports: [] })),
     );
     expect(graph.edges).toEqual([{ source: '', target: '', port: 'source' }]);
     expect(graph.blocks.map(({ parentId }) => parentId)).toEqual([null, 'c', null, 'c']);
-    expect(drawnGraph({ blocks: [], edges: {} })).toEqual({ blocks: [], edges: [] });
+    expect(toDrawnGraph({ blocks: [], edges: {} })).toEqual({ blocks: [], edges: [] });
   });
 });

@@ -34,7 +34,7 @@ export interface DrawnGraph {
 /**
  * Returns the graph of an exported state, or of a draft, for a drawing. Any part of the state may have a wrong type.
  */
-export function drawnGraph(state: JsonObject): DrawnGraph {
+export function toDrawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');
   return {

@@ -1,7 +1,7 @@
 import './node-version.ts';
 
 // API for fields with structure: JSON text, and templates of lists and objects
-export { parsedText, parseJson } from './json.ts';
+export { parseIfJson, parseJson } from './json.ts';
 export { inputFields } from './schema/input-format.ts';
 export type { InputField } from './schema/input-format.ts';
 export { inputSchema } from './schema/input-schema.ts';
@@ -12,7 +12,7 @@ export {
   resolveJson,
   templateFields,
   templateItems,
-  wholeHole,
+  findSingleHole,
 } from './refs/json-text.ts';
 export { authoredValue } from './refs/template.ts';
 export { followPath, parsePath } from './refs/path.ts';

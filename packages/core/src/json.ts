@@ -24,7 +24,7 @@ export function parseJson(text: string): Json | undefined {
 }
 
 /** Returns the value of JSON text. Other text, and other values, are returned unchanged. */
-export function parsedText(value: Json): Json {
+export function parseIfJson(value: Json): Json {
   const parsed = typeof value === 'string' ? parseJson(value) : undefined;
   return parsed === undefined ? value : parsed;
 }

@@ -16,7 +16,7 @@ export { startedEventOf } from './record/started-event.ts';
 export { placeKey, Ledger } from './record/ledger.ts';
 export type { BlockLog } from './record/block-log.ts';
 export { Replica } from './record/replica.ts';
-export type { Applied } from './record/replica.ts';
+export type { ApplyResult } from './record/replica.ts';
 export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run-record.ts';
 export { scopeFrom } from './record/scope.ts';
 export type { BranchScope, Output } from './record/scope.ts';

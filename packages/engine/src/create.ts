@@ -6,12 +6,12 @@ import { requireIsolation } from './isolation.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import { createLeasedEngine, validLease } from './runtime/leased/create.ts';
+import { createLeasedEngine, validateLeaseMs } from './runtime/leased/create.ts';
 import { serveControl } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
-import { closeParts, fileHttpClient, partsOf, reportAsWarning } from './assemble.ts';
+import { closeParts, fileClientLoader, partsOf, reportAsWarning } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeased } from './store/open-postgres.ts';
@@ -45,7 +45,7 @@ async function createOnPostgres(
   registry: Registry,
   options: EngineOptions,
 ): Promise<Engine> {
-  const timing = { leaseMs: validLease(leaseMs) };
+  const timing = { leaseMs: validateLeaseMs(leaseMs) };
   return createLeasedEngine(await openLeased(database), registry, options, timing);
 }
 
@@ -85,7 +85,7 @@ export async function createEngineOn(
     throw error;
   }
   const runtime = new LocalRuntime(localParts);
-  return new HeddleEngine({ ...localParts, runtime, httpClient: fileHttpClient(options), close });
+  return new HeddleEngine({ ...localParts, runtime, httpClient: fileClientLoader(options), close });
 }
 
 /**
@@ -119,7 +119,7 @@ async function createOnRuntime(
     return new HeddleEngine({
       ...parts,
       runtime: opened.runtime,
-      httpClient: fileHttpClient(options),
+      httpClient: fileClientLoader(options),
       close: async (graceMs) => {
         await opened.close(graceMs);
         await closeStores();

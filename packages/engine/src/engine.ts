@@ -255,7 +255,7 @@ export class HeddleEngine implements Engine {
   async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {
     this.#expectOpen();
     const { runs } = this.#parts.stores;
-    await this.#parts.runtime.saved(runId);
+    await this.#parts.runtime.whenSaved(runId);
     await readHeader(this.#parts, runId);
     const children: { runId: string; workflowId: string; blockId: string }[] = [];
     for (const id of await runs.children(runId)) {
@@ -352,7 +352,7 @@ export class HeddleEngine implements Engine {
   async deleteRun(runId: string): Promise<void> {
     this.#expectOpen();
     const { stores, runtime } = this.#parts;
-    await runtime.saved(runId);
+    await runtime.whenSaved(runId);
     const runIds = await endedTree(stores, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
     for (const id of runIds.toReversed()) {

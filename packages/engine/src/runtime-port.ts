@@ -29,7 +29,7 @@ export interface RuntimePort {
   /** Returns the current state of the run, by default without its logs; undefined if the run does not exist. */
   readRun(runId: string, options?: { logs: boolean }): Promise<RunState | undefined>;
   /** Resolves when everything that the run has done so far is stored. */
-  saved(runId: string): Promise<void>;
+  whenSaved(runId: string): Promise<void>;
   /** Resumes a pause point, and resolves like `LiveRun.whenIdle`. Throws the errors of `Engine.resume`. */
   resume(runId: string, answer: { token?: string; input?: Json }): Promise<void>;
   /** Resolves when the cancellation is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */

@@ -93,7 +93,7 @@ export interface FeedItem {
   id: string;
   input: JsonObject;
   /** `list`: files as `{ type: 'file', name, data }`. The function returns the input with the records of the files. */
-  files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
+  files?: { list: readonly JsonObject[]; toInput: (records: Json) => JsonObject };
 }
 
 /** The result of a poll. */
@@ -103,7 +103,7 @@ export interface FeedPoll {
   /** Items that start runs, the earliest first. */
   items: readonly FeedItem[];
   /** Ids of items that never start a run. */
-  passed: readonly string[];
+  skipped: readonly string[];
   /** The source has more items: it is polled again immediately. */
   hasMore: boolean;
 }
@@ -115,7 +115,7 @@ export interface FeedCall {
   /** Maximum number of items of the poll. */
   limit: number;
   /** Returns the ids that have neither started a run nor been skipped. */
-  unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  filterUnknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a
    * value.
@@ -143,7 +143,7 @@ export interface FeedTrigger extends TriggerInfo {
   /** Polls the source. Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
   /** Notifies the source of accepted items. May be called again for the same items, or never. */
-  accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
+  acknowledge?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 
 /** The condition under which an event trigger fires, as plain JSON. Times are milliseconds. */

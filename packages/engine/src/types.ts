@@ -240,7 +240,7 @@ export interface RunChanges {
   /** `run` is null for a run that was deleted. */
   changes: { runId: string; run: RunSummary | null }[];
   /** True if there may be more changes. */
-  more: boolean;
+  hasMore: boolean;
   /** Acknowledges these changes. Until then, `runChanges` returns them again. */
   acknowledge(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImageBlob } from '@heddle/sandbox';
 import type { Blobs } from './blobs.ts';
-import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock, Registries } from './builder.ts';
+import type { AssembledImage, BuildContext, ImageBuilder, ImageSpec, Lock, Registries } from './builder.ts';
 import { ImageError, isImageError } from './error.ts';
 import type { Fetcher } from './fetcher.ts';
 import { imageKey, lockHash } from './keys.ts';
@@ -67,7 +67,7 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
 async function publish(
   request: BuildRequest,
   lock: Lock,
-  assembled: Assembled,
+  assembled: AssembledImage,
   environment: BuildEnvironment,
 ): Promise<Manifest> {
   const { blobs, maxImageMiB } = environment;
@@ -159,9 +159,9 @@ export async function buildImage(
     log: (line) => log.add(line),
     progress,
     fetchVerified: (url, digest, options) =>
-      fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
+      fetcher.fetchVerified({ url, digest, workFolder }, options, blobs, signal),
     cachedFolder: (name, make) => findOrMakeFolder(name, make, { blobs, workFolder }),
-    fetchPage: (url, options) => fetcher.page(url, options, signal),
+    fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
   };
   try {
     await mkdir(workFolder, { recursive: true, mode: 0o700 });

@@ -27,7 +27,7 @@ export interface Lock {
 }
 
 /** The files that a builder made from a lock; the store moves them out of the work folder. */
-export interface Assembled {
+export interface AssembledImage {
   /** Blob name → absolute path in the work folder. */
   readonly blobs: { readonly [name: string]: string };
   readonly features: ImageFeatures;
@@ -135,7 +135,7 @@ export interface ImageBuilder {
   /** Resolves the exact packages of a specification. Requires the registry. */
   resolve(spec: ImageSpec, context: BuildContext): Promise<Lock>;
   /** Assembles the files of an image. `spec` contains the names that code can import. */
-  assemble(lock: Lock, spec: ImageSpec, context: BuildContext): Promise<Assembled>;
+  assemble(lock: Lock, spec: ImageSpec, context: BuildContext): Promise<AssembledImage>;
 }
 
 /**

@@ -79,7 +79,7 @@ export class Builds {
     const { records, runtimes, clock } = this.#options;
     const row = records.spec(specHash);
     if (row === undefined) return;
-    const runtime = await runtimes.for(row);
+    const runtime = await runtimes.ofSpec(row);
     const claim: Claim = { specHash, runtimeKey: runtime.key, owner: randomUUID() };
     const { refresh } = requested;
     for (let hasWaited = false; ; hasWaited = true) {
@@ -184,7 +184,7 @@ export class Builds {
     )
       return { result, builtBy: runtime };
     progress('building for the native runtime');
-    const native = await runtimes.of('native');
+    const native = await runtimes.ofKind('native');
     const nativeResult = await buildFor(native);
     const log = `${result.log}\n== building for the native runtime\n${nativeResult.log}`;
     if (!('code' in nativeResult)) return { result: { ...nativeResult, log }, builtBy: native };

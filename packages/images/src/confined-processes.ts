@@ -25,7 +25,7 @@ export class ConfinedProcesses {
    * run.
    */
   async confinement(): Promise<Confinement> {
-    await this.#isolation.settle();
+    await this.#isolation.waitForProbe();
     const { refusal, confinement } = this.#isolation;
     if (refusal !== undefined) throw new ImageError('provider_error', refusal);
     return confinement;

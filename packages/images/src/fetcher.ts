@@ -59,7 +59,7 @@ export class Fetcher {
    * Fetches the page at the URL and follows redirects. Throws ImageError registry_unavailable, rate_limited,
    * image_too_large.
    */
-  async page(
+  async fetchPage(
     url: string,
     { maxBytes, headers = {} }: FetchOptions,
     signal: AbortSignal,
@@ -87,7 +87,7 @@ export class Fetcher {
   }
 
   /** Returns the file at the URL, from the store or fetched, and verified against its digest. */
-  async verified(
+  async fetchVerified(
     source: { readonly url: string; readonly digest: string; readonly workFolder: string },
     options: FetchOptions,
     blobs: Blobs,
@@ -98,7 +98,7 @@ export class Fetcher {
     if (match === null) throw new ImageError('provider_error', `"${digest}" is not a digest.`);
     const cached = await blobs.find(digest);
     if (cached !== undefined) return cached;
-    const { status, body } = await this.page(url, options, signal);
+    const { status, body } = await this.fetchPage(url, options, signal);
     const { host, pathname } = new URL(url);
     const file = pathname.slice(pathname.lastIndexOf('/') + 1);
     if (status === 404 || status === 410)

@@ -100,10 +100,10 @@ const RULES = {
 } satisfies Record<string, readonly Rule[]>;
 
 /** The kind of an entry, which selects its rules. */
-export type Grammar = keyof typeof RULES;
+export type EntryKind = keyof typeof RULES;
 
 /** Returns why the entry is refused, or undefined. */
-export function refusal(entry: string, kind: Grammar): string | undefined {
+export function refusalOf(entry: string, kind: EntryKind): string | undefined {
   const rules: readonly Rule[] = RULES[kind];
   const reason = rules.find(([isRefused]) => isRefused(entry))?.[1];
   return typeof reason === 'function' ? reason(entry) : reason;
@@ -123,7 +123,7 @@ export function npmRange(entry: string): string {
 }
 
 /** Returns the entry in stored form: Python names are normalized (PEP 503). */
-export function canonicalEntry(entry: string, kind: Grammar): string {
+export function toCanonicalEntry(entry: string, kind: EntryKind): string {
   if (kind !== 'python') return entry;
   const name = dependencyName(entry, 'python');
   return name.toLowerCase().replace(/[-_.]+/g, '-') + entry.slice(name.length);

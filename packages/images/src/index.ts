@@ -13,9 +13,9 @@ export type { ImageClock } from './builds.ts';
 export { CLI_TOOLS } from './grammar.ts';
 export { specHash } from './keys.ts';
 export { readSpec } from './spec.ts';
-export type { ReadSpec, SpecIssue } from './spec.ts';
+export type { SpecResult, SpecIssue } from './spec.ts';
 export type {
-  Assembled,
+  AssembledImage,
   BuildContext,
   FetchOptions,
   ImageBuilder,

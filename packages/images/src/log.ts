@@ -69,7 +69,7 @@ export class BuildLog {
 }
 
 /** Receives the output of a process. */
-export type Output = (data: Buffer, stream: 'stdout' | 'stderr') => void;
+export type OutputListener = (data: Buffer, stream: 'stdout' | 'stderr') => void;
 
 /**
  * Calls `run` with a receiver for the output of a process. The output goes to `log` in whole lines of one stream,
@@ -77,7 +77,7 @@ export type Output = (data: Buffer, stream: 'stdout' | 'stderr') => void;
  */
 export async function logLines<T>(
   { log }: { log(this: void, text: string): void },
-  run: (output: Output) => Promise<T>,
+  run: (output: OutputListener) => Promise<T>,
 ): Promise<T> {
   const openLines = { stdout: new OpenLine(), stderr: new OpenLine() };
   const add = (lines: string): void => {

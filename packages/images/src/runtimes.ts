@@ -39,20 +39,20 @@ export class Runtimes {
     return this.#builders.native !== undefined;
   }
 
-  of(kind: Kind): Promise<Runtime> {
+  ofKind(kind: Kind): Promise<Runtime> {
     let runtime = this.#runtimes.get(kind);
     if (runtime === undefined) this.#runtimes.set(kind, (runtime = this.#make(kind)));
     return runtime;
   }
 
   /** Returns the runtime of a specification's last successful build, otherwise the requested one. */
-  for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
-    return this.of((row.builder as Kind | undefined) ?? kindOf(row.spec));
+  ofSpec(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
+    return this.ofKind((row.builder as Kind | undefined) ?? kindOf(row.spec));
   }
 
   /** Returns the keys of all runtimes. */
   async keys(): Promise<string[]> {
-    const all = await Promise.all((['javascript', 'python', 'native'] as const).map((kind) => this.of(kind)));
+    const all = await Promise.all((['javascript', 'python', 'native'] as const).map((kind) => this.ofKind(kind)));
     return all.map(({ key }) => key);
   }
 

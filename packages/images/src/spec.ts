@@ -1,5 +1,5 @@
 import type { ImageSpec } from './builder.ts';
-import { canonicalEntry, refusal, type Grammar } from './grammar.ts';
+import { toCanonicalEntry, refusalOf, type EntryKind } from './grammar.ts';
 
 /** A problem with one entry of a specification. */
 export interface SpecIssue {
@@ -11,7 +11,7 @@ export interface SpecIssue {
 }
 
 /** A parsed specification, or all its problems. */
-export type ReadSpec =
+export type SpecResult =
   | { readonly ok: true; readonly spec: ImageSpec }
   | { readonly ok: false; readonly issues: readonly SpecIssue[] };
 
@@ -35,7 +35,7 @@ function createIssue(field: SpecIssue['field'], line: number, value: unknown, re
 /** The list that is read, the kind of its entries, and where to add its problems. */
 interface ListContext {
   readonly field: ListField;
-  readonly kind: Grammar;
+  readonly kind: EntryKind;
   readonly issues: SpecIssue[];
 }
 
@@ -76,15 +76,15 @@ function readList(value: unknown, list: ListContext): string[] {
       ? 'it is listed twice'
       : entry.length > MAX_ENTRY_CHARS
         ? `it has more than ${MAX_ENTRY_CHARS} characters`
-        : refusal(entry, kind);
+        : refusalOf(entry, kind);
     if (reason !== undefined) issues.push(createIssue(field, line, entry, reason));
-    else entries.add(canonicalEntry(entry, kind));
+    else entries.add(toCanonicalEntry(entry, kind));
   }
   return [...entries].sort();
 }
 
 /** Parses a specification to canonical form, or returns all issues, each with its position. `value` is untrusted. */
-export function readSpec(value: unknown): ReadSpec {
+export function readSpec(value: unknown): SpecResult {
   const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const issues: SpecIssue[] = [];
   const { language } = fields;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readEnding, readExpressions, readFunction } from './answer.ts';
+import { readJobResult, readExpressionResults, readFunctionResult } from './answer.ts';
 import { resolveLimits } from './limits.ts';
 import { Job } from './pool/job.ts';
 import type { EndCode } from './protocol.ts';
@@ -20,7 +20,7 @@ function readResult(
   code: EndCode,
   text: string,
   stdout = '',
-  read: (text: string) => unknown = readFunction,
+  read: (text: string) => unknown = readFunctionResult,
 ): string {
   const done = {
     t: 'done' as const,
@@ -34,16 +34,16 @@ function readResult(
     next: 0,
     rssMiB: 60,
   };
-  const result = readEnding({ done }, job, read);
+  const result = readJobResult({ done }, job, read);
   return result.ok ? JSON.stringify(result.value) : result.error.code;
 }
 
-const readTwoExpressions = (text: string) => readExpressions(text, 2);
+const readTwoExpressions = (text: string) => readExpressionResults(text, 2);
 
 describe('the result of a job', () => {
   it('is accepted if it is the JSON of a result', () => {
     expect(readResult('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
-    expect(readResult('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(
+    expect(readResult('OK', '{"index":1,"json":[]}', '', (text) => readExpressionResults(text, 2))).toBe(
       '{"index":1,"json":[]}',
     );
   });
@@ -93,7 +93,7 @@ describe('the result of a job', () => {
       next: 0,
       rssMiB: 1,
     };
-    expect(readEnding({ done }, job, readFunction)).toMatchObject({
+    expect(readJobResult({ done }, job, readFunctionResult)).toMatchObject({
       ok: false,
       index: -1,
       error: { code: 'USER_ERROR', name: 'Error', message: '', retryable: false },

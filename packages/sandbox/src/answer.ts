@@ -10,7 +10,7 @@ type Done = Extract<ChildMessage, { t: 'done' }>;
  * The result of a job as read from its process: the value, or the failure. `index` is the expression that failed, or -1
  * if the failure belongs to none.
  */
-export type Answer<T> =
+export type JobResult<T> =
   | { ok: true; value: T; usage: JobUsage }
   | { ok: false; error: SandboxFailure; index: number; usage: JobUsage };
 
@@ -28,7 +28,7 @@ function isJson(text: string): boolean {
 }
 
 /** Returns the JSON result of a function, or undefined if it is not JSON. A compromised process may send any text. */
-export function readFunction(text: string): string | undefined {
+export function readFunctionResult(text: string): string | undefined {
   return isJson(text) ? text : undefined;
 }
 
@@ -36,7 +36,7 @@ export function readFunction(text: string): string | undefined {
  * Returns the JSON of the evaluated expressions and the index of the first truthy one (-1: none). Returns undefined if
  * the text is not such a result of `count` expressions.
  */
-export function readExpressions(text: string, count: number): { index: number; json: string[] } | undefined {
+export function readExpressionResults(text: string, count: number): { index: number; json: string[] } | undefined {
   const fields = readObject(text);
   if (fields === undefined || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json'))
     return undefined;
@@ -61,7 +61,7 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
 }
 
 /** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
-export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | undefined): Answer<T> {
+export function readJobResult<T>(ending: Ending, job: Job, read: (text: string) => T | undefined): JobResult<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;
   const malformed = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');

@@ -1,5 +1,5 @@
 /** Codes of SandboxError. Failures of user code are returned as `SandboxFailure` and never thrown. */
-export type SandboxFaultCode =
+export type SandboxErrorCode =
   | 'INVALID_OPTION'
   | 'INVALID_JOB'
   | 'NOT_BUILT'
@@ -16,10 +16,10 @@ const BRAND = Symbol.for('heddle.SandboxError');
 /** Thrown for an invalid option or job, or if a process or an image is not available; `code` says which. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
-  readonly code: SandboxFaultCode;
+  readonly code: SandboxErrorCode;
   readonly [BRAND] = true;
 
-  constructor(code: SandboxFaultCode, message: string) {
+  constructor(code: SandboxErrorCode, message: string) {
     super(message);
     this.code = code;
   }

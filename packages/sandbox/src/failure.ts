@@ -1,11 +1,11 @@
-import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
+import { failure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
 import type { EndCode } from './protocol.ts';
 import { USER_FILE, userPosition, type UnitKind } from './protocol.ts';
 
 const FRAME = new RegExp(
   `^ *at (?:(.*?) \\()?${USER_FILE.replace('.js', '\\.(?:js|py)')}:(\\d+):(\\d+)\\)?$`,
 );
-const CODES: Readonly<Record<string, SandboxErrorCode>> = {
+const CODES: Readonly<Record<string, JobErrorCode>> = {
   compile: 'SYNTAX_ERROR',
   run: 'USER_ERROR',
   result: 'RESULT_NOT_SERIALIZABLE',
@@ -13,7 +13,7 @@ const CODES: Readonly<Record<string, SandboxErrorCode>> = {
   module: 'MODULE_NOT_IN_IMAGE',
   builtin: 'BUILTIN_NOT_AVAILABLE',
 };
-const END_CODES: Readonly<Partial<Record<EndCode, SandboxErrorCode>>> = {
+const END_CODES: Readonly<Partial<Record<EndCode, JobErrorCode>>> = {
   RESULT_TOO_LARGE: 'RESULT_TOO_LARGE',
   TIMEOUT_CPU: 'TIMEOUT_CPU',
   TIMEOUT_WALL: 'TIMEOUT_WALL',
@@ -71,7 +71,7 @@ export function readObject(json: string): Record<string, unknown> | undefined {
 /** Returns the code and fields of a guest's error, or undefined if the text does not have that shape. */
 function readGuestError(
   json: string,
-): { code: SandboxErrorCode; fields: Record<string, unknown> } | undefined {
+): { code: JobErrorCode; fields: Record<string, unknown> } | undefined {
   const fields = readObject(json);
   if (fields === undefined) return undefined;
   const phase = stringField(fields, 'phase');

@@ -56,7 +56,7 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
   if (guestRequest === undefined) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { request, timeoutMs } = guestRequest;
   const timeoutSignal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const jobSignal = job.stopped.signal;
+  const jobSignal = job.stopController.signal;
   const signal = timeoutSignal === undefined ? jobSignal : AbortSignal.any([jobSignal, timeoutSignal]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(

@@ -64,16 +64,16 @@ export class HostSnapshot {
     const fail = (reason: string): void =>
       ended.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
     const slot = this.#starter.start(TARGET, {
-      ready: (readySlot: Slot) => {
+      onReady: (readySlot: Slot) => {
         memory = readySlot.snapshot;
         readySlot.kill('finished');
       },
-      exit: (_slot, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
-      malformed: (malformedSlot: Slot) => malformedSlot.kill('invalid_message'),
+      onExit: (_slot, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
+      onMalformed: (malformedSlot: Slot) => malformedSlot.kill('invalid_message'),
       // This process gets no jobs.
-      done: () => undefined,
-      call: () => undefined,
-      overdue: () => undefined,
+      onDone: () => undefined,
+      onCall: () => undefined,
+      onOverdue: () => undefined,
     });
     this.#making = { ended: ended.promise, stop: () => slot.kill('closed') };
     await ended.promise;

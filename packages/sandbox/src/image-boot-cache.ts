@@ -49,7 +49,7 @@ export class ImageBootCache {
   }
 
   /** Returns the packages of a loaded image. */
-  of(image: LoadedImage): ImageBoot | undefined {
+  get(image: LoadedImage): ImageBoot | undefined {
     return this.#loaded.get(image);
   }
 }

@@ -9,7 +9,7 @@ export { DEFAULT_LIMITS, EXPRESSION_MS, type JobLimits } from './limits.ts';
 export type {
   ExpressionOutcome,
   FunctionOutcome,
-  SandboxErrorCode,
+  JobErrorCode,
   SandboxFailure,
   JobUsage,
 } from './outcome.ts';
@@ -19,4 +19,4 @@ export type { IsolationCheck, IsolationReport } from './isolation/report.ts';
 export { checkControlGroup } from './isolation/control-group.ts';
 export { DEFAULT_RLIMITS } from './isolation/host-tools.ts';
 export { sandboxVersions, type SandboxVersions } from './programs.ts';
-export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';
+export { isSandboxError, SandboxError, type SandboxErrorCode } from './error.ts';

@@ -70,7 +70,7 @@ function pushValues(
  * Returns the job's arguments in the guest's flat form, or the failure if they are too large. Throws SandboxError
  * INVALID_JOB.
  */
-export function flatten(
+export function toFlatArguments(
   globals: FunctionJob['globals'],
   units: ExpressionJob['expressions'],
   limits: JobLimits,

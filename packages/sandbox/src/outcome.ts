@@ -1,5 +1,5 @@
 /** Why a job failed. README.md explains each code. */
-export type SandboxErrorCode =
+export type JobErrorCode =
   | 'SYNTAX_ERROR'
   | 'USER_ERROR'
   | 'RESULT_NOT_SERIALIZABLE'
@@ -22,7 +22,7 @@ export type SandboxErrorCode =
 
 /** The failure of a job. `line` and `column` start at 1 and count in the code of the job. */
 export interface SandboxFailure {
-  readonly code: SandboxErrorCode;
+  readonly code: JobErrorCode;
   readonly name: string;
   readonly message: string;
   readonly line?: number;
@@ -52,13 +52,13 @@ export type ExpressionOutcome =
   /** `index` of the failed expression; -1 if the failure belongs to none. */
   | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & JobUsage);
 
-const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set([
+const RETRYABLE: ReadonlySet<JobErrorCode> = new Set([
   'SANDBOX_CRASHED',
   'SANDBOX_BUSY',
   'SANDBOX_UNAVAILABLE',
 ]);
 
 /** Returns a failure that the host detected, as opposed to one that the guest reported. */
-export function failure(code: SandboxErrorCode, message: string): SandboxFailure {
+export function failure(code: JobErrorCode, message: string): SandboxFailure {
   return { code, name: 'SandboxError', message, retryable: RETRYABLE.has(code) };
 }

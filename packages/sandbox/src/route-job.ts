@@ -5,7 +5,7 @@ import type { LoadedImage } from './image.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
 import type { SandboxOptions } from './options.ts';
-import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
+import { failure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
 import type { Language, Runner } from './runners.ts';
 
 /** All runners of functions. */
@@ -65,7 +65,7 @@ export async function routeJob(
   const { language = 'javascript' } = job;
   const isShell = language === 'shell';
   const runner = isShell ? runners.native.shell : runners[language];
-  const refuse = (code: SandboxErrorCode, message: string): JobRoute => ({
+  const refuse = (code: JobErrorCode, message: string): JobRoute => ({
     runner,
     image: undefined,
     refusal: failure(code, message),
@@ -89,7 +89,7 @@ export async function routeJob(
  */
 function openFailure(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
-  if (isSandboxError(error)) return failure(error.code as SandboxErrorCode, error.message);
+  if (isSandboxError(error)) return failure(error.code as JobErrorCode, error.message);
   warnHost(
     `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
   );

@@ -74,7 +74,7 @@ export function createRunners(
     ...resolveOptions(options),
     ...common,
     program: () => javascriptProgram(options.jit ?? false),
-    bootOf: (image) => bootCache.of(image),
+    bootOf: (image) => bootCache.get(image),
     memoryMiB: limits.memoryMiB,
     keyOf: keyOfJavaScript,
   });

@@ -1,10 +1,10 @@
 import { createEgress, type Egress } from './egress/egress.ts';
-import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
+import { readJobResult, readExpressionResults, readFunctionResult, type JobResult } from './answer.ts';
 import { handleCall } from './fetch.ts';
 import type { LoadedImage } from './image.ts';
 import { Isolation } from './isolation/isolation.ts';
 import type { IsolationLevel } from './isolation/options.ts';
-import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
+import { toFlatArguments, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits, type JobLimits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
@@ -65,7 +65,7 @@ function submit<T>(
   { pool, kind }: Runner,
   { job, mode, limits, image, args, read }: PreparedJob<T>,
   refusal: string | undefined,
-): Promise<Answer<T>> {
+): Promise<JobResult<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
     const isRefused = 'code' in args;
@@ -78,7 +78,7 @@ function submit<T>(
       image,
     } as const;
     const pooledJob: Job = new Job({ ...spec, args: isRefused ? [] : args }, (ending) =>
-      resolve(readEnding(ending, pooledJob, read)),
+      resolve(readJobResult(ending, pooledJob, read)),
     );
     if (isRefused) return pooledJob.end({ failure: args });
     if (refusal !== undefined) return pooledJob.fail('SANDBOX_UNAVAILABLE', refusal);
@@ -116,10 +116,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   const waitForIsolation = createIsolationWait(isolation);
 
-  const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<Answer<T>> => {
+  const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<JobResult<T>> => {
     const { job, image, args } = request;
     const isFinished = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isSettled && !isFinished) await waitForIsolation(runner, targetFor(job.tenant, image));
+    if (!isolation.isProbed && !isFinished) await waitForIsolation(runner, targetFor(job.tenant, image));
     const result = await submit(runner, request, isolation.refusal);
     const code = result.ok ? 'OK' : result.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -132,15 +132,15 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const limits = resolveLimits(runner.limits, job.limits);
       const args = refusal ?? flattenFunction(job, limits);
       // The result of a shell script was parsed where its output was read.
-      const read = job.language === 'shell' ? (text: string) => text : readFunction;
+      const read = job.language === 'shell' ? (text: string) => text : readFunctionResult;
       const request = { job, mode: 'function', limits, args, image, read } as const;
       return outcomeOf(await execute(runner, request));
     },
     async evaluate(job) {
       const { limits: base } = runners.javascript;
       const limits = resolveLimits(base, expressionLimits(base), job.limits);
-      const args = flatten(job.globals, job.expressions, limits);
-      const read = (text: string) => readExpressions(text, job.expressions.length);
+      const args = toFlatArguments(job.globals, job.expressions, limits);
+      const read = (text: string) => readExpressionResults(text, job.expressions.length);
       const request = { job, mode: job.mode, limits, image: undefined, args, read };
       const result = await execute(runners.javascript, request);
       if (!result.ok) return { ok: false, index: result.index, error: result.error, ...result.usage };
@@ -150,7 +150,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, allRunners);
       const target = targetFor(job.tenant, image);
       if (refusal !== undefined) return;
-      if (!isolation.isSettled) await waitForIsolation(runner, target);
+      if (!isolation.isProbed) await waitForIsolation(runner, target);
       else if (isolation.refusal === undefined) runner.pool.warm(target);
     },
     release: (runId) => releaseRun(runners, runId),
@@ -179,15 +179,15 @@ async function closeAll({ javascript, python, native }: AllRunners): Promise<voi
   await Promise.all([javascript, python, native.shell].map(close));
 }
 
-function outcomeOf(result: Answer<string>): FunctionOutcome {
+function outcomeOf(result: JobResult<string>): FunctionOutcome {
   return result.ok
     ? { ok: true, json: result.value, ...result.usage }
     : { ok: false, error: result.error, ...result.usage };
 }
 
-function flattenFunction(job: FunctionJob, limits: JobLimits): ReturnType<typeof flatten> {
+function flattenFunction(job: FunctionJob, limits: JobLimits): ReturnType<typeof toFlatArguments> {
   const unit = { code: job.code, ...(job.values === undefined ? {} : { values: job.values }) };
-  return flatten(job.globals, [unit], limits);
+  return toFlatArguments(job.globals, [unit], limits);
 }
 
 function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessTarget {
@@ -201,10 +201,10 @@ function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessT
 function createIsolationWait(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
   const waiting = new Map<Runner, Promise<void>>();
   return (runner, target) => {
-    if (isolation.begin()) runner.pool.warm(target);
+    if (isolation.startProbe()) runner.pool.warm(target);
     const wait =
       waiting.get(runner) ??
-      isolation.settle().then((isConfinementRight) => {
+      isolation.waitForProbe().then((isConfinementRight) => {
         if (!isConfinementRight) runner.pool.renew();
       });
     waiting.set(runner, wait);

@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { RequestError } from './api/client.ts';
 import { signInWithUrlToken } from './api/session.ts';
 import { makeRouter } from './shell/router.tsx';
-import { SignedIn } from './shell/sign-in.tsx';
+import { SignInGate } from './shell/sign-in.tsx';
 import { applyStoredTheme } from './shell/theme.ts';
 import './styles/base.css';
 import './styles/lists.css';
@@ -31,9 +31,9 @@ if (!root) throw new Error('The page has no element for the application.');
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <SignedIn refusal={refusal}>
+      <SignInGate refusal={refusal}>
         <RouterProvider router={makeRouter(queries)} />
-      </SignedIn>
+      </SignInGate>
     </QueryClientProvider>
   </StrictMode>,
 );

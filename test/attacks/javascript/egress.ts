@@ -4,7 +4,7 @@ import type { Attack, AttackGroup } from '../attack.ts';
  * Returns code that requests `url`, and returns the response or the code of the error. `url` is a template with the
  * ports of the attack network.
  */
-export const to = (url: string): string =>
+export const requestCode = (url: string): string =>
   `try { const r = await fetch(\`${url}\`); return 'REACHED ' + r.status + await r.text() } catch (e) { return e.code ?? e.message }`;
 
 export const DENIED = '"EGRESS_DENIED"';
@@ -84,7 +84,7 @@ const URLS: Readonly<Record<string, string>> = {
 const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
   id,
   title: `a request to ${url}`,
-  code: to(url),
+  code: requestCode(url),
   // A host name that is parsed differently may resolve to the allowed server.
   expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200outer"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
@@ -92,7 +92,7 @@ const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
 const redirectAttack = (id: string, title: string, location: string, status = 302): Attack => ({
   id,
   title: `a redirect to ${title}`,
-  code: to(`http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`),
+  code: requestCode(`http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`),
   expected: DENIED,
 });
 
@@ -100,7 +100,7 @@ const requests: readonly Attack[] = [
   {
     id: 'N24',
     title: 'a host name of one word, as in internal networks',
-    code: to('http://redis:${internalPort}/'),
+    code: requestCode('http://redis:${internalPort}/'),
     expected: DENIED,
   },
   {
@@ -155,7 +155,7 @@ const requests: readonly Attack[] = [
   {
     id: 'N37',
     title: 'endless redirects',
-    code: to('http://ok.test:${outerPort}/loop'),
+    code: requestCode('http://ok.test:${outerPort}/loop'),
     expected: DENIED,
   },
   {
@@ -186,4 +186,4 @@ export const egress: AttackGroup = {
 };
 
 /** The attacks with URLs only, for policies that allow no private address. */
-export const urlsOnly: AttackGroup = { ...egress, attacks: urls };
+export const urlAttacks: AttackGroup = { ...egress, attacks: urls };

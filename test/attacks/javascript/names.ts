@@ -1,5 +1,5 @@
 import type { Attack, AttackGroup } from '../attack.ts';
-import { DENIED, to } from './egress.ts';
+import { DENIED, requestCode } from './egress.ts';
 
 /** URLs of hosts and ports that DENY_POLICY does not allow, in every notation. */
 const URLS: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export const DENY_POLICY = { denyHosts: ['no.test', '*.öl.test'] } as const;
 const attack = ([id, url]: [string, string]): Attack => ({
   id,
   title: `a request to ${url}`,
-  code: to(url),
+  code: requestCode(url),
   expected: DENIED,
 });
 

@@ -1,5 +1,5 @@
 import type { AttackGroup } from '../attack.ts';
-import { DENIED, to } from './egress.ts';
+import { DENIED, requestCode } from './egress.ts';
 
 /** Returns code that sends several requests and returns their results. */
 const requestEach = (list: string, url: string): string =>
@@ -16,7 +16,7 @@ export const servers: AttackGroup = {
     {
       id: 'N41',
       title: 'the metadata service of a cloud at a public address',
-      code: to('http://168.63.129.16/machine?comp=goalstate'),
+      code: requestCode('http://168.63.129.16/machine?comp=goalstate'),
       expected: DENIED,
     },
     {

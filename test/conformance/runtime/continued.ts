@@ -1,6 +1,6 @@
 import type { Engine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { ask, Asking } from '../../support/asking.ts';
+import { ask, AskBlocks } from '../../support/asking.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { fn, loop, parallel, workflow } from '../../support/workflow.ts';
@@ -12,7 +12,7 @@ const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 export function describeContinued(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
     it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
-      const askBlocks = new Asking();
+      const askBlocks = new AskBlocks();
       const engine = await make().open({ blocks: [askBlocks.executor] });
       const definition = workflow([ask('A', 2), fn('Z', 'return <a.answers>')], ['Start -> A -> Z']);
       const run = await engine.start({ workflow: definition });
@@ -32,13 +32,13 @@ export function describeContinued(make: MakeRuntime): void {
         status: 'completed',
         output: { result: [{ answer: large }, { answer: null }] },
       });
-      expect(askBlocks.done).toEqual(['A 0', 'A 1', 'A 2']);
+      expect(askBlocks.executedSteps).toEqual(['A 0', 'A 1', 'A 2']);
       const logs = (await engine.getLogs(runId)).filter(({ blockName }) => blockName === 'A');
       expect(logs).toMatchObject([{ status: 'completed', tries: 1, output: { attempt: 1 } }]);
     });
 
     it('R46 refuse an answer of the wrong shape, and use an answer for one pause only', async () => {
-      const engine = await make().open({ blocks: [new Asking().executor] });
+      const engine = await make().open({ blocks: [new AskBlocks().executor] });
       const { runId, result } = await engine.start({ workflow: workflow([ask('A', 2)], ['Start -> A']) });
       await result();
       const { token } = await onlyPause(engine, runId);
@@ -59,7 +59,7 @@ export function describeContinued(make: MakeRuntime): void {
 
     it('R46 keep their answers for the next attempt, and a resume does not count as an attempt', async () => {
       let failures = 0;
-      const askBlocks = new Asking((_, answers) =>
+      const askBlocks = new AskBlocks((_, answers) =>
         answers.length === 1 && failures++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
       );
       const engine = await make().open({ blocks: [askBlocks.executor] });
@@ -70,13 +70,13 @@ export function describeContinued(make: MakeRuntime): void {
         status: 'completed',
         output: { answers: [{ answer: 'yes' }], attempt: 2 },
       });
-      expect(askBlocks.done).toEqual(['A 0', 'A 1']);
+      expect(askBlocks.executedSteps).toEqual(['A 0', 'A 1']);
     });
 
     it('R46 do not spend their timeout while they wait for a person', async () => {
       const clock = new TestClock();
       const answerRead = Promise.withResolvers<void>();
-      const askBlocks = new Asking((context, answers) => {
+      const askBlocks = new AskBlocks((context, answers) => {
         if (answers.length === 0) return Promise.resolve();
         answerRead.resolve();
         return new Promise((_, reject) => {
@@ -103,7 +103,7 @@ export function describeContinued(make: MakeRuntime): void {
     });
 
     it('R46 wait in branches and iterations, each for its own answer', async () => {
-      const askBlocks = new Asking();
+      const askBlocks = new AskBlocks();
       const engine = await make().open({ blocks: [askBlocks.executor] });
       const definition = workflow(
         [
@@ -140,7 +140,7 @@ export function describeContinued(make: MakeRuntime): void {
 
     it('R46 are aborted if a sibling fails or the run is cancelled while they wait', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [new Asking().executor, script.executor] });
+      const engine = await make().open({ blocks: [new AskBlocks().executor, script.executor] });
       const definition = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);
       const [failed, cancelled] = [
         await engine.start({ workflow: definition }),

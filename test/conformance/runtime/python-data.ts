@@ -15,7 +15,7 @@ const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
  * Defines the tests of what Python code in function blocks can access: the environment, variables, large values and the
  * network.
  */
-export function describePythonReach(make: MakeRuntime): void {
+export function describePythonData(make: MakeRuntime): void {
   describe('data available to code in Python', () => {
     const env: NonNullable<EngineOptions['env']> = {
       PLAIN: { value: 'p', secret: false },

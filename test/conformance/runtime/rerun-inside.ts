@@ -71,7 +71,7 @@ interface ObservedRun {
 }
 
 /** Defines the tests of runs that start inside an iteration or a branch. */
-export function describeAgainInside(make: MakeRuntime): void {
+export function describeRerunsInside(make: MakeRuntime): void {
   const openEngine = async () => {
     const failingBlocks = new Set<string>();
     let calls = 0;

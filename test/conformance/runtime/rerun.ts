@@ -98,7 +98,7 @@ const UNTIL: [title: string, graph: TestGraph, until: string, ran: string][] = [
 ];
 
 /** Defines the tests of runs that start from a block or stop at one. */
-export function describeAgain(make: MakeRuntime): void {
+export function describeReruns(make: MakeRuntime): void {
   const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
     return { script, engine: await make().open({ blocks: [script.executor] }) };

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { describeChildren } from './restart/children.ts';
-import { describeContinuedLater } from './restart/continued.ts';
-import { describeNeeds } from './restart/needs.ts';
+import { describeContinuedBlocks } from './restart/continued.ts';
+import { describeMissingEnvironment } from './restart/needs.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
 import { describeUnexecuted } from './restart/unexecuted.ts';
 import { describeAnswers } from './restart/pauses.ts';
@@ -31,12 +31,12 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     'interrupted steps': () => describeInterruptedSteps(makeEngines),
     timers: () => describeTimers(makeEngines),
     answers: () => describeAnswers(makeEngines),
-    'continued pauses': () => describeContinuedLater(makeEngines),
+    'continued pauses': () => describeContinuedBlocks(makeEngines),
     children: () => describeChildren(makeEngines),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
     ...(!shared && {
       'unexecuted runs': () => describeUnexecuted(makeEngines),
-      needs: () => describeNeeds(makeEngines),
+      needs: () => describeMissingEnvironment(makeEngines),
     }),
   };
 }

@@ -5,7 +5,7 @@ export interface RuntimeUnderTest {
   /** Opens an engine on the same stores as the test's other engines. The runtime closes it after use. */
   open(options?: EngineOptions): Promise<Engine>;
   /** Requests the cancel of a run while no engine is open. */
-  askForCancel?(runId: string): Promise<void>;
+  requestCancel?(runId: string): Promise<void>;
 }
 
 /** Registers a function to call when the runtime is no longer used. Functions are called in reverse order. */

@@ -19,7 +19,7 @@ export function describeLiveEvents(
   describe(`${name}: live events`, () => {
     it('numbers the events of each run from 1, and returns the events after a number', async () => {
       const { one, other } = await make();
-      expect(await other.last('r')).toBe(0);
+      expect(await other.lastNumber('r')).toBe(0);
       expect(await other.read('r', 0, 10)).toEqual([]);
       expect(await one.publish('r', [event('a'), event('b', 'c')])).toBe(2);
       expect(await one.publish('q', [event('x')])).toBe(1);
@@ -30,7 +30,7 @@ export function describeLiveEvents(
       ]);
       expect(await other.read('r', 2, 10)).toEqual([{ number: 3, ...event('c\u0000\ud800') }]);
       expect(await other.read('r', 3, 10)).toEqual([]);
-      expect([await other.last('r'), await other.last('q')]).toEqual([3, 1]);
+      expect([await other.lastNumber('r'), await other.lastNumber('q')]).toEqual([3, 1]);
       expect((await other.places('r')).toSorted()).toEqual(['b', 'c']);
     });
 
@@ -100,7 +100,7 @@ export function describeLiveEvents(
       // The oldest event may exceed the limit.
       expect(chars).toBeLessThanOrEqual(MAX_CHARS + 16_002);
       expect(chars).toBeGreaterThan(MAX_CHARS / 2);
-      expect(await one.last('q')).toBe(256);
+      expect(await one.lastNumber('q')).toBe(256);
     });
 
     it('removes the events of a run', async () => {

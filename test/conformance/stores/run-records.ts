@@ -1,12 +1,12 @@
 import type { RunStore } from '@heddle/core';
 import { expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
-import { withRun } from './with-run.ts';
+import { createStoreWithRun } from './with-run.ts';
 
 /** Defines the tests of records and logs in run stores. */
 export function describeRecords(make: () => RunStore | Promise<RunStore>): void {
   it('returns the last saved record', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.saveRecord(record('r'), []);
     const last = record('r', {
       status: 'failed',
@@ -44,7 +44,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   });
 
   it('keeps many logs in order when they are saved again', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const logs = Array.from({ length: 250 }, (_, index) => log('r', index + 1));
     await store.saveRecord(record('r'), logs.toReversed());
     const done = [250, 100, 99].map((order) => log('r', order, { status: 'completed' }));
@@ -54,7 +54,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   });
 
   it('has one log per execution of a block, in execution order, even when it is saved repeatedly', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const running = log('r', 1);
     await store.saveRecord(record('r'), [log('r', 2), running]);
     running.status = 'completed';
@@ -65,7 +65,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   });
 
   it('never replaces a newer record, or its logs, with an older one', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const newer = record('r', { seq: 5, status: 'completed', endedMs: 9 });
     const done = log('r', 1, { status: 'completed', endedMs: 9 });
     expect(await store.saveRecord(newer, [done])).toBe(true);
@@ -82,7 +82,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   });
 
   it('stores the newest record and its logs if many are saved at the same time', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
     const saved = seqs.map(async (seq) =>
       store.saveRecord(record('r', { seq, startedMs: seq }), [log('r', 1, { startedMs: seq })]),

@@ -2,7 +2,7 @@ import type { RunRecord, RunStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 import { describeRecords } from './run-records.ts';
-import { withRun } from './with-run.ts';
+import { createStoreWithRun } from './with-run.ts';
 
 /** Defines the tests of run stores. `make` returns a new, empty store. */
 export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
@@ -37,7 +37,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses an existing id, and does not change its run', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     expect(await store.create(newRun('r', { workflowId: 'other' }), startedEntry(9))).toBe(false);
     expect((await store.header('r'))?.workflowId).toBe('workflow');
     expect(await store.journal('r')).toEqual([startedEntry()]);
@@ -51,7 +51,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('appends one or several entries per call, and returns them in order', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.append('r', [entry(2), entry(3, '"quotes" \u0000 \ud83d\ude00 ')]);
     await store.append('r', []);
     await Promise.all([store.append('r', [entry(4)]), store.append('r', [entry(5), entry(6)])]);
@@ -84,7 +84,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns copies that a caller may change', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.append('r', [entry(2)]);
     ((await store.journal('r'))[1] as { scope: number[] }).scope.push(77);
     expect((await store.journal('r'))[1]).toEqual(entry(2));
@@ -94,7 +94,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses entries of an unknown run, and executes the other writes of the same event loop turn', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
     const results = await Promise.allSettled([write('r'), write('unknown'), write('other')]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
@@ -103,7 +103,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses an entry whose number exists, together with the other entries of the call', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.append('r', [entry(2)]);
     await expect((async () => store.append('r', [entry(3), entry(2, 'again')]))()).rejects.toThrow(
       /written twice/,
@@ -124,7 +124,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
 
 function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   it('writes entries by their numbers, and replaces existing ones', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.append('r', [entry(2)]);
     await store.upsert('r', [entry(2), entry(3), entry(4)]);
     await store.upsert('r', [entry(2, 'again'), entry(4, 'again'), entry(5)]);
@@ -136,14 +136,14 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns the journal in the order of the numbers, even if the entries were written in another order', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.upsert('r', [entry(5), entry(4)]);
     await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
     expect(await store.journal('r')).toEqual([startedEntry(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 
   it('has each entry once if many writers write the same entries at the same time', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
     const write = async (from: number): Promise<void> => {
       for (let at = from; at < 60; at += 7) await store.upsert('r', expected.slice(at - from, at + 7));
@@ -153,7 +153,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses entries of an unknown run', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const write = async (): Promise<void> => store.upsert('unknown', [entry(2)]);
     await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.journal('unknown')).toEqual([]);
@@ -251,7 +251,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('removes an ended run with all its data, and returns the value keys in its entries', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.append('r', [entry(2, key('a')), entry(3, `"${key('b')}" and ${key('a')}`)]);
     await store.upsert('r', [entry(3, key('c')), entry(4)]);
     await store.saveRecord(record('r', { seq: 4, status: 'completed' }), [log('r', 1)]);
@@ -268,7 +268,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('does not remove an open run', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     expect(await store.remove('r')).toBeUndefined();
     await store.saveRecord(record('r', { seq: 1, status: 'paused' }), []);
     expect(await store.remove('r')).toBeUndefined();
@@ -276,7 +276,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns the child runs of a run', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const parent = { runId: 'r', block: 'b', scope: [], depth: 1 };
     for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), startedEntry());
     await store.create(newRun('apart'), startedEntry());
@@ -291,7 +291,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('returns the steps of one execution of a block, with the results of ended steps', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     expect(await store.steps('r', EXECUTION)).toEqual([]);
     expect(await store.beginStep('r', EXECUTION, 'a')).toBeUndefined();
     expect(await store.endStep('r', EXECUTION, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
@@ -305,7 +305,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('begins a step once, and returns the recorded step', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const begin = async () => store.beginStep('r', EXECUTION, 'a');
     const results = await Promise.all([begin(), begin()]);
     expect(results).toEqual([undefined, { key: 'a', result: undefined }]);
@@ -314,14 +314,14 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('keeps the first result of a step', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const end = async (v: number) => store.endStep('r', EXECUTION, 'a', { v });
     expect(await Promise.all([end(1), end(2)])).toEqual([{ v: 1 }, { v: 1 }]);
     expect(await store.steps('r', EXECUTION)).toEqual([{ key: 'a', result: { v: 1 } }]);
   });
 
   it('removes only steps without a result', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.beginStep('r', EXECUTION, 'a');
     await store.endStep('r', EXECUTION, 'b', { v: 1 });
     for (const step of ['a', 'b', 'c']) await store.forgetStep('r', EXECUTION, step);
@@ -330,7 +330,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('accepts block ids of any length', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     const longId = { block: 'b'.repeat(10_000), scope: [1] };
     await store.endStep('r', longId, 'a', { v: 1 });
     expect(await store.steps('r', longId)).toEqual([{ key: 'a', result: { v: 1 } }]);
@@ -338,7 +338,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses steps of an unknown run', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await expect((async () => store.beginStep('unknown', EXECUTION, 'a'))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
@@ -349,7 +349,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('removes the steps together with their run, and returns the value keys in their results', async () => {
-    const store = await withRun(make);
+    const store = await createStoreWithRun(make);
     await store.endStep('r', EXECUTION, 'a', { ref: { key: key('d'), bytes: 9000 } });
     await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
     expect(await store.remove('r')).toEqual([key('d')]);

@@ -2,7 +2,7 @@ import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Mutants of the code for iterations, branches, windows and failures. */
-export const containers: readonly Mutant[] = [
+export const containerMutants: readonly Mutant[] = [
   ...mutantsOf('subflow.ts', [
     {
       from: '  delete container.open[inner.iteration];\n',

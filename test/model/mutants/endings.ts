@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
  * Mutants of the code for the end of a run, and for drains. In a drain, a part of a run starts no more blocks, and its
  * running blocks get a grace period.
  */
-export const endings: readonly Mutant[] = [
+export const endingMutants: readonly Mutant[] = [
   ...mutantsOf('drain.ts', [
     {
       from: 'context.state.graceMs > 0 && hasGrace',

@@ -2,7 +2,7 @@ import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Mutants of the code that handles events: late events, timers, people, child runs, counters, pending commands. */
-export const events: readonly Mutant[] = [
+export const eventMutants: readonly Mutant[] = [
   ...mutantsOf('work.ts', [
     {
       from: 'on, ...attempt };\n  return true;',

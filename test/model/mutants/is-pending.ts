@@ -2,7 +2,7 @@ import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Mutants of `isPending`. */
-export const isPending: readonly Mutant[] = [
+export const isPendingMutants: readonly Mutant[] = [
   ...mutantsOf('pending-commands.ts', [
     {
       from: 'cell.asking && cell.next === command.turn;',

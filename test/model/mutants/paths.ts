@@ -2,7 +2,7 @@ import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Mutants of the code that starts blocks: edges, joins, skips, the start of the run. */
-export const paths: readonly Mutant[] = [
+export const pathMutants: readonly Mutant[] = [
   ...mutantsOf('join.ts', [
     {
       from: "(port === 'source' && cell !== 'error')",

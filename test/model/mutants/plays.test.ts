@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../support/graph.ts';
-import { play } from '../../support/run-machine.ts';
+import { startMachine } from '../../support/run-machine.ts';
 
 describe('work in a grace period', () => {
   it('R30 does not end by a timeout that it has not set', () => {
-    const { run } = play(region('s -> f, a'));
+    const { run } = startMachine(region('s -> f, a'));
     run.complete('s');
     expect(run.fail('f')).toEqual(['timer grace 1050']);
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
@@ -13,7 +13,7 @@ describe('work in a grace period', () => {
   });
 
   it('R20 that completes by the port `error` has not failed', () => {
-    const { run } = play(region('s -> f, a', 'a:error -> h'));
+    const { run } = startMachine(region('s -> f, a', 'a:error -> h'));
     run.complete('s');
     run.fail('f');
     expect(run.complete('a', 'error')).toEqual(['end failed block f']);
@@ -24,7 +24,7 @@ describe('work in a grace period', () => {
 describe('an expand command', () => {
   it('R17 is answered in the grace period only by its own answer', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
-    const { run } = play(
+    const { run } = startMachine(
       region({ P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } } }),
     );
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -36,7 +36,7 @@ describe('an expand command', () => {
 
   it('R25 does not keep the run waiting after it is stopped', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
-    const { run } = play(
+    const { run } = startMachine(
       region('P -> a', {
         P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } },
       }),
@@ -53,7 +53,7 @@ describe('an expand command', () => {
       { type: 'failed', at: [0], atMs: 0, attempt: 0, retryable: false },
     ],
   ] as const)('R30 that %s is not answered', (_, event) => {
-    const { run } = play(region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }));
+    const { run } = startMachine(region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }));
     expect(run.expand('P', 1)).toEqual(['run P/0/x']);
     expect(run.feed(event)).toEqual([]);
     expect(run.changed).toBe(false);
@@ -61,13 +61,13 @@ describe('an expand command', () => {
 });
 
 it('R22 a paused block with a Response ends the run when it is resumed', () => {
-  const { run } = play(region('r -> after', { r: { answers: true } }));
+  const { run } = startMachine(region('r -> after', { r: { answers: true } }));
   run.pause('r');
   expect(run.resume('r')).toEqual(['end completed r']);
 });
 
 it('R26 a resumed deadline does not move', () => {
-  const { run } = play(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
+  const { run } = startMachine(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
   run.nowMs = 1100;
   run.pause('p');
   run.nowMs = 9000;
@@ -78,13 +78,13 @@ it('R26 a resumed deadline does not move', () => {
 });
 
 it('R24 a `blocked` event of a child run changes the state', () => {
-  const { run } = play(region('c', { c: { class: 'child' } }));
+  const { run } = startMachine(region('c', { c: { class: 'child' } }));
   run.block('c', 'human');
   expect(run.changed).toBe(true);
 });
 
 it('R29 the state of a drained run is cleared at its end', () => {
-  const { run } = play(region('s -> a, b'), { timeoutMs: 500 });
+  const { run } = startMachine(region('s -> a, b'), { timeoutMs: 500 });
   run.complete('s');
   run.fail('a');
   run.complete('b');

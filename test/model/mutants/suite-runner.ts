@@ -20,12 +20,12 @@ interface TestCase {
 }
 
 /** Returns the names of the machine's files. */
-export function machineFiles(): string[] {
+export function listMachineFiles(): string[] {
   return readdirSync(MACHINE).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
 }
 
 /** Returns the text of the mutant's file with the change. Throws unless `from` occurs exactly once. */
-export function mutatedText({ file, from, to, why }: Mutant): string {
+export function applyMutant({ file, from, to, why }: Mutant): string {
   const text = readFileSync(join(MACHINE, file), 'utf8');
   const count = text.split(from).length - 1;
   if (count !== 1)
@@ -85,7 +85,7 @@ export class SuiteRunner {
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
           this.#mutant && path === join(MACHINE, this.#mutant.file)
-            ? { contents: mutatedText(this.#mutant), loader: 'ts' }
+            ? { contents: applyMutant(this.#mutant), loader: 'ts' }
             : undefined,
         );
       },

@@ -269,7 +269,7 @@ const deployment: ResponseBody<'/api/v2/workflows/{workflowId}/deployment'> = {
 const DRAFT = { blocks: {}, edges: [] };
 
 /** The bodies of the responses to the requests of the pages, by path. */
-export const ANSWERS: { readonly [path: string]: unknown } = {
+export const RESPONSES: { readonly [path: string]: unknown } = {
   '/api/studio/session': { data: { signedIn: true } },
   '/api/v2/workspaces': workspaces,
   [`/api/v2/workspaces/${WORKSPACE}/audit-logs`]: page([]),

@@ -3,14 +3,14 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
 import { startStudio, styleOf } from '../setup.ts';
-import type { ServeArgs } from '../setup.ts';
-import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from '../workflows.ts';
+import type { GetServeArgs } from '../setup.ts';
+import { REFUND_APPROVAL, HOSTILE_TEXT, HOSTILE_OUTPUT, NESTED, LONG_CODE } from '../workflows.ts';
 
 /** A long name without a possible line break. Users choose the names. */
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
 /** Defines the accessibility tests of the Studio. */
-export function accessibilityFlows(store: ServeArgs): void {
+export function defineAccessibilityTests(store: GetServeArgs): void {
   const studio = startStudio({ store });
   const paths = new Map<string, string>();
 
@@ -24,9 +24,9 @@ export function accessibilityFlows(store: ServeArgs): void {
     await studio.call('PATCH', `/api/v2/workflows/${nestedId}`, { folderPath: '/Team' });
     const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nestedId}/state`);
     const sayId = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
-    const failedRun = await studio.run(await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
-    await studio.run(await studio.deploy('Waits', RUNS_LONG), { async: true });
-    const pausedRun = await studio.run(await studio.deploy(LONG_NAME, ASKS));
+    const failedRun = await studio.run(await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT));
+    await studio.run(await studio.deploy('Waits', LONG_CODE), { async: true });
+    const pausedRun = await studio.run(await studio.deploy(LONG_NAME, REFUND_APPROVAL));
     const pages = {
       runs: '/runs',
       'no runs': '/runs?runId=unknown',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { block, loop, workflow } from '../../support/workflow.ts';
 import { startStudio } from '../setup.ts';
-import type { ServeArgs } from '../setup.ts';
+import type { GetServeArgs } from '../setup.ts';
 
 const LONG_LOOP = workflow(
   [
@@ -18,7 +18,7 @@ const LONG_LOOP = workflow(
 );
 
 /** Defines the test of a run that lasts a minute. */
-export function iterationFlows(store: ServeArgs): void {
+export function defineIterationTests(store: GetServeArgs): void {
   const studio = startStudio({ store });
 
   it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {

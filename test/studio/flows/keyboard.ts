@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { startStudio, styleOf } from '../setup.ts';
-import type { ServeArgs, Studio } from '../setup.ts';
-import { ASKS, LONG_WAIT } from '../workflows.ts';
+import type { GetServeArgs, Studio } from '../setup.ts';
+import { REFUND_APPROVAL, LONG_WAIT } from '../workflows.ts';
 
 /** Maximum number of presses of Tab to reach an element. */
 const MAX_TABS = 40;
@@ -27,7 +27,7 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
  * keyboard. Returns the status that the page of the cancelled run shows.
  */
 async function completeKeyboardJourney(studio: Studio): Promise<string> {
-  const pausedRun = await studio.run(await studio.deploy('Refunds', ASKS));
+  const pausedRun = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL));
   await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
   const signedOutContext = await studio.browser.newContext();
   onTestFinished(() => signedOutContext.close());
@@ -88,7 +88,7 @@ async function completeKeyboardJourney(studio: Studio): Promise<string> {
 }
 
 /** Defines the test of the Studio with the keyboard only. */
-export function keyboardFlows(store: ServeArgs): void {
+export function defineKeyboardTests(store: GetServeArgs): void {
   const studio = startStudio({ store });
 
   it(

@@ -6,14 +6,14 @@ import type { HookProviders } from '../../support/hook-providers.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { webhookWorkflow } from '../../triggers/webhook-setup.ts';
 import { startStudio, styleOf } from '../setup.ts';
-import type { ServeArgs } from '../setup.ts';
-import { HOSTILE, NESTED, ONE_STEP } from '../workflows.ts';
+import type { GetServeArgs } from '../setup.ts';
+import { HOSTILE_TEXT, NESTED, ONE_STEP } from '../workflows.ts';
 
 /** The public URL of the server for providers. */
 const ORIGIN = 'https://flows.heddle.test';
 
 /** Defines the tests of pages of the Studio. */
-export function pageFlows(store: ServeArgs): void {
+export function definePageTests(store: GetServeArgs): void {
   let providers: HookProviders;
   const studio = startStudio({
     store,
@@ -190,7 +190,7 @@ export function pageFlows(store: ServeArgs): void {
       const [first] = body.data;
       const sandboxes = [
         { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
-        { name: 'Broken', buildStatus: 'failed', errorMessage: `No package "${HOSTILE}"`, builtAt: null },
+        { name: 'Broken', buildStatus: 'failed', errorMessage: `No package "${HOSTILE_TEXT}"`, builtAt: null },
         { name: 'Ready', buildStatus: 'ready', builtAt: '2026-03-01T10:00:00.000Z', cliTools: ['jq'] },
       ];
       await route.fulfill({
@@ -202,7 +202,7 @@ export function pageFlows(store: ServeArgs): void {
     await sandboxes.getByRole('row', { name: 'Building javascript left-pad@1.3.0 building' }).waitFor();
     await sandboxes.getByRole('row', { name: 'Ready javascript jq ready Mar 1, 10:00:00' }).waitFor();
     const failed = sandboxes.getByRole('row', { name: 'Broken' }).locator('.error-text');
-    expect(await failed.textContent()).toBe(`No package "${HOSTILE}"`);
+    expect(await failed.textContent()).toBe(`No package "${HOSTILE_TEXT}"`);
     expect(await page.title()).toBe('Heddle');
   });
 

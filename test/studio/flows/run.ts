@@ -5,8 +5,8 @@ import { sampledTests } from '../../support/scale.ts';
 import { startModelServer } from '../../support/model-server.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { startStudio } from '../setup.ts';
-import type { ServeArgs } from '../setup.ts';
-import { ASKS, CALL, LARGE, ONE_STEP } from '../workflows.ts';
+import type { GetServeArgs } from '../setup.ts';
+import { REFUND_APPROVAL, TOOL_CALL, LARGE, ONE_STEP } from '../workflows.ts';
 
 const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
 const ADD_TOOL = {
@@ -47,7 +47,7 @@ const AGENT_WITH_APPROVAL = workflow(
 );
 
 /** Defines the tests of the page that shows a run. */
-export function runFlows(store: ServeArgs): void {
+export function defineRunTests(store: GetServeArgs): void {
   const sampledIt = sampledTests(1 / 4, 'large runs in the Studio');
   const studio = startStudio({
     store,
@@ -344,12 +344,12 @@ export function runFlows(store: ServeArgs): void {
   });
 
   it('asks for a decision about each tool call that waits', async () => {
-    const runId = await studio.run(await studio.deploy('Asks', ASKS));
+    const runId = await studio.run(await studio.deploy('Asks', REFUND_APPROVAL));
     const page = await open('/runs');
     await page.route('**/overview', async (route) => {
       const response = await route.fetch();
       const { data } = (await response.json()) as { data: { pauses: object[] } };
-      const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [CALL] } }));
+      const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [TOOL_CALL] } }));
       await route.fulfill({ response, json: { data: { ...data, pauses } } });
     });
     const resumeRequest = page.waitForRequest((request) => request.url().endsWith('/resume'));

@@ -3,11 +3,11 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { sampledTests } from '../../support/scale.ts';
 import { draftOf } from '../../support/draft.ts';
 import { startStudio } from '../setup.ts';
-import type { ServeArgs } from '../setup.ts';
-import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled } from '../workflows.ts';
+import type { GetServeArgs } from '../setup.ts';
+import { REFUND_APPROVAL, HOSTILE_TEXT, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, hourlyWorkflow } from '../workflows.ts';
 
 /** Defines the tests of the Studio in a browser. */
-export function studioFlows(store: ServeArgs): void {
+export function defineStudioTests(store: GetServeArgs): void {
   const sampledIt = sampledTests(2 / 5, 'scenarios of the Studio in a browser');
   const studio = startStudio({ store });
   let nestedId = '';
@@ -16,7 +16,7 @@ export function studioFlows(store: ServeArgs): void {
 
   beforeAll(async () => {
     nestedId = await studio.deploy('Nightly order prices', NESTED);
-    hostileId = await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    hostileId = await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT);
     nestedRun = await studio.run(nestedId);
     await studio.run(hostileId);
   });
@@ -139,7 +139,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   sampledIt('answers a pause with its form and shows the end of the run', async () => {
-    const runId = await studio.run(await studio.deploy('Refunds', ASKS));
+    const runId = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL));
     const page = await open(`/runs/${runId}`);
     await page.getByText('May the refund be paid?').waitFor();
     await page.getByLabel(/approved/).selectOption('true');
@@ -227,9 +227,9 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
-    const draft = draftOf(scheduled('return "old"'));
+    const draft = draftOf(hourlyWorkflow('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
-    const workflowId = await studio.deploy('Reports', ASKS);
+    const workflowId = await studio.deploy('Reports', REFUND_APPROVAL);
     await studio.redeploy(workflowId, draft);
     await studio.redeploy(workflowId, JSON.parse(changed) as object);
     const page = await open(`/workflows/${workflowId}`);

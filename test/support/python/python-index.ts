@@ -29,7 +29,7 @@ export interface PythonIndex {
   /** Requested paths, with the range if one was requested. */
   readonly requests: string[];
   /** Called before the index answers a request. If it returns true, it has sent the response itself. */
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 interface ServedWheel {
@@ -107,12 +107,12 @@ export async function openPythonIndex(
     bytes: wheelBytes(wheel),
   }));
   const requests: string[] = [];
-  const state = { answer: (): boolean => false } as Pick<PythonIndex, 'answer'>;
+  const state = { intercept: (): boolean => false } as Pick<PythonIndex, 'intercept'>;
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '');
     const range = ranges ? request.headers.range : undefined;
     requests.push(range === undefined ? path : `${path} ${range}`);
-    if (state.answer(request, response)) return;
+    if (state.intercept(request, response)) return;
     const file = /^\/files\/(.*)$/.exec(path)?.[1];
     if (file !== undefined) return sendFile(file, range, servedWheels, response);
     const name = /^\/simple\/([^/]+)\/$/.exec(path)?.[1];

@@ -11,11 +11,11 @@ export interface JournalAudit {
   runs: number;
   entries: number;
   /** The number of ends (completed or failed) of each attempt of a block, by `key#try`. */
-  ended: Map<string, number>;
+  endCounts: Map<string, number>;
   /** The attempts that call the effect server. */
   effectAttempts: Set<string>;
   /** The number of answers to each pause, by token. */
-  answered: Map<string, number>;
+  answerCounts: Map<string, number>;
   /** Problems of the runs; expected to be empty. */
   faults: string[];
 }
@@ -28,9 +28,9 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
   const result: JournalAudit = {
     runs: 0,
     entries: 0,
-    ended: new Map(),
+    endCounts: new Map(),
     effectAttempts: new Set(),
-    answered: new Map(),
+    answerCounts: new Map(),
     faults: [],
   };
   let cursor: string | undefined;
@@ -75,10 +75,10 @@ function countEntry(
   result: JournalAudit,
 ): void {
   const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
-  if (entry.type === 'resumed') add(result.answered, entry.token);
+  if (entry.type === 'resumed') add(result.answerCounts, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;
   const name = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
-  add(result.ended, name);
+  add(result.endCounts, name);
   if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(name);
 }
 

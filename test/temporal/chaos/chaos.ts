@@ -56,7 +56,7 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
       output: { v: subject.output },
     });
   }
-  const notOnce = [...journals.ended, ...journals.answered].filter(([, count]) => count !== 1);
+  const notOnce = [...journals.endCounts, ...journals.answerCounts].filter(([, count]) => count !== 1);
   expect(notOnce).toEqual([]);
 
   const { calls } = effects;
@@ -75,7 +75,7 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
     childRuns: journals.runs - outcome.runs.length,
     workersKilled: fleet.killed.length,
     serversKilled: outcome.outages.length,
-    blocksEnded: journals.ended.size,
+    blocksEnded: journals.endCounts.size,
     journalEntries: journals.entries,
     effects: countAttempts('effect'),
     effectCalls: countCalls('effect'),
@@ -83,7 +83,7 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
     repeatedForServer: repeatedEffects.filter(({ cause }) => cause === 'server').length,
     computeCalls: countCalls('compute'),
     computeRepeated: countCalls('compute') - countAttempts('compute'),
-    pauses: journals.answered.size,
+    pauses: journals.answerCounts.size,
     answersRepeated: [...outcome.answers.values()].filter((count) => count > 1).length,
     startsRefused: outcome.refusedStarts,
   };

@@ -26,7 +26,7 @@ export interface FaultOptions {
   /** Duration of the kills, in milliseconds; after that the test waits for the runs in flight. */
   forMs: number;
   /** Number of concurrent runs. */
-  width: number;
+  concurrency: number;
 }
 
 /** The runs, outages and answers of a test with faults. */
@@ -74,14 +74,14 @@ export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
 }
 
 async function keepStarting(
-  { engine, stores, width }: FaultOptions,
+  { engine, stores, concurrency }: FaultOptions,
   record: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
   for (let count = 0; !isOver();) {
     const openIds = new Set(await stores.runs.open());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
-    for (let free = width - openCount; free > 0; free--) await start(engine, record, count++);
+    for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, count++);
     await delay(POLL_MS);
   }
 }

@@ -22,7 +22,7 @@ export async function runScenario({
   forMs: number;
 }): Promise<Figures> {
   const environment = await openEnvironment({ ...options, address: server.address, workers: 3 });
-  const outcome = await injectFaults({ ...environment, server, forMs, width: CONCURRENCY });
+  const outcome = await injectFaults({ ...environment, server, forMs, concurrency: CONCURRENCY });
   const figures = await expectNothingLost({ ...environment, outcome });
   writeFigures(figures);
   expect(figures.runs).toBeGreaterThanOrEqual(CONCURRENCY);

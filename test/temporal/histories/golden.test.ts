@@ -3,11 +3,11 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { replayFaults } from '../replay/histories-of.ts';
 import {
-  machineIn,
+  findMachineMark,
   readStored,
   record,
   removeUnused,
-  replayable,
+  toRunHistories,
   storedNames,
   storeHistories,
 } from './record.ts';
@@ -43,7 +43,7 @@ describe('golden histories', () => {
   it.each(storedNames())(
     '%s: an earlier run can be replayed; otherwise the change of workflow code needs a version step',
     async (name) => {
-      expect(await replayFaults(replayable(readStored(name))), REMEDY).toEqual([]);
+      expect(await replayFaults(toRunHistories(readStored(name))), REMEDY).toEqual([]);
     },
   );
 
@@ -55,7 +55,7 @@ describe('golden histories', () => {
 
   it('have no data of the machine that recorded them', () => {
     const names = storedNames();
-    expect(names.filter((name) => machineIn(JSON.stringify(readStored(name))) !== undefined)).toEqual([]);
+    expect(names.filter((name) => findMachineMark(JSON.stringify(readStored(name))) !== undefined)).toEqual([]);
   });
 
   it('do not replay if the workflow code behaves differently', async () => {
@@ -63,6 +63,6 @@ describe('golden histories', () => {
     const { events } = stored[0]!.history;
     const [scheduled] = events.flatMap((event) => event['activityTaskScheduledEventAttributes'] ?? []);
     Object.assign(scheduled!, { activityType: { name: 'other' } });
-    expect((await replayFaults(replayable(stored)))[0]).toMatch(/nondeterminism/i);
+    expect((await replayFaults(toRunHistories(stored)))[0]).toMatch(/nondeterminism/i);
   });
 });

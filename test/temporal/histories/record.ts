@@ -6,7 +6,7 @@ import proto from '@temporalio/proto';
 import { repository } from '../../repo/sources.ts';
 import { Histories } from '../replay/histories-of.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
-import { openOn } from '../replay/open.ts';
+import { openEngine } from '../replay/open.ts';
 import { goldenBlocks } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
@@ -30,7 +30,7 @@ export function readStored(name: string): StoredHistories {
 }
 
 /** Returns stored histories in the form for a replay. */
-export function replayable(stored: StoredHistories): RunHistory[] {
+export function toRunHistories(stored: StoredHistories): RunHistory[] {
   return stored.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
 }
 
@@ -38,7 +38,7 @@ export function replayable(stored: StoredHistories): RunHistory[] {
 export function storeHistories(name: string, histories: readonly RunHistory[]): void {
   const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: toPlainJson(history) }));
   const text = `${JSON.stringify(stored)}\n`;
-  const mark = machineIn(text);
+  const mark = findMachineMark(text);
   if (mark !== undefined) throw new Error(`The history "${name}" has data of this machine: ${mark}`);
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
@@ -60,7 +60,7 @@ function toPlainJson(history: RunHistory['history']): unknown {
 }
 
 /** Returns a mark of this machine that is in the text or in its payloads; undefined if there is none. */
-export function machineIn(text: string): string | undefined {
+export function findMachineMark(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
   );
@@ -72,13 +72,13 @@ export function machineIn(text: string): string | undefined {
 export async function record(server: TemporalServer, subject: Subject, data: string): Promise<RunHistory[]> {
   const { graph, children = [], options = {}, finish, name, budget, local } = subject;
   const script = goldenBlocks();
-  const { engine, close } = await openOn(server, {
+  const { engine, close } = await openEngine(server, {
     data,
     options: { blocks: [script.executor] },
     ...(budget !== undefined && { continueAsNewAfter: budget }),
     ...(local !== undefined && { localSegments: local }),
   });
-  const histories = await Histories.at(server);
+  const histories = await Histories.connect(server);
   try {
     for (const child of children) await engine.deploy(child);
     const runId = `${name}-${randomUUID()}`;

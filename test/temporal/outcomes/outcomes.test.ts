@@ -6,9 +6,9 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { sample } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';
-import { openOn } from '../replay/open.ts';
+import { openEngine } from '../replay/open.ts';
 import type { OpenedEngine } from '../replay/open.ts';
-import { inFlight } from '../replay/in-flight.ts';
+import { runConcurrently } from '../replay/in-flight.ts';
 
 /** Number of concurrent cases. */
 const CONCURRENCY = 20;
@@ -28,14 +28,14 @@ describeTemporal('recorded outcomes', (server) => {
   function engineFor(outcome: OutcomeCase): Promise<OpenedEngine> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
-    const engine = engines.get(id) ?? openOn(server, { data, options });
+    const engine = engines.get(id) ?? openEngine(server, { data, options });
     engines.set(id, engine);
     return engine;
   }
 
   /** Returns the outcomes by case. The first call starts all cases. */
   function runCases(): Map<string, Promise<string>> {
-    results ??= inFlight(cases, {
+    results ??= runConcurrently(cases, {
       limit: CONCURRENCY,
       name: ({ id }) => id,
       work: async (outcome) => {
@@ -52,7 +52,7 @@ describeTemporal('recorded outcomes', (server) => {
 
   it('have histories that can all be replayed', async () => {
     await Promise.allSettled(runCases().values());
-    const histories = await Histories.at(server);
+    const histories = await Histories.connect(server);
     const startedIds = new Set<string>();
     for (const engine of engines.values()) {
       const { stores } = await engine;

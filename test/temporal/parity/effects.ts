@@ -1,19 +1,19 @@
 import { BlockError } from '@heddle/core';
 import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
-import { numbersFor } from '../../support/seeded.ts';
+import { seededRandomFor } from '../../support/seeded.ts';
 
 /** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;
 
 /** Returns a generator of random numbers that depend only on the attempt and its block. */
-export function drawFor(call: {
+export function randomFor(call: {
   seed: number;
   block: string;
   scope: readonly number[];
   nth: number;
 }): () => number {
   const { seed, block, scope, nth } = call;
-  return numbersFor(seed, [...Buffer.from(block), ...scope, nth]);
+  return seededRandomFor(seed, [...Buffer.from(block), ...scope, nth]);
 }
 
 /** Returns the name of an attempt of a block in its run. */
@@ -83,7 +83,7 @@ export class HeldEffects {
 
 /** Returns the random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
 function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => number {
-  const random = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
+  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (random() < 0.12) {
     const retryable = random() < 0.8;
     throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, nth)} fails`, { retryable });

@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import type { Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { numbers } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
@@ -62,7 +62,7 @@ export async function runLocally(
   const replica = new Replica(runId, plan);
   const journal = new JournalReader(environment, runId);
   const raceDetector = new RaceDetector(replica, { isPerBlock });
-  const random = numbers(scenario.order);
+  const random = seededRandom(scenario.order);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
   const onRefused = (error: unknown): void => void (refusal ??= { error });
@@ -75,7 +75,7 @@ export async function runLocally(
     const action = actions[Math.floor(random() * actions.length)] as Action;
     const step = { seq: replica.seq, ...(random() < 0.02 ? { do: 'cancel' as const } : action) } as Step;
     steps.push(step);
-    await act(environment, runId, step, { entries: journal.entries, onRefused });
+    await executeStep(environment, runId, step, { entries: journal.entries, onRefused });
   }
   environment.effects.clear(runId);
   return { steps, entries: journal.entries, isRacy: raceDetector.isRacy };
@@ -89,7 +89,7 @@ export async function runLocally(
       if (replica.idleState() === 'ended') return undefined;
       const actions = replica.pendingCommands().map(actionFor);
       if (replica.seq > seq && !actions.includes('moving')) {
-        raceDetector.quiet();
+        raceDetector.recordIdle();
         return actions.filter((action) => typeof action === 'object');
       }
       if (refusal) throw refusal.error;
@@ -113,7 +113,7 @@ export async function runLocally(
 }
 
 /** Executes a step. Calls `onRefused` with the error of a rejected resume. */
-export async function act(
+export async function executeStep(
   environment: Environment,
   runId: string,
   step: Step,

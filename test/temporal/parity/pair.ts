@@ -7,13 +7,13 @@ import { createRegistry } from '../../../packages/engine/src/executors/registry.
 import type { Scenario } from '../../model/arbitraries.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
-import { openOn } from '../replay/open.ts';
+import { openEngine } from '../replay/open.ts';
 import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
 import { firstDifference, shapeOf } from './shape.ts';
 import { HeldEffects } from './effects.ts';
-import { playAlong } from './temporal-run.ts';
+import { playScript } from './temporal-run.ts';
 
 /** Maximum time of a run on both runtimes together. */
 const RUN_TIMEOUT_MS = 200_000;
@@ -46,20 +46,20 @@ export class Pair {
     this.#isPerBlock = parts.isPerBlock;
   }
 
-  static async on(
+  static async open(
     server: TemporalServer,
     { data, deployment }: { data: string; deployment: Deployment },
   ): Promise<Pair> {
     const local = await openLocal();
     const effects = new HeldEffects();
-    const temporal = await openOn(server, {
+    const temporal = await openEngine(server, {
       ...deployment,
       data,
       options: { ...OPTIONS, blocks: effects.executors },
       worker: { maxConcurrentActivities: 1000, ...deployment.worker },
     });
     for (const { engine } of [local, temporal]) for (const child of CHILDREN) await engine.deploy(child);
-    const histories = await Histories.at(server);
+    const histories = await Histories.connect(server);
     return new Pair({
       local,
       temporal: { ...temporal, effects },
@@ -79,7 +79,7 @@ export class Pair {
       const script = await runLocally(this.#local, run);
       if (script.isRacy) return false;
       phase = `the run ${run.runId} on the server`;
-      const entries = await playAlong(this.#temporal, {
+      const entries = await playScript(this.#temporal, {
         ...run,
         ...script,
         entryCount: script.entries.length,
@@ -104,7 +104,7 @@ export class Pair {
    * Returns the scenarios whose histories cannot be replayed. One worker replays all of them: the SDK never frees the
    * source map of a worker, and hundreds of source maps would exhaust the memory of the process.
    */
-  async unreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
+  async findUnreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
     const faults = await replayFaults(this.#compared.flatMap(({ histories }) => histories));
     return faults.map((error) => {
       const [runId] = error.split(':');

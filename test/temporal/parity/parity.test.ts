@@ -5,7 +5,7 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { isFull, sample, scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { inFlight } from '../replay/in-flight.ts';
+import { runConcurrently } from '../replay/in-flight.ts';
 import { Pair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 
@@ -80,12 +80,12 @@ describeTemporal('parity with the local runtime', (server) => {
   it.each(sample(DEPLOYMENTS, 2, 'deployments that random runs compare with the local runtime'))(
     'random runs have the same journal, logs and result: %s',
     async (_title, deployment, concurrency) => {
-      const pair = await Pair.on(server, { data: dataFolder(), deployment });
+      const pair = await Pair.open(server, { data: dataFolder(), deployment });
       const allScenarios = [
         ...REGRESSIONS,
         ...fc.sample(scenarios('unrestricted'), { numRuns: COUNT, seed: SEED }),
       ];
-      const results = inFlight([...allScenarios.entries()], {
+      const results = runConcurrently([...allScenarios.entries()], {
         limit: concurrency,
         name: ([index]) => String(index),
         work: ([, scenario]) => pair.compare(scenario),
@@ -97,7 +97,7 @@ describeTemporal('parity with the local runtime', (server) => {
           ? [{ scenario: allScenarios[index] as Scenario, error: one.reason as unknown }]
           : [],
       );
-      const failed = [...differences, ...(await pair.unreplayable())];
+      const failed = [...differences, ...(await pair.findUnreplayable())];
       if (failed.length > 0) throw smallestFailure(failed);
       const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
       expect(compared.length).toBeGreaterThan(COUNT / 4);

@@ -8,7 +8,7 @@ import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { loop, workflow, block } from '../../support/workflow.ts';
 import { compilePlan } from '../../support/compiled.ts';
-import { drawFor } from './effects.ts';
+import { randomFor } from './effects.ts';
 
 /** The workflows that blocks of scenarios call: one completes, one fails. */
 export const CHILDREN: readonly Json[] = [true, false].map((works) =>
@@ -64,7 +64,7 @@ function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: numbe
   const { seed, blocks, containers, ids, index } = context;
   const id = ids[index] as string;
   const { timeoutMs, subflow, ...rest } = node;
-  const random = drawFor({ seed, block: id, scope: [], nth: 0 });
+  const random = randomFor({ seed, block: id, scope: [], nth: 0 });
   const config: BlockConfig = {
     id,
     name: id,

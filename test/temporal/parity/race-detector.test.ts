@@ -49,7 +49,7 @@ class Run {
 
   /** Records that the run makes no progress without the test. */
   becomesIdle(): this {
-    this.#race.quiet();
+    this.#race.recordIdle();
     return this;
   }
 

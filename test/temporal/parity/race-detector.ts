@@ -1,5 +1,5 @@
 import type { Address } from '../../../packages/core/src/machine/index.ts';
-import type { Applied, Command, Entry, Replica } from '@heddle/core/run';
+import type { ApplyResult, Command, Entry, Replica } from '@heddle/core/run';
 
 /** Timers that end independently of other events. */
 export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'timeout']);
@@ -34,7 +34,7 @@ export class RaceDetector {
   }
 
   /** Records an entry. Must be called after the replica has applied it. */
-  recordApplied(entry: Entry, applied: Applied): void {
+  recordApplied(entry: Entry, applied: ApplyResult): void {
     const pending = this.#replica.pendingCommands();
     this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
     this.#hasEndedExpansion ||= this.#endsExpansion(entry);
@@ -43,7 +43,7 @@ export class RaceDetector {
   }
 
   /** Records that the run is idle: later events cannot race with earlier events. */
-  quiet(): void {
+  recordIdle(): void {
     this.#groups = [];
     this.#hasEndedExpansion = false;
   }
@@ -69,7 +69,7 @@ export class RaceDetector {
     );
   }
 
-  #isExpansionOvertaken(entry: Entry, applied: Applied): boolean {
+  #isExpansionOvertaken(entry: Entry, applied: ApplyResult): boolean {
     if (entry.type === 'failed' && this.#hasEndedExpansion) return true;
     const ended = this.#endedScopes(applied);
     return this.#groups.some((group) =>
@@ -84,7 +84,7 @@ export class RaceDetector {
   }
 
   /** Returns the addresses of the run (`[]`), containers and branches that start no more blocks after this entry. */
-  #endedScopes({ commands, notices }: Applied): Address[] {
+  #endedScopes({ commands, notices }: ApplyResult): Address[] {
     const ofCommands = commands.flatMap((command): Address[] => {
       if (command.type === 'end') return [[]];
       return command.type === 'timer' && command.timer === 'grace' ? [command.at] : [];

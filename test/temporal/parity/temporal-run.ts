@@ -1,6 +1,6 @@
 import type { Entry, Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { act, JournalReader } from './local-run.ts';
+import { executeStep, JournalReader } from './local-run.ts';
 import type { Environment, Step } from './local-run.ts';
 
 /**
@@ -14,7 +14,7 @@ const STEP_TIMEOUT_MS = 120_000;
  * reach a step in time. `isIdle` returns true if no workflow task is in progress: the SDK handles a signal that arrives
  * during a task before the timers that fired during the task.
  */
-export async function playAlong(
+export async function playScript(
   environment: Environment,
   {
     plan,
@@ -40,7 +40,7 @@ export async function playAlong(
   await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (const step of steps) {
     await waitFor(step.seq, () => isDue(step), step);
-    await act(environment, runId, step, { entries: journal.entries, onRefused });
+    await executeStep(environment, runId, step, { entries: journal.entries, onRefused });
   }
   await waitFor(entryCount, isOver, 'the end');
   await journal.readNew();

@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { startProductionServer } from './server.ts';
 import { type ProductionTools, productionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
-import { noServer, type OpenedServer, provideServer } from '../opened.ts';
+import { reportNoServer, type OpenedServer, provideServer } from '../opened.ts';
 
 const NAMESPACE = 'heddle-tests';
 
@@ -11,7 +11,7 @@ const NAMESPACE = 'heddle-tests';
 export function setup(project: TestProject): () => Promise<void> {
   const found = productionTools();
   const { tools } = found;
-  return provideServer(project, async () => (tools ? start(tools) : noServer(found.reason)), true);
+  return provideServer(project, async () => (tools ? start(tools) : reportNoServer(found.reason)), true);
 }
 
 async function start(tools: ProductionTools): Promise<OpenedServer> {

@@ -5,13 +5,13 @@ import { startHeddle } from '../../support/heddle.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { fn, workflow } from '../../support/workflow.ts';
-import { clusterOn } from '../cluster.ts';
+import { createCluster } from '../cluster.ts';
 
 const graph = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
 
 describeTemporal('workers of the production server', (server) => {
   it('with versions finish the runs that they have started; new runs start on the current version', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const deployment = `looms-${cluster.queue}`;
     const [one, two] = [new Script(), new Script()];
     const engine = await cluster.engine({ blocks: [one.executor] });
@@ -39,7 +39,7 @@ describeTemporal('workers of the production server', (server) => {
   });
 
   it('with a version can be started from the command line, and are ready when the server knows the version', async () => {
-    const cluster = clusterOn(server);
+    const cluster = createCluster(server);
     const target = ['--address', server.address, '--namespace', server.namespace, '--queue', cluster.queue];
     const build = `looms-${cluster.queue}:7`;
     const worker = startHeddle(['worker', '--json', '--build', build, ...target], { cwd: cluster.data });
@@ -48,7 +48,7 @@ describeTemporal('workers of the production server', (server) => {
 
   it('with eager start immediately receive the runs that their own process starts', async () => {
     const start = vi.spyOn(WorkflowClient.prototype, 'start');
-    const engine = await clusterOn(server).engine({}, { worker: true, eager: true });
+    const engine = await createCluster(server).engine({}, { worker: true, eager: true });
     const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     expect(run).toMatchObject({ status: 'completed', output: { result: 1 } });
     const handle = await (start.mock.results[0]?.value as ReturnType<WorkflowClient['start']>);

@@ -7,7 +7,7 @@ import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
-import { openOn } from './open.ts';
+import { openEngine } from './open.ts';
 
 const ITERATIONS = scale(40, 100);
 /** Commands after which a run continues as new, with a new history. */
@@ -62,13 +62,13 @@ describeTemporal('runs that continue in new histories', (server) => {
         counts.set(idempotencyKey, (counts.get(idempotencyKey) ?? 0) + 1);
         return { output: { by: name } };
       });
-      const { engine, stores, close } = await openOn(server, {
+      const { engine, stores, close } = await openEngine(server, {
         data: dataFolder(),
         options: { blocks: [script.executor] },
         continueAsNewAfter: BUDGET,
         worker: { cachedWorkflows },
       });
-      const histories = await Histories.at(server);
+      const histories = await Histories.connect(server);
       try {
         const started = await Promise.all(
           Array.from({ length: runs }, () => engine.start({ workflow: LONG })),

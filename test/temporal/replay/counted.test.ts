@@ -7,7 +7,7 @@ import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults, typeOf } from './histories-of.ts';
-import { openOn } from './open.ts';
+import { openEngine } from './open.ts';
 
 /** Executes a block without effects. */
 const calc: BlockExecutor = {
@@ -25,11 +25,11 @@ describeTemporal('the number of events of a run on a server', (server) => {
     inspect?: (engine: Engine, runId: string) => Promise<void>,
   ): Promise<string[]> {
     const script = new Script({}, () => ({ output: {} }));
-    const { engine, close } = await openOn(server, {
+    const { engine, close } = await openEngine(server, {
       data: dataFolder(),
       options: { blocks: [script.executor, calc] },
     });
-    const histories = await Histories.at(server);
+    const histories = await Histories.connect(server);
     try {
       const run = await engine.execute({ workflow: graph });
       expect(run).toMatchObject({ status: 'completed' });

@@ -28,7 +28,7 @@ export class Histories {
     this.#client = new Client({ connection, namespace });
   }
 
-  static async at({ address, namespace }: TemporalServer): Promise<Histories> {
+  static async connect({ address, namespace }: TemporalServer): Promise<Histories> {
     return new Histories(await Connection.connect({ address }), namespace);
   }
 

@@ -1,5 +1,5 @@
 /** Calls `work` for each item, with at most `limit` calls at a time. Returns the promises by the names of the items. */
-export function inFlight<Item, Result>(
+export function runConcurrently<Item, Result>(
   items: readonly Item[],
   {
     limit,

@@ -15,7 +15,7 @@ export interface OpenedEngine {
 }
 
 /** Opens an engine on a new task queue, with a worker in this process and stores in the data folder. */
-export async function openOn(
+export async function openEngine(
   { address, namespace }: TemporalServer,
   {
     data,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
 import type { Steps } from '../../support/scale.ts';
-import { scheduledWorkflow } from '../../support/triggered.ts';
+import { triggerWorkflow } from '../../support/triggered.ts';
 import { atMinute, startProcess } from '../killed.ts';
 import type { Backend, FiringProcess } from '../killed.ts';
 import { newsFeed } from './setup.ts';
@@ -25,7 +25,7 @@ export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<D
   const request = <Data>(...parts: [string, string, unknown?]) =>
     from.call<Data>('request', { key, request: parts });
   const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'News' });
-  const workflow = scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' });
+  const workflow = triggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' });
   await request('PUT', `/workflows/${id}/state`, draftOf(workflow));
   await request('POST', `/workflows/${id}/deploy`);
   const isPolled = async (): Promise<unknown> => {

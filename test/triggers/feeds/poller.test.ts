@@ -23,7 +23,7 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const api = await feedApi(kind);
     const news = await newsFeed();
     news.items = [{ id: 'old' }];
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     news.items.unshift({ id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
@@ -50,7 +50,7 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const store = api.store;
     const other = await feedApi(kind, { store });
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     news.until = promise;
@@ -73,7 +73,7 @@ describe('a feed', () => {
   it('starts exactly one run for each item when a new version is deployed, even during a poll', async () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     news.until = promise;
@@ -92,7 +92,7 @@ describe('a feed', () => {
   it('begins like a new feed after its workflow was undeployed and deployed again', async () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
     await api.waitForPoll(id);
     expect((await api.call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     news.items.unshift({ id: 'b' }, { id: 'a' });
@@ -105,7 +105,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const items = () => api.feedDb.selectFrom('feed_items').where('workflow_id', '=', id);
     const [known] = await items().selectAll().execute();
@@ -137,7 +137,7 @@ describe('a feed', () => {
   it('continues from its position after a pause', async () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
@@ -159,7 +159,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     news.status = 500;
-    const id = await api.feed('rss', { feedUrl: `${news.url}/?key={{KEY}}`, pollMinutes: 10 });
+    const id = await api.deployFeed('rss', { feedUrl: `${news.url}/?key={{KEY}}`, pollMinutes: 10 });
     const delays: number[] = [];
     for (let index = 0; index < 5; index += 1) {
       await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(index + 1);
@@ -186,11 +186,11 @@ describe('a feed', () => {
   it('connects only to public addresses, unless the operator allows further addresses', async () => {
     const api = await feedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url });
+    const id = await api.deployFeed('rss', { feedUrl: news.url });
     await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
     const mail = await imapServer();
     const fields = { host: '127.0.0.1', port: mail.port, secure: 'none', username: 'a', password: 'b' };
-    const second = await api.feed('imap', fields);
+    const second = await api.deployFeed('imap', fields);
     await expect
       .poll(async () => (await api.trigger(second)).health.lastError)
       .toContain('is a private address');
@@ -204,7 +204,7 @@ describe('a feed', () => {
     });
     const { host } = new URL(redirector.url);
     const api = await feedApi('sqlite', { feeds: { egress: { exceptions: [host], ports: 'any' } } });
-    const id = await api.feed('rss', { feedUrl: redirector.url });
+    const id = await api.deployFeed('rss', { feedUrl: redirector.url });
     await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
     expect(news.requests).toHaveLength(0);
   });
@@ -216,7 +216,7 @@ describe('a feed', () => {
     };
     const api = await feedApi('sqlite', { concurrency: concurrency as never });
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     isFull = true;
     news.items.unshift({ id: 'a' });
@@ -231,7 +231,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const flowControl = { batch: { size: 3, seconds: 60 } };
-    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
+    const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
     await api.waitForPoll(id);
     news.items.unshift({ id: 'c' }, { id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
@@ -254,7 +254,7 @@ describe('a feed', () => {
     };
     const api = await feedApi('sqlite', { environments, engineOptions: { environments } });
     const news = await newsFeed();
-    const id = await api.feed('rss', { feedUrl: `${news.url}/{{KEY}}`, pollMinutes: 1 });
+    const id = await api.deployFeed('rss', { feedUrl: `${news.url}/{{KEY}}`, pollMinutes: 1 });
     await api.waitForPoll(id);
     expect(news.requests.at(-1)?.path).toBe('/hidden-thread-4711');
     news.items.unshift({ id: 'a', title: 'It is hidden-thread-4711.' });
@@ -262,7 +262,7 @@ describe('a feed', () => {
     await expect.poll(async () => JSON.stringify(await api.inputs(id))).toContain('It is');
     expect(JSON.stringify(await api.inputs(id))).not.toContain('hidden-thread-4711');
     const plain = { host: 'imap.example.com', username: 'ada', password: 'in plain text' };
-    const mail = await api.feed('imap', plain);
+    const mail = await api.deployFeed('imap', plain);
     expect(JSON.stringify(await api.trigger(mail))).not.toContain('in plain text');
   });
 
@@ -273,7 +273,7 @@ describe('a feed', () => {
     };
     const api = await feedApi('sqlite', { environments, engineOptions: { environments } });
     const mail = await imapServer();
-    const id = await api.feed('imap', {
+    const id = await api.deployFeed('imap', {
       ...{
         host: '127.0.0.1',
         port: mail.port,
@@ -317,12 +317,12 @@ describe('a feed', () => {
       const credential = { workspaceId, name: 'mail', provider: 'google', material };
       return (await storeCredential(store.database, sealer, credential)).credential.id;
     };
-    const foreign = await api.feed('gmail', { triggerCredentials: await storeToken(other), pollMinutes: 1 });
+    const foreign = await api.deployFeed('gmail', { triggerCredentials: await storeToken(other), pollMinutes: 1 });
     await expect
       .poll(async () => (await api.trigger(foreign)).health.lastError)
       .toBe('The workspace does not have the stored credential of the trigger.');
     const ownCredential = await storeToken(api.workspaceId);
-    const id = await api.feed('gmail', { triggerCredentials: ownCredential, pollMinutes: 1 });
+    const id = await api.deployFeed('gmail', { triggerCredentials: ownCredential, pollMinutes: 1 });
     await api.waitForPoll(id);
     gmail.deliver('one');
     api.moveTo('2026-01-01T00:01:00Z');

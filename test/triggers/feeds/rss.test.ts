@@ -139,8 +139,8 @@ describe('an RSS or Atom feed', () => {
     const many = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
     server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...many]);
     const source = new Source('rss', { feedUrl: server.url, backfill: 1 });
-    const { items, passed } = await source.poll();
-    expect(passed).toHaveLength(999);
+    const { items, skipped } = await source.poll();
+    expect(skipped).toHaveLength(999);
     expect(items[0]?.input['title']).toHaveLength(200_000);
   });
 

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FeedTables } from '../../../packages/service/src/triggers/feeds/tables.ts';
 import type { TestApiOptions } from '../../support/api.ts';
-import { scheduledWorkflow } from '../../support/triggered.ts';
+import { triggerWorkflow } from '../../support/triggered.ts';
 import { scheduleApi } from '../setup.ts';
 import type { ScheduleApi } from '../setup.ts';
 import { rssOf, webServer } from './source.ts';
@@ -34,7 +34,7 @@ export async function newsFeed(): Promise<NewsFeed> {
 export interface FeedApi extends ScheduleApi {
   feedDb: Kysely<FeedTables>;
   /** Deploys a workflow with a feed, and returns its id. */
-  feed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
+  deployFeed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
   /** Returns the outputs of the trigger in all runs of a workflow, oldest run first. */
   inputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
@@ -49,9 +49,9 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
   return {
     ...api,
     feedDb,
-    feed: (type, fields, last = {}) =>
+    deployFeed: (type, fields, last = {}) =>
       api.deploy(
-        scheduledWorkflow(fields as { [name: string]: Json }, {
+        triggerWorkflow(fields as { [name: string]: Json }, {
           type,
           last: last as { [name: string]: Json },
         }),

@@ -43,13 +43,13 @@ export class Source {
   async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
     const poll = await this.type.poll(this.config, this.#context(signal));
     for (const { id } of poll.items) this.#known.add(id);
-    for (const id of poll.passed) this.#known.add(id);
+    for (const id of poll.skipped) this.#known.add(id);
     this.cursor = JSON.parse(JSON.stringify(poll.cursor)) as JsonObject;
     return poll;
   }
 
   async accepted(ids: readonly string[]): Promise<void> {
-    await this.type.accepted?.(this.config, ids, this.#context(new AbortController().signal));
+    await this.type.acknowledge?.(this.config, ids, this.#context(new AbortController().signal));
   }
 
   #context(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
@@ -57,7 +57,7 @@ export class Source {
     const http = this.#options.http ?? localEgress();
     return {
       ...{ cursor: this.cursor, limit, http, signal, nowMs: this.nowMs },
-      unknown: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#known.has(id)))),
+      filterUnknown: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#known.has(id)))),
       text: (template) =>
         Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => env[name] ?? '')),
       credential: (id) =>

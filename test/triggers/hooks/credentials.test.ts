@@ -2,11 +2,11 @@ import { storeCredential } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { HOOKED, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const { type, fields } = HOOKED.github;
+const { type, fields } = HOOK_TYPES.github;
 const CREDENTIAL_NAME = 'of the webhook';
 
 describe('the next check of a webhook at its provider', () => {
@@ -47,7 +47,7 @@ describe('the next check of a webhook at its provider', () => {
     return attempt?.error;
   };
   const auditActionsOf = async (id: string): Promise<string[]> => {
-    const rows = await api.store.audit.ofResource(id);
+    const rows = await api.store.audit.listByResource(id);
     return rows.map(({ action }) => action);
   };
 

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledStores } from '../../support/postgres.ts';
-import { HOOKED, hookApi, ORIGIN } from './setup.ts';
+import { HOOK_TYPES, hookApi, ORIGIN } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const GITHUB = HOOKED.github;
+const GITHUB = HOOK_TYPES.github;
 
 describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => {
   let providers: HookProviders;
@@ -30,7 +30,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     return rows.map(({ action }) => action);
   };
 
-  describe.each(Object.entries(HOOKED))('the webhook at %s', (name, { type, fields, owner }) => {
+  describe.each(Object.entries(HOOK_TYPES))('the webhook at %s', (name, { type, fields, owner }) => {
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
@@ -172,7 +172,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
-    const { type, fields } = HOOKED.linear;
+    const { type, fields } = HOOK_TYPES.linear;
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'active');
     for (const [teamId, owner] of [
@@ -188,7 +188,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('of a Telegram bot follow a changed path, but do not replace a webhook with another URL', async () => {
-    const { type, fields } = HOOKED.telegram;
+    const { type, fields } = HOOK_TYPES.telegram;
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'active');
     const triggerPath = `bot-${id.slice(0, 8)}`;
@@ -263,7 +263,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('for an unknown team are refused', async () => {
-    const { type, fields } = HOOKED.linear;
+    const { type, fields } = HOOK_TYPES.linear;
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
     providers.before = (request) =>
       request.endsWith('webhookCreate') ? { status: 400, body: { errors } } : undefined;

@@ -6,7 +6,7 @@ import type { Steps } from '../../support/scale.ts';
 import { FROM_MS, startProcess } from '../killed.ts';
 import type { Backend, FiringProcess } from '../killed.ts';
 import { PROVIDERS, webhookWorkflow } from '../webhook-setup.ts';
-import { HOOKED, ORIGIN } from './setup.ts';
+import { HOOK_TYPES, ORIGIN } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Longer than the lease that a killed process may still have. */
@@ -48,7 +48,7 @@ class HookProcess {
       ...{ workspaceId, type: 'service_account', providerId: 'shop' },
       credentials: JSON.stringify({ apiToken: HOOK_CREDENTIALS[this.#name] }),
     });
-    const { type, fields } = HOOKED[this.#name];
+    const { type, fields } = HOOK_TYPES[this.#name];
     const workflow = webhookWorkflow({ ...fields, triggerCredentials: credential.id }, { type });
     const { id } = await this.#request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Hooked' });
     await this.#request('PUT', `/workflows/${id}/state`, draftOf(workflow));

@@ -13,7 +13,7 @@ import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledSteps, sampledTests } from '../../support/scale.ts';
 import { expectHookOnceWhenKilled } from './killed-process.ts';
-import { HOOKED, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 /** The duration of the lease of a process that has died. */
@@ -66,7 +66,7 @@ class CrashingProcess {
   }
 }
 
-describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields }) => {
+describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, fields }) => {
   const steps = sampledSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
   let providers: HookProviders;
   let client: Egress;
@@ -177,7 +177,7 @@ describe('a process that stops', () => {
   it('stores the secret of a webhook that it has created, which the provider shows only once', async () => {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
-    const { type, fields } = HOOKED.stripe;
+    const { type, fields } = HOOK_TYPES.stripe;
     providers.before = () => ({ status: 503 });
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'failed');

@@ -13,10 +13,10 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { postgresDatabase, sampledStores } from '../../support/postgres.ts';
-import { HOOKED, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
-const GITHUB = HOOKED.github;
+const GITHUB = HOOK_TYPES.github;
 
 /** Starts the background work of another process on the webhooks, with the same database. */
 function startOtherProcess(api: HookApi, { services }: HookProviders) {

@@ -4,14 +4,14 @@ import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { sampledStores } from '../../support/postgres.ts';
 import { scale } from '../../support/scale.ts';
-import { HOOKED, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 const POLL_MS = 5000;
 const { github: VALID_KEY, githubWeak: WEAK_KEY } = HOOK_CREDENTIALS;
-const { type, fields } = HOOKED.github;
+const { type, fields } = HOOK_TYPES.github;
 
 describe.each(sampledStores('repaired credentials of hooks'))(
   'a webhook that its provider refuses, on %s,',

@@ -6,7 +6,7 @@ import type { ProviderHookRow } from '../../../packages/service/src/triggers/hoo
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { SimulatedHook } from '../../support/hook-providers.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
-import { HOOKED, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 
 describe('a stored credential', () => {
   it('can be the secret of a generic webhook and of one for a provider, but not in another workspace', async () => {
@@ -66,7 +66,7 @@ describe('a webhook at a provider', () => {
   it('keeps its secret when the encryption keys are rotated, and encrypts it only with the new key', async () => {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
-    const id = await api.deployHook(HOOKED.github.type, HOOKED.github.fields);
+    const id = await api.deployHook(HOOK_TYPES.github.type, HOOK_TYPES.github.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const [old, fresh] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];

@@ -31,13 +31,13 @@ export interface Deployment {
 }
 
 /** A type of trigger with fields, and the repository, team, account or bot of its webhook. */
-export interface HookedType {
+export interface HookType {
   type: string;
   fields: JsonObject;
   owner: string;
 }
 
-export const HOOKED: { readonly [name in SimulatedHook['provider']]: HookedType } = {
+export const HOOK_TYPES: { readonly [name in SimulatedHook['provider']]: HookType } = {
   github: {
     type: 'github_v2',
     fields: { triggerCredentials: 'github', owner: 'ada', repo: 'loom', selectedTriggerId: 'github_push' },

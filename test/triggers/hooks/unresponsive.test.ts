@@ -7,14 +7,14 @@ import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/ta
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { HOOKED, hookApi, ORIGIN, sealer } from './setup.ts';
+import { HOOK_TYPES, hookApi, ORIGIN, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 /** The time limit of a request, which is 10 seconds unless the egress policy has a lower one. */
 const LIMIT_MS = 1500;
-const { type, fields } = HOOKED.github;
+const { type, fields } = HOOK_TYPES.github;
 
 const BEHAVIOURS = [
   ['never answers', 'silent'],
@@ -147,7 +147,7 @@ describe('while a provider never answers', () => {
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
     await addCopies(api, silentId, await Promise.all(others));
-    const id = await api.deployHook(HOOKED.stripe.type, HOOKED.stripe.fields);
+    const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     expect(requestCount()).toBe(4);
     // None of the requests has reached its time limit.
@@ -160,7 +160,7 @@ describe('while a provider never answers', () => {
     const otherWorkspace = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);
     await addCopies(api, silentId, [...own, otherWorkspace]);
-    const id = await api.deployHook(HOOKED.stripe.type, HOOKED.stripe.fields);
+    const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     await expect.poll(requestCount).toBe(3);
     const working = await api.hookDb

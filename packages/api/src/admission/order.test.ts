@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
-import type { Answer } from '../../../../test/support/api.ts';
+import type { ParsedResponse } from '../../../../test/support/api.ts';
 import { GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recorded.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -111,7 +111,7 @@ function createHeaders(): { [name: string]: string } {
 }
 
 /** Sends a request that is valid apart from the faults. */
-function send(): Promise<Answer<unknown>> {
+function send(): Promise<ParsedResponse<unknown>> {
   const workflowId = faults.has('draft') ? draftId : deployedId;
   const id = faults.has('foreign workflow') ? foreignId : workflowId;
   const validKey = faults.has('narrow scope') ? null : api.key;
@@ -270,7 +270,7 @@ async function holdSlot(): Promise<Response> {
   return response;
 }
 
-function expectRefusal(response: Answer<unknown>, refusal: Refusal): void {
+function expectRefusal(response: ParsedResponse<unknown>, refusal: Refusal): void {
   const { status, code, message, details, headers = {} } = refusal;
   expect({ status: response.status, ...errorIn(response.body) }).toEqual({
     ...{ status, code, message },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { requestOf } from '../../../../test/support/requests.ts';
-import { SERVED } from '../../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../../test/support/served.ts';
 import { deployTriggers } from '../../../../test/support/triggered.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
@@ -48,7 +48,7 @@ async function createOtherWorkspace(): Promise<string> {
 }
 
 const ENDING_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
-const TABLE = SERVED.filter(
+const TABLE = SERVED_OPERATIONS.filter(
   // Operations that end the shared run or deployment are tested separately.
   ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
@@ -182,7 +182,7 @@ const { call: callAsPrincipal } = await testApi({
   authenticator: { authenticate: () => Promise.resolve(principal as never) },
 });
 
-describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
+describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as const))(
   '%s accepts only the kinds of principals that it declares',
   (_id, operation) => {
     const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;

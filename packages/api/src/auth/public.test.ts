@@ -188,7 +188,7 @@ it('whether a workflow is public is part of its deployment and of the audit log'
   const id = await publish();
   const deploymentPath = `/api/v2/workflows/${id}/deployment`;
   expect(await call('GET', deploymentPath)).toMatchObject({ data: { isPublicApi: true } });
-  expect((await api.store.audit.ofResource(id)).at(-1)).toMatchObject({
+  expect((await api.store.audit.listByResource(id)).at(-1)).toMatchObject({
     action: 'WORKFLOW_PUBLIC_API_UPDATED',
     user_id: api.userId,
     details: '{"isPublicApi":true}',

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Json } from '@heddle/core';
-import { expectFewValues } from '../admission/input-limits.ts';
+import { expectValueLimit } from '../admission/input-limits.ts';
 import type { InputLimits } from '../admission/input-limits.ts';
 import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
@@ -187,7 +187,7 @@ function jsonOf<Schema extends z.ZodType>(
 ): z.output<Schema> {
   expectJson(request);
   const value = parseJsonText(text);
-  expectFewValues(value, limits);
+  expectValueLimit(value, limits);
   return validate(schema, value, 'Invalid request body');
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
 import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
-import { SERVED } from '../../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../../test/support/served.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
 /** Returns endless items, and a function that returns how many of them were read. */
@@ -87,7 +87,7 @@ describe('heartbeats', () => {
   const every = (_ms: number, beat: () => void) => (beats.push(beat), ignore);
 
   it('are declared in this test for each stream of the operation table', () => {
-    const streams = SERVED.flatMap(({ id, streams: types = [] }) =>
+    const streams = SERVED_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
       types.filter(({ type }) => type !== '*/*').map(({ type }) => `${id} ${type}`),
     );
     expect(Object.keys(HEARTBEATS).toSorted()).toEqual(streams.toSorted());

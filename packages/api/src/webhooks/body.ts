@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { expectFewValues } from '../admission/input-limits.ts';
+import { expectValueLimit } from '../admission/input-limits.ts';
 import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
 import { contentTypeOf, withBodyTimeout, limitedBody, parseJsonText } from '../http/parse.ts';
 import type { DeliveredFile } from './port.ts';
@@ -68,7 +68,7 @@ function textOf(bytes: Uint8Array): string {
 
 function jsonPayload(text: string, limits: WebhookLimits): Json {
   const value = parseJsonText(text);
-  expectFewValues(value, limits);
+  expectValueLimit(value, limits);
   return value as Json;
 }
 

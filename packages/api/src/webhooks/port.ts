@@ -126,5 +126,5 @@ export interface WebhookStore {
    */
   accept(webhook: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined>;
   /** Counts a request that starts no run. Never throws. */
-  refused(webhook: FoundWebhook, reason: string): void;
+  recordRefusal(webhook: FoundWebhook, reason: string): void;
 }

@@ -108,7 +108,7 @@ async function handle(context: ReceiverContext, call: Call): Promise<Response> {
     return await deliver(context, webhook, call);
   } catch (error) {
     const refusal = refusalOf(error);
-    if (refusal && refusal.status !== 404) store.refused(webhook, reasonOf(error, refusal));
+    if (refusal && refusal.status !== 404) store.recordRefusal(webhook, reasonOf(error, refusal));
     throw error;
   } finally {
     release();
@@ -188,7 +188,7 @@ async function deliver(
   const meaning = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
   if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE_HEADERS });
   if (meaning.kind === 'ignored') {
-    store.refused(webhook, `EVENT_IGNORED ${meaning.event}`);
+    store.recordRefusal(webhook, `EVENT_IGNORED ${meaning.event}`);
     return Response.json({ success: true, ignored: true }, { headers: SECURE_HEADERS });
   }
   const contentType = headers.get('content-type') ?? '';

@@ -1,6 +1,6 @@
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
-import { checkedAnswer, problemOfEdit } from './approval-answer.ts';
+import { validateAnswer, problemOfEdit } from './approval-answer.ts';
 
 const PARAMETERS = {
   type: 'object',
@@ -17,7 +17,7 @@ const paused = {
 const block = { name: 'A' } as BlockConfig;
 
 function checkAnswer(input: Json, pause: JsonObject = paused): JsonObject {
-  return checkedAnswer({ block, paused: pause, input, pausedMs: 0, nowMs: 0 });
+  return validateAnswer({ block, paused: pause, input, pausedMs: 0, nowMs: 0 });
 }
 
 function edit(edited: Json, id = '1.3'): Json {

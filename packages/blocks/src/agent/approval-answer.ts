@@ -32,7 +32,7 @@ export type Decision = z.output<typeof decisionSchema>;
  *
  * Throws RESUME_INPUT_INVALID with the first problems.
  */
-export function checkedAnswer({ block, paused, input }: ResumeContext): JsonObject {
+export function validateAnswer({ block, paused, input }: ResumeContext): JsonObject {
   const calls = waitingCalls(paused);
   const { decisions, problems } = readAnswer(input, calls);
   for (const { id, arguments: requested, parameters } of calls) {

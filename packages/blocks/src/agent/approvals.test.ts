@@ -21,14 +21,14 @@ describe('approvals of an agent', () => {
   it('record the calls that a pause shows, and compare its answer with them', async () => {
     const steps = new Map<string, Json>();
     const first = await Approvals.open(contextOf([], steps));
-    expect(first.of(CALL)).toBeUndefined();
+    expect(first.decisionOf(CALL)).toBeUndefined();
     expect(await first.ask([CALL])).toEqual({ calls: [CALL] });
     // Other calls in a repeated attempt change nothing: a person may already see the first calls.
     expect(await first.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({ calls: [CALL] });
     const second = await Approvals.open(contextOf([{ decision: 'approve' }], steps));
-    expect(second.of(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
-    expect(second.of({ id: '1.1', name: 'refund' })).toBeUndefined();
-    expect(second.of({ id: '1.2', name: 'pay' })).toBeUndefined();
+    expect(second.decisionOf(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
+    expect(second.decisionOf({ id: '1.1', name: 'refund' })).toBeUndefined();
+    expect(second.decisionOf({ id: '1.2', name: 'pay' })).toBeUndefined();
   });
 
   it.each<[why: string, answer: Json]>([
@@ -38,15 +38,15 @@ describe('approvals of an agent', () => {
   ])('ask again after an unchecked answer that %s', async (_why, answer) => {
     const steps = new Map<string, Json>([['approval 1', { calls: [CALL] }]]);
     const approvals = await Approvals.open(contextOf([answer], steps));
-    expect(approvals.of(CALL)).toBeUndefined();
+    expect(approvals.decisionOf(CALL)).toBeUndefined();
     const pause = (await approvals.ask([CALL])) as JsonObject;
     expect(pause).toEqual({ calls: [CALL], problem: expect.any(String) });
     const after = await Approvals.open(contextOf([answer, { decision: 'deny' }], steps));
-    expect(after.of(CALL)).toMatchObject({ decision: { decision: 'deny' } });
+    expect(after.decisionOf(CALL)).toMatchObject({ decision: { decision: 'deny' } });
   });
 
   it('ignore the answer to a pause that was never recorded', async () => {
     const approvals = await Approvals.open(contextOf([{ decision: 'approve' }]));
-    expect(approvals.of(CALL)).toBeUndefined();
+    expect(approvals.decisionOf(CALL)).toBeUndefined();
   });
 });

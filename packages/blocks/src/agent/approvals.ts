@@ -55,7 +55,7 @@ export class Approvals {
   }
 
   /** Returns the decision about a call; undefined if no person has decided about this call. */
-  of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): DecidedCall | undefined {
+  decisionOf({ id, name }: Pick<WaitingCall, 'id' | 'name'>): DecidedCall | undefined {
     const decidedCall = this.#decidedCalls.get(id);
     return decidedCall?.call.name === name ? decidedCall : undefined;
   }

@@ -16,7 +16,7 @@ export interface ToolCode {
 }
 
 /** Returns the tool of a row that contains its code. Throws BLOCK_CONFIG_INVALID. */
-export function codeRow(context: Context, row: JsonObject): OfferedTool {
+export function createCodeTool(context: Context, row: JsonObject): OfferedTool {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
   const definition = isJsonObject(schema['function']) ? schema['function'] : {};
   const { parameters } = definition;

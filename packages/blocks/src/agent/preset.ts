@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
+import { parseIfJson } from '@heddle/core/fields';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import { isEmpty } from './rows.ts';
 
@@ -24,7 +24,7 @@ export function presetOf(schema: JsonObject, params: JsonObject): Preset {
     const types = isJsonObject(property) ? [property['type']].flat() : [];
     // An editor stores the values of its fields as text.
     const isText = types.includes('string') || types.every((type) => type === undefined);
-    values[name] = isText ? value : parsedText(value);
+    values[name] = isText ? value : parseIfJson(value);
   }
   return { values, schema: withoutArguments(schema, new Set(Object.keys(values))) };
 }

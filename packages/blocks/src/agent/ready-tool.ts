@@ -7,13 +7,13 @@ import type { SchemaCheck } from './json-schema.ts';
 export interface OfferedTool {
   definition: LanguageModelV4FunctionTool;
   /** Returns the arguments as the tool reads them, before they are checked. Absent: unchanged. */
-  read?(args: JsonObject): JsonObject;
+  normalizeArguments?(args: JsonObject): JsonObject;
   /** True: a call with these arguments that was interrupted may be repeated. */
   isIdempotent(args: JsonObject): boolean;
   /** Whether a person approves each call. Absent: the row of the agent decides. */
   approval?: 'always' | 'never';
   /** True: results are not shortened for the model. */
-  isWhole?: true;
+  keepsFullResults?: true;
   /** True: each call is a child run. */
   callsWorkflow?: true;
   run(args: JsonObject, call: ToolRunCall): Promise<Json>;

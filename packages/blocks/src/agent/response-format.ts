@@ -30,7 +30,7 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
   const definition = isJsonObject(parsed['json_schema']) ? parsed['json_schema'] : parsed;
   const schema = isJsonObject(definition['schema']) ? definition['schema'] : definition;
   const name = typeof definition['name'] === 'string' ? definition['name'] : '';
-  return formatNamed(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (why) =>
+  return createFormat(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (why) =>
     invalidFormat(context, why),
   );
 }
@@ -39,7 +39,7 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
  * Returns the format with this schema. Throws the error that `toError` returns for a schema that cannot be checked, or
  * that no value matches.
  */
-export function formatNamed(
+export function createFormat(
   name: string,
   schema: JsonObject,
   toError: (why: string) => Error,

@@ -25,7 +25,7 @@ const MAX_RESULT_CHARS = 20_000;
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
-export function serviceRow(
+export function createServiceTools(
   context: Context,
   row: JsonObject,
   tools: ServiceTools,
@@ -47,7 +47,7 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
   const { definition, fixed } = splitArguments(tool, schema, params);
   return {
     definition,
-    read: (args) => withoutNulls(args, schema),
+    normalizeArguments: (args) => withoutNulls(args, schema),
     isIdempotent: () => isRepeatable(tool),
     run: (args, call) => callOperation(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
   };
@@ -104,7 +104,7 @@ interface SearchRow {
 /** Returns two tools, which search and call all operations that the row allows, so that the prompt stays short. */
 function searchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
   const selection = selectionOf(context, params);
-  const allowed = tools.selected(service, selection);
+  const allowed = tools.select(service, selection);
   if (allowed.length === 0)
     throw invalid(context, `uses the service "${service}" with a selection that matches no operation`);
   const ids = new Set(allowed.map(({ id }) => id));

@@ -91,7 +91,7 @@ function skillTool(context: Context, skills: ReadonlyMap<string, SkillSummary>):
     },
     isIdempotent: () => true,
     // At most 50,000 characters, and instructions without their middle are worse than none.
-    isWhole: true,
+    keepsFullResults: true,
     async run(args) {
       const name = own(args, 'name');
       const skill = typeof name === 'string' ? skills.get(name) : undefined;

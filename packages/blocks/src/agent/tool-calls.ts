@@ -113,7 +113,7 @@ export class ToolCalls {
     const modelArgs = parsedInput(input);
     const call = this.#prepare({ id, toolCallId, name }, index, modelArgs);
     if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: modelArgs ?? input, ...call } };
-    const decided = this.#approvals?.of(call);
+    const decided = this.#approvals?.decisionOf(call);
     if (decided) return { id, toolCallId, shown: await this.#applyDecision(call, decided) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
@@ -136,7 +136,7 @@ export class ToolCalls {
       return failure(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
     if (!isJsonObject(modelArgs)) return failure('The arguments are not a JSON object.');
-    const args = tool.read?.(modelArgs) ?? modelArgs;
+    const args = tool.normalizeArguments?.(modelArgs) ?? modelArgs;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failure(`The arguments do not match the schema: ${problems}`);
     return { ...ids, tool, args };
@@ -205,7 +205,7 @@ export class ToolCalls {
   #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
     const { name: toolName, result, success, approval } = shown;
     const fullText = typeof result === 'string' ? result : JSON.stringify(result);
-    const text = this.#tools.get(toolName)?.isWhole ? fullText : this.#longResults.textForModel(id, fullText);
+    const text = this.#tools.get(toolName)?.keepsFullResults ? fullText : this.#longResults.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
     const editNote = isEdited
       ? `${EDIT_NOTE} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`

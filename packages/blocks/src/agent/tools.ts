@@ -9,7 +9,7 @@ import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { driverOf } from '../drivers/catalog.ts';
 import { integrationOf } from '../integrations/catalog.ts';
-import { codeRow } from './code-tool.ts';
+import { createCodeTool } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 import { idsOf, MAX_TOOLS, toolRows, withStructure } from './rows.ts';
@@ -113,13 +113,13 @@ export async function offeredTools(
   options: BlocksOptions,
 ): Promise<OfferedTool[]> {
   const { row } = toolRow;
-  if (row['type'] === 'custom-tool') return [codeRow(context, row)];
+  if (row['type'] === 'custom-tool') return [createCodeTool(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
   const services = await serviceToolsOf(options);
   const found =
     services &&
-    (await import('./service-rows.ts')).serviceRow(context, withStructure(context, toolRow), services);
+    (await import('./service-rows.ts')).createServiceTools(context, withStructure(context, toolRow), services);
   if (found) return found;
   const tool = await integrationTool(context, withStructure(context, toolRow));
   if (tool) return [tool];

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputSchema, resolveJson } from '@heddle/core/fields';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { sanitizedDescription } from '../mcp/names.ts';
+import { sanitizeDescription } from '../mcp/names.ts';
 import { presetOf } from './preset.ts';
 import type { OfferedTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
@@ -45,7 +45,7 @@ export async function workflowTools(
       definition: {
         type: 'function',
         name,
-        description: sanitizedDescription(description ?? `Runs the workflow "${title}".`),
+        description: sanitizeDescription(description ?? `Runs the workflow "${title}".`),
         inputSchema: preset.schema as never,
       },
       callsWorkflow: true,

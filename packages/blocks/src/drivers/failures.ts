@@ -1,9 +1,9 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { BlockConfig } from '@heddle/core/blocks';
 import type { HostFeature } from '@heddle/core/drafts';
-import { refuse } from '../openapi/call.ts';
+import { permanentError } from '../openapi/call.ts';
 
-export { refuse } from '../openapi/call.ts';
+export { permanentError } from '../openapi/call.ts';
 
 const FEATURES: { readonly [feature in HostFeature]: string } = {
   files: 'files of its workspace',
@@ -11,7 +11,7 @@ const FEATURES: { readonly [feature in HostFeature]: string } = {
 };
 
 /** Returns FEATURE_MISSING for a block that uses data that the host does not store. */
-export function missingFeature({ name }: Pick<BlockConfig, 'name'>, feature: HostFeature): BlockError {
+export function missingFeatureError({ name }: Pick<BlockConfig, 'name'>, feature: HostFeature): BlockError {
   return new BlockError(
     'FEATURE_MISSING',
     `The block "${name}" uses ${FEATURES[feature]}, which this host does not store. Run it in an engine whose host stores them, or mock the block.`,
@@ -21,5 +21,5 @@ export function missingFeature({ name }: Pick<BlockConfig, 'name'>, feature: Hos
 
 /** Returns TOOL_ARGUMENTS_INVALID: `The call cannot be made: it <why>.` */
 export function invalidCallError(why: string): BlockError {
-  return refuse('TOOL_ARGUMENTS_INVALID', `The call cannot be made: it ${why}.`);
+  return permanentError('TOOL_ARGUMENTS_INVALID', `The call cannot be made: it ${why}.`);
 }

@@ -5,13 +5,13 @@ import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { argumentsFrom, credentialIdIn } from '../integrations/arguments.ts';
-import { expectArguments, namesInRow, operationOf, selectedTool } from '../integrations/selection.ts';
+import { expectArguments, namesInRow, toolOfBlock, selectTool } from '../integrations/selection.ts';
 import { invalid } from '../invalid.ts';
 import { withRetries } from '../openapi/attempts.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import { argumentsSchema, operationsOf } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
-import { boundText } from './statement.ts';
+import { bindReferences } from './statement.ts';
 
 interface SelectedTool {
   id: string;
@@ -22,7 +22,7 @@ interface SelectedTool {
 
 /** Returns a tool by its operation or its id; without names, the first tool. */
 function toolOf(integration: DriverIntegration, names: readonly string[]): SelectedTool | undefined {
-  const selected = selectedTool(integration, names);
+  const selected = selectTool(integration, names);
   if (!selected) return undefined;
   const schema = argumentsSchema(selected.tool);
   return {
@@ -42,7 +42,7 @@ function withOperationsOf(integration: DriverIntegration, type: Json | undefined
 /** Runs a block of a driver integration once. Throws a BlockError. */
 export async function runDriver(context: Context, driver: DriverIntegration): Promise<BlockResult> {
   const integration = withOperationsOf(driver, context.block.type);
-  const { id, tool, problemsOf } = operationOf(context, integration, (names) => toolOf(integration, names));
+  const { id, tool, problemsOf } = toolOfBlock(context, integration, (names) => toolOf(integration, names));
   const { args, values } = blockArguments(context, tool);
   expectArguments(context, args, { id, definition: tool, problemsOf });
   const settings = argumentsFrom(
@@ -75,7 +75,7 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
     (name, mode) => {
       const value = context.field(name, mode);
       if (!statements.has(name) || !Array.isArray(value)) return value;
-      return boundText(value, {
+      return bindReferences(value, {
         values,
         offset,
         refuse: (why) => configError(`has a "${name}" that ${why}`),

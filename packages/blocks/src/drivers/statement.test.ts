@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundText, conditionProblem } from './statement.ts';
+import { bindReferences, conditionProblem } from './statement.ts';
 
 /** Binds the references of a statement: each `@` in `authored` is a reference to `value`. */
 function bindStatement(authored: string, value: Json, offset = 0) {
@@ -11,7 +11,7 @@ function bindStatement(authored: string, value: Json, offset = 0) {
   const parts = authored
     .split('@')
     .flatMap((part, index): Json[] => (index === 0 ? [part] : [{ value }, part]));
-  return { sql: boundText(parts, { values, offset, refuse }), values };
+  return { sql: bindReferences(parts, { values, offset, refuse }), values };
 }
 
 /** Returns the SQL with its references bound, or why it is refused. */

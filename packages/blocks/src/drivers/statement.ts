@@ -168,7 +168,7 @@ class StatementBinder {
  * whole string a parameter. In a quoted name, its escaped value is part of the name; in a comment, it is dropped. So no
  * value can change the statement.
  */
-export function boundText(parts: readonly Json[], binding: Binding): string {
+export function bindReferences(parts: readonly Json[], binding: Binding): string {
   const binder = new StatementBinder(binding);
   for (const part of parts) {
     if (typeof part === 'string') binder.addText(part);

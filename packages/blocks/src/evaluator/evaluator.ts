@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
-import { askFor } from '../models/ask.ts';
+import { askForObject } from '../models/ask.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 
 const MAX_METRICS = 100;
@@ -53,7 +53,7 @@ export const evaluator = defineLazyBlock({
         ],
       ),
     );
-    const { value, facts } = await askFor(call, { system, user: content }, properties);
+    const { value, facts } = await askForObject(call, { system, user: content }, properties);
     const scores = [...byKey].map(([key, { range }]): [string, number] => [
       key,
       Math.min(range.max, Math.max(range.min, Number(value[key]))),

@@ -1,6 +1,6 @@
 import { own } from '@heddle/core/blocks';
 import type { BlockError, Json, JsonObject } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
+import { parseIfJson } from '@heddle/core/fields';
 import { plainText } from '../openapi/wire.ts';
 import type { Argument } from './integration.ts';
 
@@ -50,7 +50,7 @@ function typedValue({ schema }: Argument, read: (mode: Mode) => Json | undefined
   if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
   if (isText) return plainText(value);
   // The value may be JSON text that a model has written, or a number in a text field.
-  const parsed = parsedText(value);
+  const parsed = parseIfJson(value);
   return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
 }
 
@@ -59,7 +59,7 @@ function isStructure(types: readonly (Json | undefined)[]): boolean {
 }
 
 /** Returns a message with the fields of required arguments without a value; undefined if all have one. */
-export function missingFields({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
+export function missingFieldsProblem({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
   const missing = Object.entries(all).filter(
     ([name, { required }]) => required && own(args, name) === undefined,
   );

@@ -32,11 +32,11 @@ export interface IntegrationTool extends Partial<
   /** True if a call changes nothing. Default: true for GET and HEAD. */
   readOnly?: boolean;
   /** Returns the arguments in the form that the service requires. Throws an ArgumentError. */
-  prepare?(args: JsonObject, context: PrepareHelp): JsonObject | Promise<JsonObject>;
+  prepare?(args: JsonObject, context: PrepareContext): JsonObject | Promise<JsonObject>;
 }
 
 /** The context of `prepare`. */
-export interface PrepareHelp {
+export interface PrepareContext {
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
   file: (record: FileRecord) => Promise<string | undefined>;
 }

@@ -3,10 +3,10 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
 import { ArgumentError } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, text } from './integration.ts';
-import type { PrepareHelp } from './integration.ts';
+import type { PrepareContext } from './integration.ts';
 
 /** Adds the argument `document`: the URL of the document, or the content of a file of the run as a data URL. */
-async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<JsonObject> {
+async function withDocument(args: JsonObject, { file }: PrepareContext): Promise<JsonObject> {
   const { fileReference } = args;
   const source: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
   if (typeof source === 'string') {

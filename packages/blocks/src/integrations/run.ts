@@ -5,14 +5,14 @@ import { expectMatch } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { callService, isRepeatable, refuse } from '../openapi/call.ts';
+import { callService, isRepeatable, permanentError } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { argumentsFrom, credentialIdIn, firstText } from './arguments.ts';
 import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
-import { expectArguments, namesInRow, operationOf, selectedTool } from './selection.ts';
+import { expectArguments, namesInRow, toolOfBlock, selectTool } from './selection.ts';
 
 /** Fields that contain a key. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
@@ -35,14 +35,14 @@ const toolsByIntegration = new WeakMap<Integration, ServiceTools>();
 function toolOf(integration: Integration, names: readonly string[]): SelectedTool | undefined {
   const tools = toolsByIntegration.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
   toolsByIntegration.set(integration, tools);
-  const selected = selectedTool(integration, names);
+  const selected = selectTool(integration, names);
   const loaded = selected && tools.get(selected.id);
   return loaded && { integration, definition: selected.tool, loaded };
 }
 
 /** Runs a block of an integration once. Throws a BlockError. */
 export async function runIntegration(context: Context, integration: Integration): Promise<BlockResult> {
-  const selected = operationOf(context, integration, (names) => toolOf(integration, names));
+  const selected = toolOfBlock(context, integration, (names) => toolOf(integration, names));
   const { definition, loaded } = selected;
   const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
     context.field(name, mode);
@@ -150,10 +150,10 @@ async function prepareArguments(
 ): Promise<JsonObject> {
   if (!tool.prepare) return args;
   try {
-    return await tool.prepare(args, { file: (record) => services.file(record) });
+    return await tool.prepare(args, { file: (record) => services.readFile(record) });
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    throw refuse('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`);
+    throw permanentError('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`);
   }
 }
 

@@ -2,8 +2,8 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { refuse } from '../openapi/call.ts';
-import { missingFields, textIn } from './arguments.ts';
+import { permanentError } from '../openapi/call.ts';
+import { missingFieldsProblem, textIn } from './arguments.ts';
 import type { WithArguments } from './arguments.ts';
 
 /** An integration: its tools by their ids, and the operations of its block. */
@@ -14,7 +14,7 @@ interface WithTools<Tool> {
 }
 
 /** Returns the first tool that a name selects, by its operation or its id; without names, the first tool. */
-export function selectedTool<Tool>(
+export function selectTool<Tool>(
   { operations, tools }: WithTools<Tool>,
   names: readonly string[],
 ): { id: string; tool: Tool } | undefined {
@@ -35,7 +35,7 @@ export function namesInRow(row: JsonObject): string[] {
 }
 
 /** Returns the tool that the field "operation" of a block selects. Throws BLOCK_CONFIG_INVALID. */
-export function operationOf<Found>(
+export function toolOfBlock<Found>(
   context: Context,
   { title, operations }: WithTools<unknown>,
   find: (names: readonly string[]) => Found | undefined,
@@ -58,11 +58,11 @@ export function expectArguments(
   args: JsonObject,
   { id, definition, problemsOf }: { id: string; definition: WithArguments; problemsOf: SchemaCheck },
 ): void {
-  const missing = missingFields(definition, args);
+  const missing = missingFieldsProblem(definition, args);
   if (missing !== undefined) throw invalid(context, missing);
   const problems = problemsOf(args);
   if (problems !== undefined)
-    throw refuse(
+    throw permanentError(
       'TOOL_ARGUMENTS_INVALID',
       `The block "${context.block.name}" has fields that do not match the tool "${id}": ${problems}`,
     );

@@ -6,8 +6,8 @@ import { invalid } from '../invalid.ts';
 import { compileForeignSchema } from '../agent/json-schema.ts';
 import { presetOf } from '../agent/preset.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
-import { isIdempotent, toolNamed } from './find.ts';
-import { sanitizedDescription, uniqueName } from './names.ts';
+import { isIdempotent, findTool } from './find.ts';
+import { sanitizeDescription, uniqueName } from './names.ts';
 import { resultForModel } from './result.ts';
 import type { BlocksOptions } from '../options.ts';
 import { openSession } from './session.ts';
@@ -52,7 +52,7 @@ export async function mcpTools(
   };
   if (row['type'] !== TOOL_ROW) return serverTools.filter(isUsable).map(offer);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
-  return [withPreset(offer(toolNamed(serverTools, serverId, toolName)), params)];
+  return [withPreset(offer(findTool(serverTools, serverId, toolName)), params)];
 }
 
 /** Fields of a row that are not arguments of its tool. */
@@ -80,7 +80,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
     definition: {
       type: 'function',
       name,
-      description: sanitizedDescription(tool.description ?? tool.title),
+      description: sanitizeDescription(tool.description ?? tool.title),
       inputSchema: tool.inputSchema as never,
     },
     isIdempotent: () => isIdempotent(session, tool),

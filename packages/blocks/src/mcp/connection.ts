@@ -9,7 +9,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import { compileForeignSchema } from '../agent/json-schema.ts';
-import { fetchOver } from '../models/http.ts';
+import { toFetch } from '../models/http.ts';
 import type { McpServerOptions } from '../options.ts';
 import type { McpServer } from './server.ts';
 
@@ -118,7 +118,7 @@ export async function requestOn<T>(
 }
 
 /** Closes the connection after its last request, because a server may still answer requests in progress. */
-export async function replace(connection: Connection): Promise<void> {
+export async function closeWhenIdle(connection: Connection): Promise<void> {
   connection.isReplaced = true;
   await closeReplaced(connection);
 }
@@ -132,7 +132,7 @@ async function httpTransport(
   headers: () => { [name: string]: string },
 ): Promise<StreamableHTTPClientTransport> {
   const sdk = await import('@modelcontextprotocol/client');
-  const send = fetchOver(limitedClient(http));
+  const send = toFetch(limitedClient(http));
   return new sdk.StreamableHTTPClientTransport(new URL(serverUrl), {
     fetch: (url, init) => send(url, { ...init, headers: withHeaders(init?.headers, headers()) }),
     requestInit: { redirect: 'error' },

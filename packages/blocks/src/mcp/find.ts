@@ -6,7 +6,7 @@ import type { McpSession } from './session.ts';
  * Returns the tool with this name. Exported workflows may prefix the name with the id of the server. Throws
  * MCP_TOOL_UNKNOWN.
  */
-export function toolNamed(tools: readonly Tool[], server: string, name: string): Tool {
+export function findTool(tools: readonly Tool[], server: string, name: string): Tool {
   const prefix = `${server}-`;
   const names = name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
   const found = names.map((each) => tools.find((tool) => tool.name === each)).find((tool) => tool);

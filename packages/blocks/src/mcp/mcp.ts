@@ -7,7 +7,7 @@ import { invalid } from '../invalid.ts';
 import { compileForeignSchema } from '../agent/json-schema.ts';
 import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
-import { isIdempotent, toolNamed } from './find.ts';
+import { isIdempotent, findTool } from './find.ts';
 
 /** Calls a tool of an MCP server. */
 export const mcp = defineLazyBlock({
@@ -24,7 +24,7 @@ export const mcp = defineLazyBlock({
   async run({ fields, context, options }) {
     const { server: name, credential } = fields;
     const session = await openSession(context, options, { name, credential });
-    const tool = toolNamed(await session.tools(), name, fields.tool);
+    const tool = findTool(await session.tools(), name, fields.tool);
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = argumentsCheckOf(tool)(args);
     if (problems !== undefined)

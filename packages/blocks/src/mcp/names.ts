@@ -20,7 +20,7 @@ export function uniqueName(server: string, tool: string, usedNames: ReadonlySet<
 }
 
 /** Returns the description of a tool for the model: shortened, and without invisible characters. */
-export function sanitizedDescription(text: string | undefined): string {
+export function sanitizeDescription(text: string | undefined): string {
   const start = (text ?? '').slice(0, MAX_DESCRIPTION);
   return start.toWellFormed().replaceAll(/[^\P{C}\n\t]/gu, '');
 }

@@ -3,7 +3,7 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import type { BlocksOptions } from '../options.ts';
-import { CALL_MS, connect, disconnect, LIST_MS, replace, requestOn } from './connection.ts';
+import { CALL_MS, connect, disconnect, LIST_MS, closeWhenIdle, requestOn } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { findServer } from './server.ts';
 import type { McpServer } from './server.ts';
@@ -92,7 +92,7 @@ class SharedSession {
   }
 
   async #renew(ended: Connection, signal: AbortSignal): Promise<Connection> {
-    await replace(ended);
+    await closeWhenIdle(ended);
     return (this.#connection = await this.#connect(signal));
   }
 

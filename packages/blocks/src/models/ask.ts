@@ -2,7 +2,7 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { askModel } from '../agent/agent.ts';
-import { formatNamed } from '../agent/response-format.ts';
+import { createFormat } from '../agent/response-format.ts';
 import type { BlockCall, Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { schemaInstruction } from './schema-as-text.ts';
@@ -36,7 +36,7 @@ export async function askText(call: Call, question: Question): Promise<{ text: s
  *
  * Throws a BlockError, AGENT_OUTPUT_INVALID for an answer that does not match.
  */
-export async function askFor(
+export async function askForObject(
   call: Call,
   question: Question,
   properties: JsonObject,
@@ -54,7 +54,7 @@ export async function askFor(
     required: ['answer'],
     additionalProperties: false,
   } satisfies JsonObject;
-  const format = formatNamed('answer', schema, (why) =>
+  const format = createFormat('answer', schema, (why) =>
     invalid(call.context, `has an answer whose schema ${why}`),
   );
   // Some servers ignore the response format, so the instructions contain the schema too.

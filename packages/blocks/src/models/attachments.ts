@@ -88,7 +88,7 @@ async function bytesOfFile(
   scope: AttachmentScope,
 ): Promise<Uint8Array> {
   if (file.size > remainingBytes) throw tooLarge(scope);
-  const base64 = await scope.context.services.file(file);
+  const base64 = await scope.context.services.readFile(file);
   if (base64 === undefined)
     throw invalid(
       scope.context,

@@ -12,11 +12,11 @@ import { modelFailure, nameOfModel } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
 import type { OpenModel } from './open.ts';
-import { learnRate, maxRetryDelayMs } from './rate.ts';
+import { pauseAfterRateLimit, maxRetryDelayMs } from './rate.ts';
 import { NotStreamedError } from './streamed.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
-import { partsOfWhole } from './whole-answer.ts';
+import { partsOfDocument } from './whole-answer.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
@@ -81,7 +81,7 @@ async function callWithRetries(context: Context, call: ModelCall): Promise<Model
       const failure = modelFailure(error, { ...call.opened, nowMs: context.clock.now() });
       if (!failure.retryable) throw failure;
       const delayMs = failure.retryAfterMs ?? INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1);
-      await learnRate(context, call, failure, delayMs);
+      await pauseAfterRateLimit(context, call, failure, delayMs);
       if (attempt === MAX_ATTEMPTS || delayMs > maxRetryDelayMs(context)) throw failure;
       await context.services.withoutSlot(() => sleep(context, delayMs));
     }
@@ -115,7 +115,7 @@ async function streamParts(
   try {
     return (await opened.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof NotStreamedError) return partsOfWhole(opened, options, error);
+    if (error instanceof NotStreamedError) return partsOfDocument(opened, options, error);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { knownModels, modelNamed } from './catalog.ts';
+import { knownModels, findModel } from './catalog.ts';
 import { estimateOf, highestCost } from './estimate.ts';
 import { addCost, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
@@ -102,9 +102,9 @@ describe('costs', () => {
   });
 
   it('of a dated version use its own prices, or those of its model', () => {
-    expect(modelNamed('gpt-4o-2024-05-13')?.info?.prices).toEqual({ input: 5, output: 15 });
-    expect(modelNamed('openai/gpt-4o-2024-05-13')?.info?.prices.input).toBe(5);
-    expect(modelNamed('gpt-4o-2024-11-20')?.info?.prices.input).toBe(2.5);
+    expect(findModel('gpt-4o-2024-05-13')?.info?.prices).toEqual({ input: 5, output: 15 });
+    expect(findModel('openai/gpt-4o-2024-05-13')?.info?.prices.input).toBe(5);
+    expect(findModel('gpt-4o-2024-11-20')?.info?.prices.input).toBe(2.5);
   });
 
   it('come from consistent rows: cached input is cheaper, and an output fits into the context', () => {

@@ -6,7 +6,7 @@ const NO_BODY = new Set([101, 204, 205, 304]);
  * Returns a `fetch` for SDKs. It sends its requests through a guarded client, which applies the egress policy, and
  * follows no redirects.
  */
-export function fetchOver(client: HttpClient): typeof fetch {
+export function toFetch(client: HttpClient): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer());

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { knownProviders } from './known-providers.ts';
-import { PROVIDER_NAMES, providerNamed } from './providers.ts';
+import { PROVIDER_NAMES, getProvider } from './providers.ts';
 
 it('lists exactly the built-in providers that need a key, each with an https page for keys', () => {
-  const keyed = PROVIDER_NAMES.filter((name) => providerNamed(name).variables.length > 0);
+  const keyed = PROVIDER_NAMES.filter((name) => getProvider(name).variables.length > 0);
   expect(knownProviders().map(({ id }) => id)).toEqual(keyed);
   for (const { keyUrl } of knownProviders()) expect(new URL(keyUrl).protocol).toBe('https:');
 });

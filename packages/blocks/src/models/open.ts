@@ -5,10 +5,10 @@ import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
 import { invalid } from '../invalid.ts';
 import type { BlocksOptions, ModelRate } from '../options.ts';
-import { modelNamed } from './catalog.ts';
+import { findModel } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
-import { fetchOver } from './http.ts';
-import { PROVIDER_NAMES, providerNamed } from './providers.ts';
+import { toFetch } from './http.ts';
+import { PROVIDER_NAMES, getProvider } from './providers.ts';
 import { streamingFetch } from './streamed.ts';
 
 /** Maximum number of fallback models of a block. */
@@ -96,9 +96,9 @@ async function openModel(request: OpenRequest, name: string): Promise<OpenModel>
   const operator = isAuthored ? undefined : { service, options };
   const key = aws ? undefined : await keyFor({ context, provider, isMain }, operator);
   const apiVersion = text(context, 'azureApiVersion') || undefined;
-  const send = fetchOver(service.http);
+  const send = toFetch(service.http);
   const openWith = (fetch: typeof send): Promise<LanguageModelV4> =>
-    providerNamed(provider).open({ address, key, fetch, apiVersion, aws }, id);
+    getProvider(provider).open({ address, key, fetch, apiVersion, aws }, id);
   const model = await openWith(streamingFetch(send));
   const secret = key ?? aws?.secretAccessKey;
   const prices = configuredPrices(options, provider, id) ?? info?.prices;
@@ -131,7 +131,7 @@ function baseUrlFor(
   service: ConfiguredService,
 ): { address: string; isAuthored: boolean } {
   const authored = service.address === undefined ? authoredBaseUrl(context, provider) : undefined;
-  const address = service.address ?? authored ?? providerNamed(provider).address;
+  const address = service.address ?? authored ?? getProvider(provider).address;
   // The host of a region is a host of AWS, whatever the author writes.
   if (address !== undefined)
     return {
@@ -150,7 +150,7 @@ async function keyFor(
   { context, provider, isMain }: { context: Context; provider: string; isMain: boolean },
   operator: { service: ConfiguredService; options: BlocksOptions } | undefined,
 ): Promise<string | undefined> {
-  const { variables } = providerNamed(provider);
+  const { variables } = getProvider(provider);
   const key =
     operator?.service.credential ??
     (isMain ? ownKey(context, provider) : undefined) ??
@@ -167,7 +167,7 @@ async function keyFor(
 async function modelFor(context: Context, name: string) {
   const [prefix = ''] = name.split('/');
   const isConfigured = name.includes('/') && (await context.services.service(prefix)).address !== undefined;
-  const found = modelNamed(name, isConfigured ? [prefix] : []);
+  const found = findModel(name, isConfigured ? [prefix] : []);
   if (found) return found;
   const why = `uses the model "${name}", which belongs to no known provider. Write PROVIDER/MODEL (providers: ${PROVIDER_NAMES.join(', ')}), or configure the provider with --service NAME=URL.`;
   throw configError('MODEL_UNKNOWN', context, why);

@@ -132,6 +132,6 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
 export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS);
 
 /** Returns a built-in provider; for any other name, an OpenAI-compatible provider whose base URL the operator sets. */
-export function providerNamed(name: string): Provider {
+export function getProvider(name: string): Provider {
   return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || openAiCompatible(name, undefined);
 }

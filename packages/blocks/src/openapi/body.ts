@@ -6,7 +6,7 @@ export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 const INITIAL_BYTES = 64 * 1024;
 
 /** Reads a body until more than `limit` bytes have arrived or the body ends. `isWhole`: the body has ended. */
-export async function startOf(
+export async function readStart(
   reader: BodyReader,
   limit: number,
 ): Promise<{ bytes: Uint8Array; isWhole: boolean }> {

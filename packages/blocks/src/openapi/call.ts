@@ -6,7 +6,7 @@ import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { withRetries } from './attempts.ts';
 import { outputOf } from './response.ts';
-import { checkedLink, collectPages, isOnePage } from './pages.ts';
+import { checkLink, collectPages, isOnePage } from './pages.ts';
 import type { NextPage } from './pages.ts';
 import { awaitKey, refuseKey } from './rate.ts';
 import type { KeyRate } from './rate.ts';
@@ -60,7 +60,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
       );
       return callOnce(nextRequest, call, target);
     }
-    const url = checkedLink(next.url, { at: request.url, address: target.address, id: tool.id });
+    const url = checkLink(next.url, { at: request.url, address: target.address, id: tool.id });
     return callOnce({ ...request, url }, call, target);
   };
   const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
@@ -101,7 +101,7 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   const definition = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
   const address = service.address ?? definition?.address;
   if (address === undefined)
-    throw refuse(
+    throw permanentError(
       'TOOL_ADDRESS_MISSING',
       `The base URL of the service "${tool.service}" is unknown: set it with --service ${tool.service}=URL.`,
     );
@@ -151,7 +151,7 @@ function requestFor(call: ServiceCall, { address, secret }: Target): Promise<Ser
     const request = await requestOf(tool, args, {
       address,
       secret,
-      file: (record) => context.services.file(record),
+      readFile: (record) => context.services.readFile(record),
     });
     const { callChain } = context.services.run;
     if (callChain.length > 0) request.headers.push([CALL_CHAIN_HEADER, callChain.join(',')]);
@@ -167,7 +167,7 @@ async function withArgumentErrors<T>(tool: ServiceTool, work: () => Promise<T>):
     return await work();
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    throw refuse('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
+    throw permanentError('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
   }
 }
 
@@ -185,7 +185,7 @@ async function secretFor(
   if (credentialId !== undefined) {
     const found = await services.credential({ id: credentialId });
     if (found) return found.secret;
-    throw refuse(
+    throw permanentError(
       'CREDENTIAL_UNKNOWN',
       `The service "${name}" is called with a credential that does not exist.`,
     );
@@ -197,13 +197,13 @@ async function secretFor(
     if (found) return found.secret;
   }
   if (credential.optional) return undefined;
-  throw refuse(
+  throw permanentError(
     'CREDENTIAL_UNKNOWN',
     `The service "${name}" needs a credential: set the id of a stored credential in "credential", store a credential for the provider "${name}", or pass it with --credential ${name}=VALUE.`,
   );
 }
 
 /** Returns an error that a retry cannot fix. */
-export function refuse(code: string, message: string): BlockError {
+export function permanentError(code: string, message: string): BlockError {
   return new BlockError(code, message, { retryable: false });
 }

@@ -29,19 +29,19 @@ export class UnsupportedDocumentError extends Error {
  */
 export async function readDocument(value: unknown): Promise<OpenApiDocument> {
   const copy = copyOf(value, { remaining: MAX_VALUES }, 0);
-  if (!isJsonObject(copy)) throw invalidDocument('is not a JSON object');
+  if (!isJsonObject(copy)) throw invalidDocumentError('is not a JSON object');
   const root = own(copy, 'swagger') === undefined ? copy : await convertSwagger(copy);
   const version = own(root, 'openapi');
   if (typeof version !== 'string' || !/^3\.[0-2](?:\.|$)/.test(version))
-    throw invalidDocument(
+    throw invalidDocumentError(
       'does not name a version that Heddle reads: "openapi" must be 3.0, 3.1 or 3.2, or "swagger" 2.0',
     );
-  if (!isJsonObject(own(root, 'paths'))) throw invalidDocument('has no "paths"');
+  if (!isJsonObject(own(root, 'paths'))) throw invalidDocumentError('has no "paths"');
   return { root };
 }
 
 /** Returns OPENAPI_INVALID: `The OpenAPI document <why>.` */
-export function invalidDocument(why: string): EngineError {
+export function invalidDocumentError(why: string): EngineError {
   return new EngineError('OPENAPI_INVALID', `The OpenAPI document ${why}.`);
 }
 
@@ -104,30 +104,30 @@ function shorten(text: string): string {
 /** Converts a document of Swagger 2.0. The converter is loaded only for such documents. */
 async function convertSwagger(document: JsonObject): Promise<JsonObject> {
   if (own(document, 'swagger') !== '2.0')
-    throw invalidDocument('has an unsupported "swagger" version: it must be "2.0"');
+    throw invalidDocumentError('has an unsupported "swagger" version: it must be "2.0"');
   // The conversion repeats these lists in every operation.
   for (const list of ['consumes', 'produces', 'schemes']) {
     const types = own(document, list);
     if (Array.isArray(types) && types.length > MAX_TYPES)
-      throw invalidDocument(`has more than ${MAX_TYPES} entries in "${list}"`);
+      throw invalidDocumentError(`has more than ${MAX_TYPES} entries in "${list}"`);
   }
   const { upgradeFromTwoToThree } = await import('@scalar/openapi-upgrader/2.0-to-3.0');
   try {
     return upgradeFromTwoToThree(document) as JsonObject;
   } catch (error) {
-    throw invalidDocument(`is not valid Swagger 2.0: ${(error as Error).message.slice(0, 200)}`);
+    throw invalidDocumentError(`is not valid Swagger 2.0: ${(error as Error).message.slice(0, 200)}`);
   }
 }
 
 function copyOf(value: unknown, count: { remaining: number }, depth: number): Json {
-  if (--count.remaining < 0) throw invalidDocument(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
+  if (--count.remaining < 0) throw invalidDocumentError(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
   if (isScalar(value)) return value;
-  if (typeof value !== 'object' || value === null) throw invalidDocument('is not JSON');
-  if (depth >= MAX_LEVELS) throw invalidDocument(`is nested more than ${MAX_LEVELS} levels deep`);
+  if (typeof value !== 'object' || value === null) throw invalidDocumentError('is not JSON');
+  if (depth >= MAX_LEVELS) throw invalidDocumentError(`is nested more than ${MAX_LEVELS} levels deep`);
   if (Array.isArray(value)) return value.map((item) => copyOf(item, count, depth + 1));
   const copy: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
-    if (key === '__proto__') throw invalidDocument('has a key "__proto__"');
+    if (key === '__proto__') throw invalidDocumentError('has a key "__proto__"');
     if (item !== undefined) copy[key] = copyOf(item, count, depth + 1);
   }
   return copy;

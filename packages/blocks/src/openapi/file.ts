@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { ERROR_KINDS } from './kinds.ts';
-import { isOwnHeader, METHODS, LOCATIONS } from './operations.ts';
+import { isReservedHeader, METHODS, LOCATIONS } from './operations.ts';
 
 /** The version of tool files. Later versions of Heddle read earlier versions of the files. */
 export const TOOL_FILE_VERSION = 1;
@@ -68,7 +68,7 @@ const parameter = z
   })
   .refine(
     ({ in: location, name }) =>
-      location !== 'header' || (header.safeParse(name).success && !isOwnHeader(name)),
+      location !== 'header' || (header.safeParse(name).success && !isReservedHeader(name)),
     'has a header that no argument may set',
   );
 
@@ -213,7 +213,7 @@ export const serviceTool = z.strictObject({
   /** Headers with fixed values. */
   headers: z
     .record(
-      header.refine((name) => !isOwnHeader(name), 'is a header that no tool may set'),
+      header.refine((name) => !isReservedHeader(name), 'is a header that no tool may set'),
       text(500).regex(/^[\x20-\x7e]*$/),
     )
     .optional(),

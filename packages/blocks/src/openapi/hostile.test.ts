@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
-import { documentOf, importSpec, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
+import { documentOf, importSpec, ok, pathsWithBody, schemas, modelBodySchema } from '../../../../test/support/openapi.ts';
 import { importOpenApi } from './import.ts';
 
 describe('operations that cannot be tools', () => {
@@ -91,9 +91,9 @@ describe('operations that cannot be tools', () => {
 
   it('do not include those with an unreadable schema, which becomes a schema of any value', async () => {
     const result = await importSpec(
-      posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
+      pathsWithBody({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
-    expect(shownBody(result)).toMatchObject({
+    expect(modelBodySchema(result)).toMatchObject({
       properties: {
         a: { description: 'Any value: its schema refers to another document (other.json).' },
         b: { description: 'Any value: its schema refers to #/nowhere, which is not in the document.' },
@@ -218,12 +218,12 @@ describe('documents', () => {
       Array.from({ length: 60 }, (_, index) => [`S${index + 1}`, double(`S${index}`)]),
     );
     const result = await importSpec({
-      ...posting({ $ref: '#/components/schemas/S60' }),
+      ...pathsWithBody({ $ref: '#/components/schemas/S60' }),
       ...schemas({ S0: { type: ['null', 'object'] }, ...chain, Self: { $ref: '#/components/schemas/Self' } }),
     });
     expect(result.file.tools.length + result.skipped.length).toBe(1);
     const self = await importSpec({
-      ...posting({ $ref: '#/components/schemas/Self' }),
+      ...pathsWithBody({ $ref: '#/components/schemas/Self' }),
       ...schemas({ Self: { $ref: '#/components/schemas/Self' } }),
     });
     expect(self.file.tools.length + self.skipped.length).toBe(1);
@@ -242,7 +242,7 @@ describe('documents', () => {
   });
 
   it('are not changed by an import', async () => {
-    const document = documentOf(posting({ type: 'object' }));
+    const document = documentOf(pathsWithBody({ type: 'object' }));
     const before = structuredClone(document);
     await importOpenApi(document, { name: 'svc' });
     expect(document).toEqual(before);

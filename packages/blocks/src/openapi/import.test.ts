@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { importSpec, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
+import { importSpec, ok, pathsWithBody, schemas, modelBodySchema } from '../../../../test/support/openapi.ts';
 import { readToolFile } from './file.ts';
 import type { ImportOptions } from './import.ts';
 import { ServiceTools } from './service-tools.ts';
@@ -56,19 +56,19 @@ describe('schemas of imported tools', () => {
   it('keep references, with only the definitions that they need', async () => {
     const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' } } };
     const result = await importSpec({
-      ...posting({ $ref: '#/components/schemas/Node' }),
+      ...pathsWithBody({ $ref: '#/components/schemas/Node' }),
       ...schemas({ Node: node, Other: { type: 'string' } }),
     });
     expect(result.file.$defs).toEqual({
       Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } },
     });
-    expect(shownBody(result)).toEqual({ $ref: '#/$defs/Node', $defs: result.file.$defs });
+    expect(modelBodySchema(result)).toEqual({ $ref: '#/$defs/Node', $defs: result.file.$defs });
     expect(result.simplified).toEqual([]);
   });
 
   it('show models a pattern that needs backtracking, do not check it, and list the operation', async () => {
     const result = await importSpec(
-      posting({
+      pathsWithBody({
         type: 'object',
         properties: { a: { type: 'string', pattern: '^(?=x).*$' }, b: { pattern: '^b$' } },
       }),
@@ -88,7 +88,7 @@ describe('schemas of imported tools', () => {
 
   it('are those of JSON Schema, even from OpenAPI 3.0', async () => {
     const result = await importSpec(
-      posting({
+      pathsWithBody({
         type: 'object',
         required: ['a', 'id', 7],
         discriminator: { propertyName: 'a' },
@@ -106,7 +106,7 @@ describe('schemas of imported tools', () => {
         },
       }),
     );
-    expect(shownBody(result)).toEqual({
+    expect(modelBodySchema(result)).toEqual({
       type: 'object',
       patternProperties: { '^x-': {} },
       additionalProperties: false,
@@ -128,12 +128,12 @@ describe('schemas of imported tools', () => {
       properties: Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, child])),
     });
     const result = await importSpec(
-      posting(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))),
+      pathsWithBody(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))),
     );
     expect(result.simplified).toEqual([
       { operation: 'POST /x', reason: 'inner parts of its arguments are any value' },
     ]);
-    const shown = shownBody(result) as { properties: JsonObject };
+    const shown = modelBodySchema(result) as { properties: JsonObject };
     expect(Object.keys(shown.properties)).toHaveLength(40);
     expect(shown.properties['p7']).toEqual({ type: 'object' });
     expect(JSON.stringify(shown).length).toBeLessThan(30_000);
@@ -143,7 +143,7 @@ describe('schemas of imported tools', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 4000 }, (_, index) => [`property${index}`, { type: 'string' }]),
     );
-    const result = await importSpec(posting({ type: 'object', properties }));
+    const result = await importSpec(pathsWithBody({ type: 'object', properties }));
     expect(result.file.tools).toEqual([]);
     expect(result.skipped).toEqual([
       { operation: 'POST /x', reason: 'has arguments whose schema is larger than 30000 characters' },
@@ -234,7 +234,7 @@ describe('selections of operations', () => {
 
 describe('files of tools', () => {
   it('are the same after writing and reading', async () => {
-    const { file } = await importSpec(posting({ type: 'object' }));
+    const { file } = await importSpec(pathsWithBody({ type: 'object' }));
     expect(readToolFile(JSON.parse(JSON.stringify(file)))).toEqual(file);
   });
 
@@ -265,7 +265,7 @@ describe('files of tools', () => {
     ),
     ['no object', () => null, 'the file'],
   ])('with %s are refused', async (_why, change, message) => {
-    const { file } = await importSpec(posting({ type: 'object' }));
+    const { file } = await importSpec(pathsWithBody({ type: 'object' }));
     const changed = change(JSON.parse(JSON.stringify(file)) as JsonObject);
     expect(() => readToolFile(changed, 'tools.json')).toThrow(message);
     expect(() => readToolFile(changed, 'tools.json')).toThrow('The file tools.json is not valid');

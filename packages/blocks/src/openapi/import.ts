@@ -1,12 +1,12 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
-import { invalidDocument, readDocument, UnsupportedDocumentError } from './document.ts';
+import { invalidDocumentError, readDocument, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
 import { MAX_TOOLS, serviceTool, TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
-import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
+import { isReservedHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundleSchema, SchemaConverter } from './schemas.ts';
 import { isTextType } from './send.ts';
@@ -74,7 +74,7 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
 }
 
 function isKeyHeader(name: string): boolean {
-  return /^[A-Za-z0-9-]{1,100}$/.test(name) && !isOwnHeader(name);
+  return /^[A-Za-z0-9-]{1,100}$/.test(name) && !isReservedHeader(name);
 }
 
 class Importer {
@@ -110,7 +110,7 @@ class Importer {
       const id = names[index] ?? '';
       if (!isSelected(this.#options.only ?? ['*'], id, operation)) unselected++;
       else if (tools.length >= MAX_TOOLS)
-        throw invalidDocument(`has more than ${MAX_TOOLS} operations: select some of them`);
+        throw invalidDocumentError(`has more than ${MAX_TOOLS} operations: select some of them`);
       else tools.push(...this.#toolOrNone(id, operation));
     }
     return {

@@ -64,7 +64,7 @@ const RESERVED_HEADERS =
  * Returns true for a header that no argument may set, because it belongs to the client, the connection or the
  * credential.
  */
-export function isOwnHeader(name: string): boolean {
+export function isReservedHeader(name: string): boolean {
   return RESERVED_HEADERS.test(name);
 }
 
@@ -172,7 +172,7 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
   for (const value of values) {
     const parameter = parameterOf(document, value);
     if (!parameter) continue;
-    if (parameter.in === 'header' && isOwnHeader(parameter.name)) continue;
+    if (parameter.in === 'header' && isReservedHeader(parameter.name)) continue;
     if (parameter.in === 'path' && !placeholders.has(parameter.name)) continue;
     parameters.set(`${parameter.in} ${parameter.name}`, parameter);
   }

@@ -112,7 +112,7 @@ export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
  * Returns the URL of a next page. It must be under the base URL of the service: another origin, or another part of a
  * host that several services share, must not get the credential. Throws a BlockError.
  */
-export function checkedLink(
+export function checkLink(
   url: string,
   { at, address, id }: { at: string; address: string; id: string },
 ): string {

@@ -4,7 +4,7 @@ import { fileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { ServiceBody, ServiceParameter, ServiceTool } from './file.ts';
 import { locationOf } from './security.ts';
-import { ArgumentError, cookieText, encoded, encodedReserved, headerText } from './wire.ts';
+import { ArgumentError, cookieText, percentEncode, percentEncodeExceptReserved, headerText } from './wire.ts';
 import { pathText, plainText, queryPairs, queryText } from './wire.ts';
 
 /** A request to a service. */
@@ -28,7 +28,7 @@ export interface RequestParts {
   /** Undefined: the request has no credential. */
   secret: string | undefined;
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
-  file(record: FileRecord): Promise<string | undefined>;
+  readFile(record: FileRecord): Promise<string | undefined>;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function requestOf(
   });
   const path = fillPath(tool, args, credential.path);
   const query = [
-    ...Object.entries(tool.query ?? {}).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
+    ...Object.entries(tool.query ?? {}).map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`),
     ...parameters
       .filter(({ parameter }) => parameter.in === 'query')
       .map(({ parameter, value }) => queryOf(tool, parameter, value)),
@@ -69,7 +69,7 @@ export async function requestOf(
   if (type !== undefined) headers.push(['content-type', type]);
   const cookies = parameters
     .filter(({ parameter }) => parameter.in === 'cookie')
-    .map(({ parameter, value }) => `${encoded(parameter.name)}=${cookieText(wireValue(parameter, value))}`);
+    .map(({ parameter, value }) => `${percentEncode(parameter.name)}=${cookieText(wireValue(parameter, value))}`);
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);
@@ -77,7 +77,7 @@ export async function requestOf(
   const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   const pathKeys = Object.values(credential.path).flatMap((key) => {
     const secret = decodeURIComponent(key);
-    return [key, secret, encoded(secret)];
+    return [key, secret, percentEncode(secret)];
   });
   const placeholders = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
   const visiblePath =
@@ -109,7 +109,7 @@ function fillPath(
   const byName = new Map(parameters.filter((each) => each.in === 'path').map((each) => [each.name, each]));
   const filled = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
     const parameter = byName.get(name);
-    if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? encoded(whole);
+    if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? percentEncode(whole);
     const value = own(args, parameter.argument);
     if (value === undefined || value === null)
       throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
@@ -135,7 +135,7 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
     throw new ArgumentError(
       `"${parameter.argument}" has a member "${conflict.name}", which is another parameter`,
     );
-  return queryText(pairs, parameter.reserved === true ? encodedReserved : encoded);
+  return queryText(pairs, parameter.reserved === true ? percentEncodeExceptReserved : percentEncode);
 }
 
 /** True if the query has a parameter or a key of this name, which an object spread over the query must not set. */
@@ -164,8 +164,8 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
     else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
     else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
     else if (scheme.in === 'path') parts.path[scheme.name] = pathKeyOf(value);
-    else if (scheme.in === 'query') parts.query.push(`${encoded(scheme.name)}=${encoded(value)}`);
-    else parts.cookies.push(`${encoded(scheme.name)}=${encoded(value)}`);
+    else if (scheme.in === 'query') parts.query.push(`${percentEncode(scheme.name)}=${percentEncode(value)}`);
+    else parts.cookies.push(`${percentEncode(scheme.name)}=${percentEncode(value)}`);
     if (scheme.type === 'key' && scheme.bearer)
       parts.headers.push(['authorization', bearerOf(value, undefined)]);
   }
@@ -175,7 +175,7 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
 /** Returns a key for a path, encoded except for colons, which have no meaning in a path that begins with `/`. */
 function pathKeyOf(value: string): string {
   if (/^\.{0,2}$/.test(value.trim())) throw new ArgumentError('the credential cannot be part of a path');
-  return encoded(value).replaceAll('%3A', ':');
+  return percentEncode(value).replaceAll('%3A', ':');
 }
 
 function bearerOf(value: string, bare: string | undefined): string {
@@ -316,14 +316,14 @@ function recordOf(value: Json): FileRecord | undefined {
 export async function fileOf(
   argument: string,
   value: Json,
-  parts: Pick<RequestParts, 'file'>,
+  parts: Pick<RequestParts, 'readFile'>,
 ): Promise<File> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
   if (!isJsonObject(value))
     throw new ArgumentError(`"${argument}" is not a file: pass a string or an object`);
   const record = recordOf(value);
-  const base64 = record ? await parts.file(record) : own(value, 'base64');
+  const base64 = record ? await parts.readFile(record) : own(value, 'base64');
   if (typeof base64 !== 'string')
     throw new ArgumentError(`"${argument}" is not a file of this run, and has no "base64"`);
   const [name, type] = [own(value, 'name'), own(value, 'type')];

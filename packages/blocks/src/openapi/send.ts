@@ -4,7 +4,7 @@ import { retryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { codeIn, failureIn } from './response.ts';
-import { chunksFrom, startOf } from './body.ts';
+import { chunksFrom, readStart } from './body.ts';
 import type { ServiceTool } from './file.ts';
 import { isTransient, kindOf } from './kinds.ts';
 import type { ErrorKind } from './kinds.ts';
@@ -21,7 +21,7 @@ export interface ServiceResponse {
 }
 
 /** The call of a tool for which a request is sent. */
-export interface Sender {
+export interface SentCall {
   tool: ServiceTool;
   args: JsonObject;
   context: Context;
@@ -35,7 +35,7 @@ const ERROR_BYTES = 64 * 1024;
 /** Sends a request once. Returns the response, or HTTP_FAILED for any failed call. Throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
-  { tool, args, context }: Sender,
+  { tool, args, context }: SentCall,
   { http }: ConfiguredService,
 ): Promise<ServiceResponse | BlockError> {
   const { signal } = context;
@@ -64,7 +64,7 @@ export async function sendOnce(
 
 async function exchange(
   request: ServiceRequest,
-  { tool, args, context }: Sender,
+  { tool, args, context }: SentCall,
   http: ConfiguredService['http'],
 ): Promise<ServiceResponse> {
   const { signal, remainingMs = TIMEOUT_MS, services } = context;
@@ -83,7 +83,7 @@ async function exchange(
   const isOk = status >= 200 && status < 400;
   const reader = body.getReader();
   try {
-    const start = await startOf(reader, isOk ? file.above : ERROR_BYTES);
+    const start = await readStart(reader, isOk ? file.above : ERROR_BYTES);
     if (start.isWhole || !isOk) return { status, headers, data: dataOf(start.bytes, type) };
     const name = nameOf(file.name === undefined ? undefined : own(args, file.name), headers, request);
     const record = await services.storeFile({ name, type, chunks: chunksFrom(start.bytes, reader) });

@@ -83,7 +83,7 @@ export class ServiceTools {
   }
 
   /** Returns the tools of a service that may be used. */
-  selected(service: string, selection: Selection): ServiceTool[] {
+  select(service: string, selection: Selection): ServiceTool[] {
     return this.#toolsOf(service).filter((tool) => isSelected(tool, selection));
   }
 

@@ -3,7 +3,7 @@ import { filesIn } from '@heddle/core/files';
 import { withRetries } from './attempts.ts';
 import { fileOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
-import type { Sender, ServiceResponse } from './send.ts';
+import type { SentCall, ServiceResponse } from './send.ts';
 import { ArgumentError } from './wire.ts';
 
 /** A file to send. */
@@ -24,7 +24,7 @@ const INCOMPLETE = 308;
 /** Returns the file that an upload sends. Throws an ArgumentError. */
 export async function sourceOf(
   { argument }: { argument: string },
-  { args, context: { services } }: Sender,
+  { args, context: { services } }: SentCall,
 ): Promise<Source> {
   const value = own(args, argument);
   if (value === undefined || value === null) throw new ArgumentError(`"${argument}" is missing`);
@@ -59,7 +59,7 @@ export async function uploadParts(
     request,
     call,
     send,
-  }: { firstResponse: ServiceResponse; request: ServiceRequest; call: Sender; send: Send },
+  }: { firstResponse: ServiceResponse; request: ServiceRequest; call: SentCall; send: Send },
 ): Promise<ServiceResponse> {
   const url = sessionUrlOf(firstResponse, request, call);
   const put = (range: string, body: Uint8Array): Promise<ServiceResponse | BlockError> =>
@@ -102,7 +102,7 @@ function receivedIn({ headers }: ServiceResponse): number {
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
-function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: Sender): string {
+function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: SentCall): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;
@@ -114,7 +114,7 @@ function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, cal
   );
 }
 
-function uploadError({ tool }: Sender, why: string): BlockError {
+function uploadError({ tool }: SentCall, why: string): BlockError {
   return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${why}.`, {
     retryable: false,
   });

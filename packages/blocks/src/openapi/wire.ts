@@ -24,13 +24,13 @@ export function plainText(value: Json): string {
 }
 
 /** Returns the text, percent-encoded for any part of a URL. */
-export function encoded(text: string): string {
+export function percentEncode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("'", '%27');
 }
 
 /** Returns the text, percent-encoded for a query except for reserved characters that cannot end a parameter. */
-export function encodedReserved(text: string): string {
-  return encoded(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) => decodeURIComponent(code));
+export function percentEncodeExceptReserved(text: string): string {
+  return percentEncode(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) => decodeURIComponent(code));
 }
 
 type Member = [name: string, value: Json];
@@ -53,14 +53,14 @@ function checkList(value: Json[]): Json[] {
  * Throws an ArgumentError for a value that would lead to another path.
  */
 export function pathText(name: string, value: Json, { style, explode }: Style): string {
-  const pieces = piecesOf(value, explode, encoded);
+  const pieces = piecesOf(value, explode, percentEncode);
   if (style === 'label') return `.${pieces.join(explode ? '.' : ',')}`;
   if (style === 'matrix') {
     if (typeof value !== 'object' || value === null || !explode) {
       const text = pieces.join(',');
-      return text === '' ? `;${encoded(name)}` : `;${encoded(name)}=${text}`;
+      return text === '' ? `;${percentEncode(name)}` : `;${percentEncode(name)}=${text}`;
     }
-    const parts = Array.isArray(value) ? pieces.map((piece) => `${encoded(name)}=${piece}`) : pieces;
+    const parts = Array.isArray(value) ? pieces.map((piece) => `${percentEncode(name)}=${piece}`) : pieces;
     return parts.map((piece) => `;${piece}`).join('');
   }
   const text = pieces.join(',');
@@ -79,7 +79,7 @@ export function headerText(value: Json, { explode }: Style): string {
 
 /** Returns the value of a cookie. */
 export function cookieText(value: Json): string {
-  return piecesOf(value, false, encoded).join(',');
+  return piecesOf(value, false, percentEncode).join(',');
 }
 
 /** Returns the items of a list, the members of an object as `key=value` or as keys and values in turn, or a scalar. */
@@ -108,7 +108,7 @@ export function queryPairs(name: string, value: Json, { style, explode }: Style)
     return membersOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
-  return [{ name, text: piecesOf(value, false, encoded).join(separator), raw: true }];
+  return [{ name, text: piecesOf(value, false, percentEncode).join(separator), raw: true }];
 }
 
 function pair(name: string, value: Json): Pair {
@@ -129,7 +129,7 @@ function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] 
 }
 
 /** Returns pairs as the text of a query or form. */
-export function queryText(pairs: readonly Pair[], encodeText: (text: string) => string = encoded): string {
+export function queryText(pairs: readonly Pair[], encodeText: (text: string) => string = percentEncode): string {
   return pairs
     .map(({ name, text, raw }) => `${encodeParameterName(name)}=${raw ? text : encodeText(text)}`)
     .join('&');
@@ -140,5 +140,5 @@ export function queryText(pairs: readonly Pair[], encodeText: (text: string) => 
  * brackets.
  */
 function encodeParameterName(name: string): string {
-  return encoded(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
+  return percentEncode(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { modelFields } from '../models/fields.ts';
-import { choiceOutputs, choose } from './route.ts';
+import { choiceOutputs, chooseRoute } from './route.ts';
 
 /** A router whose routes are defined in the block. */
 export const routerV2 = defineLazyBlock({
@@ -28,7 +28,7 @@ export const routerV2 = defineLazyBlock({
   async run({ fields: { context: text, routes }, ...call }) {
     if (routes.length === 0) throw invalid(call.context, 'has no routes');
     const choices = routes.map(({ id, title, value }) => ({ id, title, description: value }));
-    const { facts, port, reasoning, selectedRoute, selectedPath } = await choose(call, choices, text);
+    const { facts, port, reasoning, selectedRoute, selectedPath } = await chooseRoute(call, choices, text);
     return { output: { context: text, ...facts, selectedRoute, reasoning, selectedPath }, port };
   },
 });

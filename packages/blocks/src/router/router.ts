@@ -3,7 +3,7 @@ import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { modelFields } from '../models/fields.ts';
-import { choiceOutputs, choose } from './route.ts';
+import { choiceOutputs, chooseRoute } from './route.ts';
 import type { Choice } from './route.ts';
 
 const PREFIX = 'router-';
@@ -16,7 +16,7 @@ export const router = defineLazyBlock({
   async run({ fields: { prompt }, ...call }) {
     const choices = blocksAfter(call.context);
     if (choices.length === 0) throw invalid(call.context, 'has no block after it to choose');
-    const { facts, port, selectedRoute, selectedPath } = await choose(call, choices, prompt);
+    const { facts, port, selectedRoute, selectedPath } = await chooseRoute(call, choices, prompt);
     return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
   },
 });

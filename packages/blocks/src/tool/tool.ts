@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
-import { callService, refuse } from '../openapi/call.ts';
+import { callService, permanentError } from '../openapi/call.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 
 /** Calls a tool of a service, without a model. */
@@ -25,7 +25,7 @@ export const tool = defineLazyBlock({
   async run({ fields, context, options }) {
     const found = (await serviceToolsOf(options))?.get(fields.toolId);
     if (!found)
-      throw refuse(
+      throw permanentError(
         'TOOL_UNKNOWN',
         `The block "${context.block.name}" uses the unknown tool "${fields.toolId.slice(0, 100)}". Import it with heddle tools import, and pass the file with --tools.`,
       );
@@ -33,7 +33,7 @@ export const tool = defineLazyBlock({
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = problemsOf(args);
     if (problems !== undefined)
-      throw refuse(
+      throw permanentError(
         'TOOL_ARGUMENTS_INVALID',
         `The block "${context.block.name}" has arguments that do not match the tool "${serviceTool.id}": ${problems}`,
       );

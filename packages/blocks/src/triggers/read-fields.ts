@@ -45,12 +45,12 @@ export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
 /** Returns the fields that are not empty. Older blocks have their fields in `triggerConfig`: these are included. */
 export function filledFields(fields: JsonObject): JsonObject {
   const olderFields = fields['triggerConfig'] ?? null;
-  const entries = Object.entries({ ...(isJsonObject(olderFields) && olderFields), ...nonEmpty(fields) });
-  return nonEmpty(Object.fromEntries(entries));
+  const entries = Object.entries({ ...(isJsonObject(olderFields) && olderFields), ...nonEmptyFields(fields) });
+  return nonEmptyFields(Object.fromEntries(entries));
 }
 
 /** Returns the fields that are not empty. */
-export function nonEmpty(fields: JsonObject): JsonObject {
+export function nonEmptyFields(fields: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(
       ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),

@@ -39,7 +39,7 @@ export async function deploy(io: Io, file: string, options: DeployOptions): Prom
     io.stderr.write(`${lines.join('\n')}\n`);
   }
   const name = options.name ?? plan.workflow.name;
-  const workflowId = (await remote.find(name)) ?? (await createWorkflow(remote, name));
+  const workflowId = (await remote.findWorkflowId(name)) ?? (await createWorkflow(remote, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
   await replaceDraft(remote, path, { workflowId, draft: draftOf(workflowFile.boundText) });
   const deployed = dataOf(await remote.call('POST', `${path}/deploy`));

@@ -27,7 +27,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function execute(io: Io, workflow: string, options: ExecuteOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
-  const workflowId = UUID.test(workflow) ? workflow : await remote.find(workflow);
+  const workflowId = UUID.test(workflow) ? workflow : await remote.findWorkflowId(workflow);
   if (workflowId === undefined) {
     throw new UsageError(
       `The workspace has no workflow "${workflow}".`,

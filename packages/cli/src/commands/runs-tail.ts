@@ -1,6 +1,6 @@
 import type { RunEvent, RunResource } from '@heddle/engine';
 import type { RunReader } from '@heddle/engine/reader';
-import { show } from '../follow-run.ts';
+import { showOutcome } from '../follow-run.ts';
 import { exitOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
@@ -48,7 +48,7 @@ export async function followRecorded(
     ...(select && select.length > 0 && { select }),
   });
   const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
-  show(io, resourceOf(run), {
+  showOutcome(io, resourceOf(run), {
     ...options,
     ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },
   });

@@ -40,7 +40,7 @@ export async function listEvents(
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const path = await pathOf(remote, trigger);
-  const events = await remote.latest(`${path}/events`, limit);
+  const events = await remote.firstItems(`${path}/events`, limit);
   if (options.json) writeJson(io, { data: events });
   else if (events.length === 0) io.stderr.write('No events.\n');
   else writeTable(io, ['RECEIVED', 'KEY', 'STATE', 'REASON', 'RUN'], events.map(eventRow));

@@ -60,7 +60,7 @@ export async function listDeliveries(
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const path = await pathOf(remote, webhook);
-  const deliveries = await remote.latest(`${path}/deliveries`, limit);
+  const deliveries = await remote.firstItems(`${path}/deliveries`, limit);
   if (options.json) writeJson(io, { data: deliveries });
   else if (deliveries.length === 0) io.stderr.write('No deliveries.\n');
   else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'FLOW', 'ID'], deliveries.map(deliveryRow));

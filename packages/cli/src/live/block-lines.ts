@@ -19,10 +19,10 @@ export interface LineFormat {
 }
 
 /** Returns the ids of the parallels that collect failures. */
-export function collectingIn(region: Plan['skeleton']): string[] {
+export function collectingParallels(region: Plan['skeleton']): string[] {
   return region.nodes.flatMap((node) => [
     ...(node.subflow?.collectErrors ? [node.id] : []),
-    ...(node.subflow ? collectingIn(node.subflow.body) : []),
+    ...(node.subflow ? collectingParallels(node.subflow.body) : []),
   ]);
 }
 

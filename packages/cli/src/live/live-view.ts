@@ -6,7 +6,7 @@ import type { Style } from '../render/style.ts';
 import { clip } from '../render/table.ts';
 import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
-import { collectingIn, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
+import { collectingParallels, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
 import type { LineFormat } from './block-lines.ts';
 import type { Painter } from './painter.ts';
 
@@ -60,7 +60,7 @@ export class LiveView {
         NAME_WIDTH,
         names.reduce((widest, each) => Math.max(widest, each), 8),
       ),
-      collecting: new Set(collectingIn(parts.plan.skeleton)),
+      collecting: new Set(collectingParallels(parts.plan.skeleton)),
     };
     this.#stop = parts.ticker(FRAME_MS, () => this.#tick());
   }

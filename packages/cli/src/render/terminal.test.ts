@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { recordedIo, RecordedStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 import { createPainter } from '../live/painter.ts';
-import { guardedIo, terminalText } from './terminal.ts';
+import { guardIo, terminalText } from './terminal.ts';
 
 const HOSTILE = [
   '\u0007',
@@ -28,7 +28,7 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
 it('a terminal gets the escape sequences of the command line itself', () => {
   const io = recordedIo();
   const stdout = new RecordedStream(true);
-  const guarded = guardedIo({ ...io, stdout });
+  const guarded = guardIo({ ...io, stdout });
   const painter = createPainter(guarded.stdout, true);
   painter.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
   painter.print(['done \u202e']);

@@ -20,7 +20,7 @@ function escapeCharacter(character: string): string {
 }
 
 /** Returns streams that apply `terminalText` to everything that is written to them. */
-export function guardedIo(io: Io): Io {
+export function guardIo(io: Io): Io {
   return {
     get stdin() {
       return io.stdin;

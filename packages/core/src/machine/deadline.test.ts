@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 
 describe('the deadline', () => {
   it('R26 ends the run, even if work is open', () => {
-    const { run, first } = play(region('s -> a, p'), { timeoutMs: 500 });
+    const { run, first } = startMachine(region('s -> a, p'), { timeoutMs: 500 });
     expect(first).toEqual(['timer deadline 1500', 'run s']);
     run.complete('s');
     run.pause('p');
@@ -14,21 +14,21 @@ describe('the deadline', () => {
   });
 
   it('R26 is ignored before its time', () => {
-    const { run } = play(region('a'), { timeoutMs: 500 });
+    const { run } = startMachine(region('a'), { timeoutMs: 500 });
     run.nowMs = 1499;
     expect(run.fire('', 'deadline')).toEqual([]);
     expect(run.changed).toBe(false);
   });
 
   it('R26 includes the time during which the run waits for a person', () => {
-    const { run } = play(region('p'), { timeoutMs: 500 });
+    const { run } = startMachine(region('p'), { timeoutMs: 500 });
     expect(run.pause('p')).toEqual(['open p']);
     run.nowMs = 1500;
     expect(run.fire('', 'deadline')).toEqual(['abort p deadline', 'end failed deadline']);
   });
 
   it('R26 with `activeOnly` is stopped while only a person can continue the run', () => {
-    const { run } = play(region('p -> a'), { timeoutMs: 500, activeOnly: true });
+    const { run } = startMachine(region('p -> a'), { timeoutMs: 500, activeOnly: true });
     run.nowMs = 1100;
     run.pause('p');
     expect(run.pending()).toEqual(['open p']);
@@ -42,7 +42,7 @@ describe('the deadline', () => {
   });
 
   it('R26 with `activeOnly` is not stopped while a timer can continue the run', () => {
-    const { run } = play(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
+    const { run } = startMachine(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
     run.complete('s');
     run.pause('p');
     run.wait('w', 2000);
@@ -53,7 +53,7 @@ describe('the deadline', () => {
   });
 
   it('R26 only ends the grace period of a run that has failed', () => {
-    const { run } = play(region('s -> a, b'), { timeoutMs: 20 });
+    const { run } = startMachine(region('s -> a, b'), { timeoutMs: 20 });
     run.complete('s');
     run.fail('a');
     run.nowMs = 1020;
@@ -61,7 +61,7 @@ describe('the deadline', () => {
   });
 
   it('R26 only ends the grace period of a run that has answered', () => {
-    const { run } = play(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
+    const { run } = startMachine(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
     run.complete('s');
     run.complete('r');
     run.nowMs = 1020;
@@ -69,7 +69,7 @@ describe('the deadline', () => {
   });
 
   it('R26 is removed when the run ends', () => {
-    const { run } = play(region('p'), { timeoutMs: 500, activeOnly: true });
+    const { run } = startMachine(region('p'), { timeoutMs: 500, activeOnly: true });
     run.pause('p');
     expect(run.cancel()).toEqual(['abort p cancelled', 'end cancelled']);
     expect(run.state.deadline).toBeUndefined();

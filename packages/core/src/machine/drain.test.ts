@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
@@ -20,7 +20,7 @@ describe('a drain', () => {
   });
 
   it('R17 starts nothing new, stops waits immediately and lets running work finish', () => {
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.wait('wait');
     run.pause('pause');
@@ -38,7 +38,7 @@ describe('a drain', () => {
 
   it('R17 counts a block that pauses, fails or times out as done', () => {
     const otherGraph = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
-    const { run } = play(otherGraph);
+    const { run } = startMachine(otherGraph);
     run.complete('s');
     run.fail('f');
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout']);
@@ -49,14 +49,14 @@ describe('a drain', () => {
   });
 
   it('R46 aborts the pause of a block that would continue, before it opens', () => {
-    const { run } = play(region('s -> f, c'));
+    const { run } = startMachine(region('s -> f, c'));
     run.complete('s');
     run.fail('f');
     expect(run.pauseToContinue('c')).toEqual(['abort c failed', 'end failed block f']);
   });
 
   it('R17 counts the end of a running attempt once, and ignores other attempts', () => {
-    const { run } = play(region('s -> f, a, b'));
+    const { run } = startMachine(region('s -> f, a, b'));
     run.complete('s');
     run.fail('f');
     expect(run.complete('a', undefined, 2)).toEqual([]);
@@ -70,7 +70,7 @@ describe('a drain', () => {
 
   it('R17 a container fails only when the work in it is done', () => {
     const inner = region({ P: parallel(region('x -> y'), { count: 2 }) });
-    const { run } = play(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
+    const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
     expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
     expect(run.complete('O/0/P/1/x')).toEqual(['run h']);
     expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
@@ -78,14 +78,14 @@ describe('a drain', () => {
 
   it('R17 a branch closes only when the work in it is done, and nothing follows from that work', () => {
     const branch = region('x', 'y -> z', 'y:error -> h');
-    const { run } = play(region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }));
+    const { run } = startMachine(region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
     expect(run.complete('P/0/y')).toEqual(['run a']);
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
   it('R17 does not affect blocks outside its scope', () => {
-    const { run } = play(
+    const { run } = startMachine(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
     );
     run.complete('s');
@@ -98,24 +98,24 @@ describe('a drain', () => {
     ['a container', { O: loop(body, { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(body, { count: 1, collectErrors: true }) }, ['run z']],
   ] as const)('R17 starts nothing more for the same event in %s', (_, nodes, next) => {
-    const { run } = play(region('O -> z', 'O:error -> h', nodes));
+    const { run } = startMachine(region('O -> z', 'O:error -> h', nodes));
     expect(run.complete('O/0/s')).toEqual(next);
   });
 
   it('R17 starts nothing more for the same event in the run, and no iterations of open loops', () => {
-    const { run } = play(body);
+    const { run } = startMachine(body);
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
 
   it('R18 is aborted at the end of its grace period', () => {
-    const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }));
+    const { run } = startMachine(region('s -> f, a, L', { L: loop(region('x')) }));
     run.complete('s');
     run.fail('f');
     expect(run.fire('', 'grace')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
 
   it('R18 is aborted immediately without a grace period', () => {
-    const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
+    const { run } = startMachine(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
     run.complete('s');
     expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
@@ -128,19 +128,19 @@ describe('a drain', () => {
       ['run n'],
     ],
   ] as const)('R18 without a grace period starts nothing more for the same event in %s', (_, nodes, next) => {
-    const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+    const { first } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
     expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
   });
 
   it('R18 the timer of a container aborts only the container', () => {
-    const { run } = play(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
+    const { run } = startMachine(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P grace 1050']);
     expect(run.fire('P', 'grace')).toEqual(['abort P/1/x failed', 'run h']);
   });
 
   it('R18 the timer of a collected branch aborts only the branch', () => {
     const body = region('x', 'y');
-    const { run } = play(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
+    const { run } = startMachine(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
     expect(run.fail('P/1/x')).toEqual(['timer P/1 grace 1050']);
     expect(run.fire('P/0', 'grace')).toEqual([]);
     expect(run.fire('P/1', 'grace')).toEqual(['abort P/1/y failed', 'run P/2/x', 'run P/2/y']);
@@ -153,7 +153,7 @@ describe('nested drains', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
   it('R19 the outer drain replaces the inner one: its grace period counts, and the inner timer is void', () => {
-    const { run } = play(region('s -> P, b, c', { P: branches }));
+    const { run } = startMachine(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
     run.nowMs = 1020;
@@ -166,7 +166,7 @@ describe('nested drains', () => {
 
   it('R19 the drain of an outer container replaces the drain of an inner one', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
-    const { run } = play(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
+    const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
     expect(run.fail('O/0/z')).toEqual(['timer O grace 1050']);
     expect(run.fire('O/0/I', 'grace')).toEqual([]);
@@ -174,7 +174,7 @@ describe('nested drains', () => {
   });
 
   it('R19 no drain begins inside another one', () => {
-    const { run } = play(region('s -> P, b', { P: branches }));
+    const { run } = startMachine(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);
     expect(run.fail('P/0/x')).toEqual([]);
@@ -184,14 +184,14 @@ describe('nested drains', () => {
 
 describe('the first failure', () => {
   it('R20 determines the error of the run', () => {
-    const { run } = play(region('s -> a, b'));
+    const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.fail('b');
     expect(run.fail('a')).toEqual(['end failed block b']);
   });
 
   it('R20 does not take the error port of a block that fails after it', () => {
-    const { run } = play(region('s -> a, b', 'a:error -> h'));
+    const { run } = startMachine(region('s -> a, b', 'a:error -> h'));
     run.complete('s');
     run.fail('b');
     expect(run.fail('a')).toEqual(['end failed block b']);

@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { retryWaitMs } from './failure.ts';
 
 const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };
 
 describe('a failed attempt', () => {
   it('R13 is followed by another, until one succeeds', () => {
-    const { run } = play(region('a -> b', { a: { retry: { ...retry, waitMs: 0 } } }));
+    const { run } = startMachine(region('a -> b', { a: { retry: { ...retry, waitMs: 0 } } }));
     expect(run.fail('a')).toEqual(['run a #2']);
     expect(run.complete('a', undefined, 2)).toEqual(['run b']);
   });
 
   it('R13 is the last if the policy allows no more', () => {
-    const { run } = play(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
+    const { run } = startMachine(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.fail('a', { attempt: 2 })).toEqual(['run a #3']);
     expect(run.fail('a', { attempt: 3 })).toEqual(['run h']);
   });
 
   it('R13 without a policy is the only one', () => {
-    expect(play(region('a')).run.fail('a')).toEqual(['end failed block a']);
+    expect(startMachine(region('a')).run.fail('a')).toEqual(['end failed block a']);
   });
 
   it('R13 that is not retryable is the last', () => {
-    const { run } = play(region('a:error -> h', { a: { retry } }));
+    const { run } = startMachine(region('a:error -> h', { a: { retry } }));
     expect(run.fail('a', { retryable: false })).toEqual(['run h']);
   });
 
   it('R14 is followed by another after a wait', () => {
-    const { run } = play(region('a', { a: { retry } }));
+    const { run } = startMachine(region('a', { a: { retry } }));
     expect(run.fail('a')).toEqual(['timer a retry 1100']);
     run.nowMs = 1100;
     expect(run.fire('a', 'retry', 2)).toEqual(['run a #2']);
@@ -37,7 +37,7 @@ describe('a failed attempt', () => {
   });
 
   it('R14 pending retries are aborted with the run', () => {
-    const { run } = play(region('s -> a, b', { a: { retry } }));
+    const { run } = startMachine(region('s -> a, b', { a: { retry } }));
     run.complete('s');
     run.fail('a');
     expect(run.fail('b')).toEqual(['abort a failed', 'end failed block b']);
@@ -69,7 +69,7 @@ describe('the wait before a retry', () => {
 
 describe('a failed block', () => {
   it('R15 with an error port takes it, and the run continues', () => {
-    const { run } = play(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
+    const { run } = startMachine(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
     run.complete('s');
     expect(run.fail('a')).toEqual(['run h']);
     expect(run.notices).toEqual(['failed a handled']);
@@ -78,7 +78,7 @@ describe('a failed block', () => {
   });
 
   it('R15 is not the same as a block that completes by the port `error`, which fails nothing', () => {
-    const { run } = play(region('a -> b'));
+    const { run } = startMachine(region('a -> b'));
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });
 
@@ -91,7 +91,7 @@ describe('a failed block', () => {
         },
       ),
     });
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     expect(run.fail('O/0/M/0/I/0/x')).toEqual(['run O/0/h']);
     expect(run.notices).toEqual(['failed O/0/M/0/I/0/x', 'failed O/0/M handled because of O/0/M/0/I/0/x']);
     expect(run.complete('O/0/h')).toEqual(['run z']);
@@ -101,27 +101,27 @@ describe('a failed block', () => {
     const graph = region('P -> a', 'P:error -> h', {
       P: parallel(region('x -> y'), { count: 2, collectErrors: true }),
     });
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     expect(run.fail('P/0/x')).toEqual([]);
     run.complete('P/1/x');
     expect(run.complete('P/1/y')).toEqual(['run a']);
   });
 
   it('R16 is not collected if the parallel itself fails', () => {
-    const { run } = play(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
+    const { run } = startMachine(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
     expect(run.fail('P', { attempt: 0 })).toEqual(['run h']);
   });
 
   it('R16 that nothing handles fails the run', () => {
     const graph = region('P -> a', { P: parallel(region('x'), { count: 2 }) });
-    const { run } = play(graph, { graceMs: 0 });
+    const { run } = startMachine(graph, { graceMs: 0 });
     expect(run.fail('P/1/x')).toEqual(['abort P/0/x failed', 'end failed block P/1/x']);
     expect(run.state.end).toEqual({ status: 'failed' });
   });
 
   it('R16 in a branch of a collecting parallel fails the loops around it, but not the parallel', () => {
     const inner = region('L -> y', { L: loop(region('x'), { count: 2 }) });
-    const { run } = play(
+    const { run } = startMachine(
       region('P -> a', { P: parallel(inner, { count: 2, window: 1, collectErrors: true }) }),
     );
     expect(run.fail('P/0/L/0/x')).toEqual(['run P/1/L/0/x']);

@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 
 describe('an edge', () => {
   it('R2 is live if its node took its port; nothing runs at the other ports', () => {
-    const { run } = play(region('if:yes -> a', 'if:no -> b'));
+    const { run } = startMachine(region('if:yes -> a', 'if:no -> b'));
     expect(run.complete('if', 'yes')).toEqual(['run a']);
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
   it('R2 on `source` is live even if its node took another port', () => {
-    const { run } = play(region('if:yes -> a', 'if -> b'));
+    const { run } = startMachine(region('if:yes -> a', 'if -> b'));
     expect(run.complete('if', 'yes')).toEqual(['run a', 'run b']);
   });
 
   it('R2 on `source` is dead if its node failed', () => {
-    const { run } = play(region('a -> b', 'a:error -> c'));
+    const { run } = startMachine(region('a -> b', 'a:error -> c'));
     expect(run.fail('a')).toEqual(['run c']);
   });
 
   it('R2 on `error` is dead if its node did not fail', () => {
-    const { run } = play(region('a -> b', 'a:error -> c'));
+    const { run } = startMachine(region('a -> b', 'a:error -> c'));
     expect(run.complete('a')).toEqual(['run b']);
   });
 
   it('R2 is dead if its node took another port: the run ends', () => {
-    const { run } = play(region('if:yes -> a', 'if:no -> b'));
+    const { run } = startMachine(region('if:yes -> a', 'if:no -> b'));
     expect(run.complete('if', 'neither')).toEqual(['end completed']);
   });
 });
 
 describe('a join', () => {
   it('R3 waits for all its sources', () => {
-    const { run } = play(region('s -> a, b -> j'));
+    const { run } = startMachine(region('s -> a, b -> j'));
     run.complete('s');
     expect(run.complete('b')).toEqual([]);
     expect(run.complete('a')).toEqual(['run j']);
   });
 
   it('R4 runs once if one of its edges is live and the others are dead', () => {
-    const { run } = play(region('if:yes -> a -> j', 'if:no -> b -> c -> j'));
+    const { run } = startMachine(region('if:yes -> a -> j', 'if:no -> b -> c -> j'));
     expect(run.complete('if', 'yes')).toEqual(['run a']);
     expect(run.complete('a')).toEqual(['run j']);
     expect(run.complete('j')).toEqual(['end completed']);
@@ -50,12 +50,12 @@ describe('a join', () => {
     ['second', ['no'], ['run a']],
     ['neither', ['other'], ['end completed']],
   ])('R4 counts two edges of one source as one: %s port', (_, [port], commands) => {
-    const { run } = play(region('if:yes -> a', 'if:no -> a'));
+    const { run } = startMachine(region('if:yes -> a', 'if:no -> a'));
     expect(run.complete('if', port)).toEqual(commands);
   });
 
   it('R4 also counts two edges of one source as one in a body', () => {
-    const { run } = play(region({ L: loop(region('if:yes -> a', 'if:no -> a'), { count: 1 }) }));
+    const { run } = startMachine(region({ L: loop(region('if:yes -> a', 'if:no -> a'), { count: 1 }) }));
     expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/a']);
   });
 
@@ -63,14 +63,14 @@ describe('a join', () => {
     ['if one fails before the other completes', ['a', 'b'], ['run h']],
     ['if one fails after the other completed', ['b', 'a'], ['run h']],
   ])('R4 a shared error handler runs once, %s', (_, order, last) => {
-    const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
+    const { run } = startMachine(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     const commands = order.map((name) => (name === 'a' ? run.fail('a') : run.complete('b')));
     expect(commands).toEqual([[], last]);
   });
 
   it('R4 a shared error handler is skipped if nothing fails', () => {
-    const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
+    const { run } = startMachine(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     run.complete('a');
     expect(run.complete('b')).toEqual(['end completed']);
@@ -78,8 +78,8 @@ describe('a join', () => {
 
   it('R4 runs after success and after failure of its source if both ports lead to it', () => {
     const graph = region('a -> b', 'a:error -> b');
-    expect(play(graph).run.complete('a')).toEqual(['run b']);
-    expect(play(graph).run.fail('a')).toEqual(['run b']);
+    expect(startMachine(graph).run.complete('a')).toEqual(['run b']);
+    expect(startMachine(graph).run.fail('a')).toEqual(['run b']);
   });
 
   it('R5 is skipped if all its edges are dead, and so are its successors, even containers', () => {
@@ -90,21 +90,21 @@ describe('a join', () => {
       { L: loop(body), P: parallel(body) },
       'c -> P -> j',
     );
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     expect(run.complete('if', 'yes')).toEqual(['run a']);
     expect(run.notices).toEqual([]);
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
   it('R5 runs after a long pruned path', () => {
-    const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
+    const { run } = startMachine(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('if', 'yes');
     expect(run.complete('w')).toEqual(['run j']);
   });
 
   it('R5 is decided by the last edge, even a dead one', () => {
-    const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
+    const { run } = startMachine(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('w');
     expect(run.complete('if', 'yes')).toEqual(['run j']);
@@ -113,24 +113,24 @@ describe('a join', () => {
 
 describe('starts', () => {
   it('R6 are in the order of the edges, not of the indexes', () => {
-    const { run } = play(region('s -> c, a, b'));
+    const { run } = startMachine(region('s -> c, a, b'));
     expect(run.complete('s')).toEqual(['run c', 'run a', 'run b']);
   });
 
   it('R6 of a container are in the order of its entries', () => {
-    const { first } = play(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
+    const { first } = startMachine(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
     expect(first).toEqual(['run P/0/z', 'run P/0/y', 'run P/1/z', 'run P/1/y']);
   });
 
   it('R6 are first come, first served: direct successors before those after an empty container', () => {
-    const { run } = play(region('s -> L, b', 'L -> a', { L: loop(region('x'), { count: 0 }) }));
+    const { run } = startMachine(region('s -> L, b', 'L -> a', { L: loop(region('x'), { count: 0 }) }));
     expect(run.complete('s')).toEqual(['run b', 'run a']);
   });
 });
 
 describe('an answer', () => {
   it('R27 ends the run before anything after it starts', () => {
-    const { run } = play(region('r -> after', { r: { answers: true } }));
+    const { run } = startMachine(region('r -> after', { r: { answers: true } }));
     expect(run.complete('r')).toEqual(['end completed r']);
   });
 
@@ -139,7 +139,7 @@ describe('an answer', () => {
       r: { answers: true },
       child: { class: 'child' },
     });
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.pause('pause');
     run.wait('wait');
@@ -153,7 +153,7 @@ describe('an answer', () => {
   });
 
   it('R27 is final: a later failure does not fail the run', () => {
-    const { run } = play(region('s -> r, b', { r: { answers: true } }));
+    const { run } = startMachine(region('s -> r, b', { r: { answers: true } }));
     run.complete('s');
     run.complete('r');
     expect(run.fail('b')).toEqual(['end completed r']);
@@ -162,45 +162,45 @@ describe('an answer', () => {
 
   it('R27 also works inside nested containers', () => {
     const inner = region({ P: parallel(region('r', { r: { answers: true } }), { count: 2 }) });
-    const { run } = play(region('L -> after', { L: loop(inner, { count: 3 }) }));
+    const { run } = startMachine(region('L -> after', { L: loop(inner, { count: 3 }) }));
     expect(run.complete('L/0/P/1/r')).toEqual(['timer grace 1050']);
     expect(run.complete('L/0/P/0/r')).toEqual(['end completed L/0/P/1/r']);
   });
 
   it('R27 does not happen if the block took another port', () => {
-    const { run } = play(region('r -> after', 'r:error -> h', { r: { answers: true } }));
+    const { run } = startMachine(region('r -> after', 'r:error -> h', { r: { answers: true } }));
     expect(run.fail('r')).toEqual(['run h']);
   });
 });
 
 describe('run-until', () => {
   it('R28 starts nothing after its block', () => {
-    const { run } = play(region('a -> b -> c'), { until: 'b' });
+    const { run } = startMachine(region('a -> b -> c'), { until: 'b' });
     expect(run.complete('a')).toEqual(['run b']);
     expect(run.complete('b')).toEqual(['end completed']);
   });
 
   it('R28 gives other running blocks a grace period', () => {
-    const { run } = play(region('s -> a -> b', 's -> c -> d'), { until: 'a' });
+    const { run } = startMachine(region('s -> a -> b', 's -> c -> d'), { until: 'a' });
     run.complete('s');
     expect(run.complete('a')).toEqual(['timer grace 1050']);
     expect(run.complete('c')).toEqual(['end completed']);
   });
 
   it('R28 runs a container to its exit', () => {
-    const { run } = play(region('L -> b', { L: loop(region('x'), { count: 2 }) }), { until: 'L' });
+    const { run } = startMachine(region('L -> b', { L: loop(region('x'), { count: 2 }) }), { until: 'L' });
     expect(run.complete('L/0/x')).toEqual(['run L/1/x']);
     expect(run.complete('L/1/x')).toEqual(['end completed']);
   });
 
   it('R28 ends even if its block is skipped', () => {
-    const { run } = play(region('if:yes -> c -> d', 'if:no -> b'), { until: 'b' });
+    const { run } = startMachine(region('if:yes -> c -> d', 'if:no -> b'), { until: 'b' });
     expect(run.complete('if', 'yes')).toEqual(['run c', 'timer grace 1050']);
     expect(run.complete('c')).toEqual(['end completed']);
   });
 
   it('R28 refers to a top-level block, not to the block with the same index in a body', () => {
-    const { run } = play(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
+    const { run } = startMachine(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
     expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
   });
 });

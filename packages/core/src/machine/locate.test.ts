@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { addressOf, loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { countAt, workAt } from './locate.ts';
 
 it('R31 work is found at its address, and only there', () => {
   const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });
-  const { run } = play(graph);
+  const { run } = startMachine(graph);
   expect(workAt(graph, run.state, addressOf(graph, 'L/0/x'))).toEqual({ w: 'run', try: 1, dueMs: 1005 });
   for (const name of ['L', 'a', '']) expect(workAt(graph, run.state, addressOf(graph, name))).toBeUndefined();
   run.complete('L/0/x');
@@ -14,7 +14,7 @@ it('R31 work is found at its address, and only there', () => {
 
 it('R10 the number of iterations or branches of an open container is returned once it is known', () => {
   const graph = region('P -> W', { P: parallel(region('x')), W: loop(region('y'), { perTurn: true }) });
-  const { run } = play(graph);
+  const { run } = startMachine(graph);
   const countOf = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));
   expect(countOf('P')).toBeUndefined();
   run.expand('P', 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { pendingCommands } from './pending-commands.ts';
 import { initialState } from './step.ts';
 
@@ -15,7 +15,7 @@ describe('the pending commands of a state', () => {
       L: loop(region('x')),
       P: parallel(region('x', 'y'), { count: 2 }),
     });
-    const { run } = play(graph, { timeoutMs: 999 });
+    const { run } = startMachine(graph, { timeoutMs: 999 });
     run.complete('s');
     run.fail('try');
     run.wait('wait');
@@ -38,7 +38,7 @@ describe('the pending commands of a state', () => {
   });
 
   it('R31 contain the number of the attempt', () => {
-    const { run } = play(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
+    const { run } = startMachine(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.pending()).toEqual(['run a #2']);
   });
@@ -49,12 +49,12 @@ describe('the pending commands of a state', () => {
       P: parallel(body, { count: 1, collectErrors: true }),
       Q: parallel(body, { count: 1 }),
     });
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.fail('P/0/x');
     run.fail('Q/0/x');
     expect(run.pending()).toEqual(['timer P/0 grace 1050', 'run P/0/y', 'timer Q grace 1050', 'run Q/0/y']);
-    const secondRun = play(region('s -> a, b'));
+    const secondRun = startMachine(region('s -> a, b'));
     secondRun.run.complete('s');
     secondRun.run.fail('a');
     expect(secondRun.run.pending()).toEqual(['run b', 'timer grace 1050']);
@@ -62,7 +62,7 @@ describe('the pending commands of a state', () => {
 
   it('R31 are empty before the start and after the end', () => {
     expect(pendingCommands(region('a'), initialState())).toEqual([]);
-    const { run } = play(region('a'), { timeoutMs: 5 });
+    const { run } = startMachine(region('a'), { timeoutMs: 5 });
     run.complete('a');
     expect(run.pending()).toEqual([]);
   });

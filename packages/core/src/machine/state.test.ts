@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { idleState } from './state.ts';
 
 const graph = region('s -> p, w, b');
 
 describe('a run', () => {
   it('R25 is running while any block runs', () => {
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.pause('p');
     run.wait('w');
@@ -15,7 +15,7 @@ describe('a run', () => {
   });
 
   it('R25 waits for a person if a person is needed and nothing runs', () => {
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.pause('p');
     run.wait('w');
@@ -29,7 +29,7 @@ describe('a run', () => {
 
   it('R25 is running while a retry is pending, even if a person is needed', () => {
     const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
-    const { run } = play(region('s -> a, p', { a: { retry } }));
+    const { run } = startMachine(region('s -> a, p', { a: { retry } }));
     run.complete('s');
     run.pause('p');
     run.fail('a');

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { loop, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { advance, initialState, step } from './step.ts';
 
 describe('a run', () => {
   it('R1 starts at one block', () => {
-    expect(play(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
+    expect(startMachine(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
   });
 
   it('R1 does not wait for nodes that its start does not reach', () => {
-    const { run } = play(region('a -> c', 'b -> c -> d', 'other'), { start: 'b' });
+    const { run } = startMachine(region('a -> c', 'b -> c -> d', 'other'), { start: 'b' });
     expect(run.complete('b')).toEqual(['run c']);
     expect(run.complete('c')).toEqual(['run d']);
     expect(run.complete('d')).toEqual(['end completed']);
@@ -17,8 +17,8 @@ describe('a run', () => {
 
   it('R1 can start at an inner block, a join or a container', () => {
     const graph = region('a -> b -> j', 'a -> j -> L -> d', { L: loop(region('x'), { count: 1 }) });
-    expect(play(graph, { start: 'j' }).first).toEqual(['run j']);
-    const { run, first } = play(graph, { start: 'L' });
+    expect(startMachine(graph, { start: 'j' }).first).toEqual(['run j']);
+    const { run, first } = startMachine(graph, { start: 'L' });
     expect(first).toEqual(['run L/0/x']);
     expect(run.complete('L/0/x')).toEqual(['run d']);
   });
@@ -30,7 +30,7 @@ describe('a run', () => {
   });
 
   it('R30 starts once', () => {
-    const { run } = play(region('a'));
+    const { run } = startMachine(region('a'));
     expect(run.feed({ type: 'started', atMs: 1, start: 0, graceMs: 0 })).toEqual([]);
     expect(run.changed).toBe(false);
   });
@@ -38,7 +38,7 @@ describe('a run', () => {
 
 describe('a cancellation', () => {
   it('R29 aborts all open work and ends the run', () => {
-    const { run } = play(region('s -> a, b'));
+    const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.pause('b');
     expect(run.cancel()).toEqual(['abort a cancelled', 'abort b cancelled', 'end cancelled']);
@@ -52,7 +52,7 @@ describe('a cancellation', () => {
   });
 
   it('R29 overrides a failure in its grace period', () => {
-    const { run } = play(region('s -> a, b'));
+    const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.fail('a');
     expect(run.cancel()).toEqual(['abort b cancelled', 'end cancelled']);
@@ -69,7 +69,7 @@ describe('a cancellation', () => {
   });
 
   it('R29 applies once: an ended run never changes', () => {
-    const { run } = play(region('a'));
+    const { run } = startMachine(region('a'));
     run.complete('a');
     expect(run.cancel()).toEqual([]);
     expect(run.changed).toBe(false);
@@ -112,7 +112,7 @@ describe('a late or duplicate event', () => {
     ['a deadline of a run without one', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
     ['a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
   ] as const)('R30 changes nothing: %s', (_, event) => {
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     const stateBefore = structuredClone(run.state);
     expect(run.feed(event)).toEqual([]);
@@ -121,7 +121,7 @@ describe('a late or duplicate event', () => {
   });
 
   it('R30 a timer of an attempt that has ended changes nothing', () => {
-    const { run } = play(graph);
+    const { run } = startMachine(graph);
     run.complete('s');
     run.fail('t');
     expect(run.fire('t', 'timeout', 1)).toEqual([]);

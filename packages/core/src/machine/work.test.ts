@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/run-machine.ts';
+import { startMachine } from '../../../../test/support/run-machine.ts';
 import { pendingCommands } from './pending-commands.ts';
 import { idleState } from './state.ts';
 
@@ -8,14 +8,14 @@ describe('the timeout of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
   it('R21 aborts the attempt and counts as its failure', () => {
-    const { run, first } = play(region('a:error -> h', { a: { timeoutMs: 30 } }));
+    const { run, first } = startMachine(region('a:error -> h', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
     expect(run.notices).toEqual(['failed a handled timed out']);
   });
 
   it('R21 applies to each attempt', () => {
-    const { run } = play(region('a', { a: { timeoutMs: 30, retry } }));
+    const { run } = startMachine(region('a', { a: { timeoutMs: 30, retry } }));
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'timer a retry 1005']);
     run.nowMs = 1005;
     expect(run.fire('a', 'retry', 2)).toEqual(['run a #2', 'timer a timeout 1035']);
@@ -23,7 +23,7 @@ describe('the timeout of a block', () => {
   });
 
   it.each(['pause', 'wait'] as const)('R21 does not apply to a suspended block: %s', (action) => {
-    const { run } = play(region('a', { a: { timeoutMs: 30 } }));
+    const { run } = startMachine(region('a', { a: { timeoutMs: 30 } }));
     run[action]('a');
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
     expect(run.changed).toBe(false);
@@ -32,7 +32,7 @@ describe('the timeout of a block', () => {
 
 describe('a pause', () => {
   it('R22 is open as soon as its block is reached, while other branches continue', () => {
-    const { run } = play(region('s -> p -> a', 's -> b -> c'));
+    const { run } = startMachine(region('s -> p -> a', 's -> b -> c'));
     run.complete('s');
     expect(run.pause('p')).toEqual(['open p']);
     expect(run.complete('b')).toEqual(['run c']);
@@ -40,13 +40,13 @@ describe('a pause', () => {
   });
 
   it('R22 ends through the port `source`, which makes its error edge dead', () => {
-    const { run } = play(region('p -> a', 'p:error -> h'));
+    const { run } = startMachine(region('p -> a', 'p:error -> h'));
     run.pause('p');
     expect(run.resume('p')).toEqual(['run a']);
   });
 
   it('R22 can be resumed for several blocks in any order, once each; a join waits for all of them', () => {
-    const { run } = play(region('s -> p, q -> j'));
+    const { run } = startMachine(region('s -> p, q -> j'));
     run.complete('s');
     run.pause('p');
     run.pause('q');
@@ -57,7 +57,7 @@ describe('a pause', () => {
   });
 
   it('R22 is not ended by a timer, and a wait is not ended by a resume', () => {
-    const { run } = play(region('s -> p, w'));
+    const { run } = startMachine(region('s -> p, w'));
     run.complete('s');
     run.pause('p');
     run.wait('w');
@@ -70,7 +70,7 @@ describe('a pause that continues its block', () => {
   const retry = { maxTries: 2, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 };
 
   it('R46 runs the same attempt again, which may pause again, and leaves by the port of its result', () => {
-    const { run } = play(region('a -> b'));
+    const { run } = startMachine(region('a -> b'));
     expect(run.pauseToContinue('a')).toEqual(['open a']);
     expect(run.pending()).toEqual(['open a']);
     expect(idleState(run.state)).toBe('human');
@@ -82,7 +82,7 @@ describe('a pause that continues its block', () => {
   });
 
   it('R46 is answered once; late results from before the answer change nothing', () => {
-    const { run } = play(region('a -> b', { a: { retry } }));
+    const { run } = startMachine(region('a -> b', { a: { retry } }));
     run.pauseToContinue('a');
     for (const target of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
       expect(run.resume('a', target)).toEqual([]);
@@ -101,7 +101,7 @@ describe('a pause that continues its block', () => {
   });
 
   it('R46 keeps the remaining timeout: time spent waiting for a person does not count', () => {
-    const { run, first } = play(region('a', { a: { timeoutMs: 30 } }));
+    const { run, first } = startMachine(region('a', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;
     expect(run.pauseToContinue('a')).toEqual(['open a']);
@@ -117,7 +117,7 @@ describe('a pause that continues its block', () => {
   });
 
   it('R46 does not count as an attempt: a failure afterwards is retried as usual, and the next attempt has no resumes', () => {
-    const { run } = play(region('a', { a: { retry } }));
+    const { run } = startMachine(region('a', { a: { retry } }));
     run.pauseToContinue('a');
     run.resume('a', { attempt: 1 });
     expect(run.fail('a', { resumes: 1 })).toEqual(['run a #2']);
@@ -127,11 +127,11 @@ describe('a pause that continues its block', () => {
   });
 
   it('R46 is aborted immediately when its scope drains or the run is cancelled', () => {
-    const { run } = play(region('s -> a, f'));
+    const { run } = startMachine(region('s -> a, f'));
     run.complete('s');
     run.pauseToContinue('a');
     expect(run.fail('f')).toEqual(['abort a failed', 'end failed block f']);
-    const secondRun = play(region('a')).run;
+    const secondRun = startMachine(region('a')).run;
     secondRun.pauseToContinue('a');
     expect(secondRun.cancel()).toEqual(['abort a cancelled', 'end cancelled']);
   });
@@ -139,14 +139,14 @@ describe('a pause that continues its block', () => {
 
 describe('a wait', () => {
   it('R23 ends at its due time', () => {
-    const { run } = play(region('w -> a'));
+    const { run } = startMachine(region('w -> a'));
     expect(run.wait('w', 5000)).toEqual(['timer w wait 5000']);
     run.nowMs = 5000;
     expect(run.fire('w', 'wait')).toEqual(['run a']);
   });
 
   it('R23 without a time ends immediately', () => {
-    const { run } = play(region('w'));
+    const { run } = startMachine(region('w'));
     expect(run.feed({ type: 'paused', at: [0], atMs: 7, attempt: 1, kind: 'time' })).toEqual([
       'timer w wait 7',
     ]);
@@ -160,7 +160,7 @@ describe('a child run', () => {
     ['human', 'human'],
     ['time', 'time'],
   ] as const)('R24 that is blocked (%s) makes its parent idle, until it runs or ends', (on, idle) => {
-    const { run } = play(child);
+    const { run } = startMachine(child);
     expect(run.block('c', on)).toEqual([]);
     expect(idleState(run.state)).toBe(idle);
     run.block('c', null);
@@ -171,7 +171,7 @@ describe('a child run', () => {
   });
 
   it('R24 can be blocked on a time, then on a person; repeating an event has no effect', () => {
-    const { run } = play(child);
+    const { run } = startMachine(child);
     run.block('c', 'time');
     run.block('c', 'human');
     expect(run.state).toMatchObject({ busy: 0, humans: 1, timers: 0 });
@@ -181,7 +181,7 @@ describe('a child run', () => {
 
   it('R24 blocks an agent that waits for it, and the attempt of the agent keeps its number', () => {
     const agent = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
-    const { run } = play(agent);
+    const { run } = startMachine(agent);
     run.block('c', 'human');
     expect(idleState(run.state)).toBe('human');
     expect(pendingCommands(agent, run.state)).toMatchObject([{ type: 'run', try: 1 }, { timer: 'timeout' }]);
@@ -190,7 +190,7 @@ describe('a child run', () => {
   });
 
   it('R24 times out even while blocked', () => {
-    const { run } = play(child);
+    const { run } = startMachine(child);
     run.block('c', 'human');
     expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);
   });

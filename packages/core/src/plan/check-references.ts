@@ -247,7 +247,7 @@ function sharedDepth(chainA: readonly string[], chainB: readonly string[]): numb
 }
 
 /** Reports blocks that no start leads to. A workflow without starts has another diagnostic. */
-export function checkReach({ structure, sink }: Compilation, reachedIds: ReadonlySet<string>): void {
+export function checkReachability({ structure, sink }: Compilation, reachedIds: ReadonlySet<string>): void {
   if (reachedIds.size === 0) return;
   for (const [id, { block, enabled, containers }] of structure.places) {
     const container = containers.at(-1);
@@ -268,7 +268,7 @@ export function checkReach({ structure, sink }: Compilation, reachedIds: Readonl
 }
 
 /** Returns the top-level blocks reachable from `starts` by wired edges, including `starts`. */
-export function reachedFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
+export function reachableFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
   const reachedIds = new Set(starts);
   for (const id of reachedIds) for (const { target } of structure.outOf.get(id) ?? []) reachedIds.add(target);
   return reachedIds;

@@ -6,7 +6,7 @@ import type { Reference } from '../refs/template.ts';
 import type { HostFeature } from '../ports.ts';
 import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
 import type { DiagnosticSink } from './diagnostics.ts';
-import { reportFindings } from './reference-diagnostics.ts';
+import { diagnosticsOf } from './reference-diagnostics.ts';
 import type { PlanLimits } from './plan.ts';
 import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 import type { TypeTable } from './types.ts';
@@ -75,7 +75,7 @@ export class Compilation {
 
   /** Adds the reference compiler's findings for a field as diagnostics. */
   report(location: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
-    for (const each of reportFindings(location, findings, { kind, compat: this.compat }))
+    for (const each of diagnosticsOf(location, findings, { kind, compat: this.compat }))
       this.sink.push(each);
   }
 

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings, WorkflowSettings } from '../../../../test/support/workflow-file.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { compile } from './compile.ts';
 import type { CompileOptions, CompileResult } from './compile.ts';
 import type { BlockConfig, Plan } from './plan.ts';
 import { startCandidates } from './starts.ts';
 
-function compileFile(file: DrawnWorkflow, options?: CompileOptions): CompileResult {
+function compileFile(file: WorkflowSettings, options?: CompileOptions): CompileResult {
   return compile(parseWorkflow(workflowFile(file), { fileName: 'daily.json' }).workflow!, options);
 }
 
-function planOf(file: DrawnWorkflow, options?: CompileOptions): Plan {
+function planOf(file: WorkflowSettings, options?: CompileOptions): Plan {
   const result = compileFile(file, options);
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.plan;
 }
 
-const configOf = (block: DrawnBlock): BlockConfig =>
+const configOf = (block: BlockSettings): BlockConfig =>
   planOf({ blocks: { s: start(), b: block }, edges: ['s > b'] }).blocks['b']!;
 
 describe('a plan', () => {
@@ -40,7 +40,7 @@ describe('a plan', () => {
   });
 
   it('has a different hash if anything in it differs', () => {
-    const workflowOf = (text: string): DrawnWorkflow => ({
+    const workflowOf = (text: string): WorkflowSettings => ({
       blocks: { s: start(), b: code(text) },
       edges: ['s > b'],
     });
@@ -89,8 +89,8 @@ describe('the workflow', () => {
 });
 
 describe('the default start', () => {
-  const trigger = (type: string, properties: DrawnBlock = {}): DrawnBlock => ({ type, ...properties });
-  it.each<[string, DrawnWorkflow['blocks'], string[]]>([
+  const trigger = (type: string, properties: BlockSettings = {}): BlockSettings => ({ type, ...properties });
+  it.each<[string, WorkflowSettings['blocks'], string[]]>([
     [
       'the unified start',
       { b: trigger('schedule'), c: trigger('start_trigger'), a: trigger('starter') },

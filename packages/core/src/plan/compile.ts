@@ -9,7 +9,7 @@ import type { NodeSettings } from './build-skeleton.ts';
 import { checkBlocks, checkJsonFields, checkStarts } from './check-blocks.ts';
 import { checkTriggers } from './check-triggers.ts';
 import type { TriggerInfo } from './check-triggers.ts';
-import { checkNames, checkReach, checkReferences, reachedFrom } from './check-references.ts';
+import { checkNames, checkReachability, checkReferences, reachableFrom } from './check-references.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
 import { readContainer } from './container.ts';
@@ -166,8 +166,8 @@ function runChecks(
   checkNames(compilation);
   checkBlocks(compilation, blocks);
   checkJsonFields(compilation, blocks);
-  const reachedIds = reachedFrom(compilation.structure, starts);
-  checkReach(compilation, reachedIds);
+  const reachedIds = reachableFrom(compilation.structure, starts);
+  checkReachability(compilation, reachedIds);
   checkReferences(compilation, reachedIds, blocks);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings } from '../../../../test/support/workflow-file.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Subflow } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
@@ -13,7 +13,7 @@ interface CompiledContainer {
   codes: string[];
 }
 
-function compileContainer(block: DrawnBlock, state: JsonObject = {}): CompiledContainer {
+function compileContainer(block: BlockSettings, state: JsonObject = {}): CompiledContainer {
   const blocks = { s: start(), p: code('return 1'), L: block, a: { parentId: 'L' } };
   const file = workflowFile({ blocks, edges: ['s > p', 'p > L', 'L > a'], state });
   const result = compile(parseWorkflow(file).workflow!);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings, WorkflowSettings } from '../../../../test/support/workflow-file.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 import { DIAGNOSTIC_CODES } from './diagnostics.ts';
@@ -15,18 +15,18 @@ function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
 }
 
 /** Returns a workflow with a start `s`, a block `b` after it, and the given edges. */
-function withBlock(b: DrawnBlock, overrides: Partial<DrawnWorkflow> = {}): unknown {
+function withBlock(b: BlockSettings, overrides: Partial<WorkflowSettings> = {}): unknown {
   const blocks = { s: start(), b, ...overrides.blocks };
   return workflowFile({ ...overrides, blocks, edges: ['s > b', ...(overrides.edges ?? [])] });
 }
 
-const withReturn = (text: string, overrides?: Partial<DrawnWorkflow>): unknown =>
+const withReturn = (text: string, overrides?: Partial<WorkflowSettings>): unknown =>
   withBlock(code(`return ${text}`), overrides);
 const withData = (value: Json): unknown => withBlock({ type: 'response', fields: { data: value } });
 const withContainer = (data: JsonObject, type = 'loop'): unknown =>
   withBlock({ type, data }, { blocks: { in: { ...code('return 1'), parentId: 'b' } }, edges: ['b > in'] });
 const withState = (state: JsonObject): unknown => withBlock(code('return 1'), { state });
-const nestedLoops = (levels: number): DrawnWorkflow['blocks'] =>
+const nestedLoops = (levels: number): WorkflowSettings['blocks'] =>
   Object.fromEntries(
     Array.from({ length: levels }, (_, level) => [
       `c${level}`,
@@ -178,15 +178,15 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   TIMEOUT_INVALID: [withBlock({ ...code('return 1'), timeoutMs: 0 }), 'blocks.b.timeoutMs'],
 };
 
-function loopBlock(): DrawnBlock {
+function loopBlock(): BlockSettings {
   return { type: 'loop', data: { count: 2 } };
 }
 
-function innerBlock(text = '1'): DrawnWorkflow['blocks'] {
+function innerBlock(text = '1'): WorkflowSettings['blocks'] {
   return { in: { ...code(`return ${text}`), parentId: 'b' } };
 }
 
-function followingBlock(text: string): Partial<DrawnWorkflow> {
+function followingBlock(text: string): Partial<WorkflowSettings> {
   return { blocks: { after: code(`return ${text}`) }, edges: ['b > after'] };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings } from '../../../../test/support/workflow-file.ts';
 import type { Json } from '../json.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
@@ -8,8 +8,8 @@ import { checkWorkflow } from './compile.ts';
 const FIELD_CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
 
 /** Returns the warnings about a block after one named Fetch, as `CODE path: hint`. */
-function check(block: DrawnBlock, keys: { [key: string]: Json } = {}): string[] {
-  const inner: { [id: string]: DrawnBlock } =
+function check(block: BlockSettings, keys: { [key: string]: Json } = {}): string[] {
+  const inner: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
     blocks: {
@@ -30,7 +30,7 @@ function check(block: DrawnBlock, keys: { [key: string]: Json } = {}): string[] 
 }
 
 describe('a misspelt field', () => {
-  it.each<[string, DrawnBlock, string]>([
+  it.each<[string, BlockSettings, string]>([
     [
       'of a function',
       { fields: { code: 'return 1', langauge: 'python' } },
@@ -93,7 +93,7 @@ describe('a misspelt field', () => {
     ],
     [
       'of the block itself',
-      code('return 1', { timeoutMS: 5 } as DrawnBlock),
+      code('return 1', { timeoutMS: 5 } as BlockSettings),
       'timeoutMS: Did you mean "timeoutMs"?',
     ],
   ])('%s is reported', (_, block, expected) => {
@@ -107,13 +107,13 @@ describe('a misspelt field', () => {
     ]);
   });
 
-  it.each<[string, DrawnBlock]>([
+  it.each<[string, BlockSettings]>([
     ['not similar to any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
     ['set together with the similar field', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
-    ['of an editor, next to the type', code('return 1', { style: 'x' } as DrawnBlock)],
+    ['of an editor, next to the type', code('return 1', { style: 'x' } as BlockSettings)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
     ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
-    ['of an editor', code('return 1', { horizontalHandles: true, locked: false, height: 3 } as DrawnBlock)],
+    ['of an editor', code('return 1', { horizontalHandles: true, locked: false, height: 3 } as BlockSettings)],
     [
       'of an editor, in a container',
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },

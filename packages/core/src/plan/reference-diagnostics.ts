@@ -10,7 +10,7 @@ interface ReportOptions {
 }
 
 /** Returns the diagnostics for the findings of the reference compiler in one field. */
-export function reportFindings(
+export function diagnosticsOf(
   location: FieldLocation,
   findings: readonly ReferenceFinding[],
   options: ReportOptions,

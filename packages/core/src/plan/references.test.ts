@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings, WorkflowSettings } from '../../../../test/support/workflow-file.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 
 const CODE = 'REFERENCE_UNKNOWN_BLOCK';
 
 /** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
-function check(file: DrawnWorkflow, compat = false): string[] {
+function check(file: WorkflowSettings, compat = false): string[] {
   return checkWorkflow(parseWorkflow(workflowFile(file)).workflow!, { compat })
     .filter((each) => each.code.startsWith('REFERENCE'))
     .map(
@@ -17,11 +17,11 @@ function check(file: DrawnWorkflow, compat = false): string[] {
 }
 
 const variables = { v: { id: 'v', name: 'My Var', type: 'string', value: '' } };
-function checkReader(reader: DrawnBlock, compat = false): string[] {
+function checkReader(reader: BlockSettings, compat = false): string[] {
   const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: reader };
   return check({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
 }
-const textBlock = (value: string): DrawnBlock => ({ type: 'response', fields: { data: value } });
+const textBlock = (value: string): BlockSettings => ({ type: 'response', fields: { data: value } });
 
 describe('a head that does not name a block', () => {
   it.each([
@@ -93,7 +93,7 @@ describe('a variable', () => {
 describe('a reference to a block that cannot have run', () => {
   const never = 'warning REFERENCE_NEVER_RAN';
   const a = code('return <b.result>');
-  it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
+  it.each<[string, WorkflowSettings['blocks'], string[], string[]]>([
     ['runs after it', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
     ['is it', { b: code('return <b.result>') }, ['s > b'], [never]],
     ['is unreachable', { a, b: code('1') }, ['s > a'], [never]],
@@ -105,12 +105,12 @@ describe('a reference to a block that cannot have run', () => {
   });
 
   const parent = { parentId: 'L' };
-  const loop: DrawnBlock = { type: 'loop', data: { count: 2 } };
-  const parallel: DrawnBlock = { type: 'parallel', data: { count: 2 } };
-  const whileLoop: DrawnBlock = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
-  const countLoop: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
+  const loop: BlockSettings = { type: 'loop', data: { count: 2 } };
+  const parallel: BlockSettings = { type: 'parallel', data: { count: 2 } };
+  const whileLoop: BlockSettings = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
+  const countLoop: BlockSettings = { type: 'loop', data: { count: '<b.result>' } };
   const b = code('1', parent);
-  it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
+  it.each<[string, WorkflowSettings['blocks'], string[], string[]]>([
     ['an earlier iteration', { L: loop, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], []],
     ['itself in an earlier iteration', { L: loop, b: code('return <b.result>', parent) }, ['L > b'], []],
     ['inside, from outside', { L: loop, b, a }, ['L > b', 'L > a'], []],
@@ -126,9 +126,9 @@ describe('a reference to a block that cannot have run', () => {
 
 describe('an output', () => {
   const undeclared = 'warning REFERENCE_UNDECLARED_OUTPUT';
-  const agent = (properties: DrawnBlock): DrawnBlock => ({ type: 'agent', name: 'Agent', ...properties });
+  const agent = (properties: BlockSettings): BlockSettings => ({ type: 'agent', name: 'Agent', ...properties });
   const format = { schema: { type: 'object', properties: { row: { type: 'array' } } } };
-  it.each<[string, DrawnBlock, string, string[]]>([
+  it.each<[string, BlockSettings, string, string[]]>([
     ['that is declared', code('1', { name: 'Agent' }), '<agent.result.a[0]>', []],
     [
       'that is not declared',

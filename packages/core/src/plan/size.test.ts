@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { WorkflowSettings } from '../../../../test/support/workflow-file.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { compile } from './compile.ts';
 
-type Shape = (size: number) => DrawnWorkflow;
+type Shape = (size: number) => WorkflowSettings;
 
 const ids = (size: number): string[] => Array.from({ length: size }, (_, index) => `b${index}`);
-const blocksOf = (size: number, text: (index: number) => string): DrawnWorkflow['blocks'] => ({
+const blocksOf = (size: number, text: (index: number) => string): WorkflowSettings['blocks'] => ({
   s: start(),
   ...Object.fromEntries(ids(size).map((id, index) => [id, code(text(index))])),
 });

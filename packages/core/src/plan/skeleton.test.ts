@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { WorkflowSettings } from '../../../../test/support/workflow-file.ts';
 import type { Node, Region } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { compile } from './compile.ts';
 import type { CompileOptions } from './compile.ts';
 import type { Plan } from './plan.ts';
 
-function planOf(file: DrawnWorkflow, options?: CompileOptions): Plan {
+function planOf(file: WorkflowSettings, options?: CompileOptions): Plan {
   const { workflow } = parseWorkflow(workflowFile(file));
   const result = compile(workflow!, options);
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));

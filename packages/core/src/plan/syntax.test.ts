@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
+import type { BlockSettings } from '../../../../test/support/workflow-file.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 import type { Diagnostic } from './diagnostics.ts';
 
 /** Returns the syntax diagnostics of a block after one named Fetch. */
-function syntaxOf(block: DrawnBlock): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
-  const inner: { [id: string]: DrawnBlock } =
+function syntaxOf(block: BlockSettings): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
+  const inner: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
     blocks: { s: start(), f: code('return 1', { name: 'Fetch' }), b: { name: 'Work', ...block }, ...inner },
@@ -91,7 +91,7 @@ describe('an expression that is not JavaScript', () => {
     ]);
   });
 
-  it.each<[string, DrawnBlock, string]>([
+  it.each<[string, BlockSettings, string]>([
     [
       'a while condition',
       { type: 'loop', data: { loopType: 'while', whileCondition: '<loop.index> <' } },

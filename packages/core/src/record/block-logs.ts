@@ -42,7 +42,7 @@ export class BlockLogs {
   }
 
   /** Returns the logs that changed since the last call, oldest first. */
-  take(): BlockLog[] {
+  takeChangedLogs(): BlockLog[] {
     const changedLogs = this.#changedLogs;
     if (changedLogs.length > 0) this.#changedLogs = [];
     return changedLogs;
@@ -102,7 +102,7 @@ export class BlockLogs {
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
     const log = this.#close(place);
     if (!log) return;
-    log.error = this.#ledger.latest;
+    log.error = this.#ledger.latestFailure;
     log.errorHandled = notice.handled;
     this.#end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }

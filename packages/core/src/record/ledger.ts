@@ -20,7 +20,7 @@ export class Ledger {
   /** Unhandled failures of blocks, by `placeKey`. */
   readonly failures = new Map<string, BlockFailure>();
   /** The most recent failure. */
-  latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
+  latestFailure: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the terminal or run-until block that finished last. */
   output: Stored | undefined;
@@ -161,7 +161,7 @@ export class Ledger {
 
   #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
     const failure = this.#failureAt(place, notice);
-    this.latest = failure;
+    this.latestFailure = failure;
     // A failure is kept until something handles it. Afterwards only its message remains, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));

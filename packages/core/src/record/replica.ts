@@ -18,7 +18,7 @@ import { BlockLogs } from './block-logs.ts';
 import type { PausePoint, RunFailure } from './run-record.ts';
 
 /** The result of applying an entry. */
-export interface Applied {
+export interface ApplyResult {
   /** False: the entry was late or duplicate, and nothing changed. */
   changed: boolean;
   commands: Command[];
@@ -27,7 +27,7 @@ export interface Applied {
   logs: BlockLog[];
 }
 
-const UNCHANGED: Applied = { changed: false, commands: [], notices: [], logs: [] };
+const UNCHANGED: ApplyResult = { changed: false, commands: [], notices: [], logs: [] };
 
 /**
  * A run's state, data and logs, folded from its journal entry by entry.
@@ -58,7 +58,7 @@ export class Replica {
   }
 
   /** Applies the next entry. A late entry returns `changed: false` and must not be written to the journal. */
-  apply(entry: Entry): Applied {
+  apply(entry: Entry): ApplyResult {
     const event = this.#toEvent(entry);
     if (!event) return UNCHANGED;
     const outcome = advance(this.plan.skeleton, this.state, event);
@@ -77,13 +77,13 @@ export class Replica {
       if (command.type === 'abort') this.#closePause(this.index.placeOf(command.at));
       else if (command.type === 'end') this.#end(command, entry.atMs);
     }
-    return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
+    return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.takeChangedLogs() };
   }
 
   /**
    * Applies the next entry of a stored journal. Throws JOURNAL_CORRUPT if it does not follow from the entries before it.
    */
-  replay(entry: Entry): Applied {
+  replay(entry: Entry): ApplyResult {
     const applied = this.apply(entry);
     if (applied.changed) return applied;
     throw journalCorrupt(this.runId, `entry ${entry.seq} does not follow from the entries before it`);

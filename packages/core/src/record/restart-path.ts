@@ -94,7 +94,7 @@ export class RestartPath {
   }
 
   /** Returns the depth of the frame that directly contains a place, if it also contains the start; else -1. */
-  frameOf({ block, scope }: Place): number {
+  frameDepthOf({ block, scope }: Place): number {
     const depth = scope.length - 1;
     const container = this.index.byId(block)?.containerIds.at(-1);
     return container !== undefined && this.frames[depth]?.container.id === container && this.#isAround(scope)

@@ -7,7 +7,7 @@ import type { Entry, Place, SavedScope, StartedFrame } from './entry.ts';
 import { Ledger } from './ledger.ts';
 import { RestartPath } from './restart-path.ts';
 import type { RestartPoint } from './restart-path.ts';
-import { savedScope } from './saved-scope.ts';
+import { toSavedScope } from './saved-scope.ts';
 import { scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
 import type { SourceRun } from './source-run.ts';
@@ -47,7 +47,7 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
     variables: ledger.variables,
     scopeWith: (replacements) => {
       for (const [id, value] of Object.entries(replacements)) replaceOutput(ledger, point, { id, value });
-      return withoutTopLevel(savedScope(ledger.root), point);
+      return withoutTopLevel(toSavedScope(ledger.root), point);
     },
   };
 }
@@ -87,7 +87,7 @@ class KeptData {
   }
 
   #end(place: Place): void {
-    this.endedBlocks[this.#path.frameOf(place)]?.add(place.block);
+    this.endedBlocks[this.#path.frameDepthOf(place)]?.add(place.block);
   }
 
   /** Adds the blocks of the same frames that the earlier run itself took over. */

@@ -4,7 +4,7 @@ import type { BranchScope, LoopScope, ParallelScope } from './scope.ts';
 import type { Stored } from './stored.ts';
 
 /** Returns a scope as JSON. */
-export function savedScope({ outputs, loops, parallels, current }: BranchScope): SavedScope {
+export function toSavedScope({ outputs, loops, parallels, current }: BranchScope): SavedScope {
   const ids = new Map([...outputs].map(([block, { value }]) => [value, block]));
   const idsOf = (values: readonly Stored[]): string[] => values.flatMap((value) => ids.get(value) ?? []);
   return {
@@ -30,7 +30,7 @@ function toSavedParallel(
     ...(items && { items }),
     // Branches that have not run are holes in the array.
     results: Object.entries(results).map(([branch, outputs]) => ({ branch: Number(branch), outputs })),
-    branches: [...branches].map(([branch, scope]) => ({ branch, scope: savedScope(scope) })),
+    branches: [...branches].map(([branch, scope]) => ({ branch, scope: toSavedScope(scope) })),
   };
 }
 

@@ -1,7 +1,7 @@
 import { BlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import type { Lookup } from './lookup.ts';
-import { evaluate, resolveReference } from './resolve.ts';
+import { evaluateReference, resolveReference } from './resolve.ts';
 import type {
   Binding,
   CodeTemplate,
@@ -86,7 +86,7 @@ function loopValue(value: Json): Json {
 }
 
 function textInQuotes(ref: Reference, lookup: Lookup, toText: (value: Json) => string): string {
-  const outcome = evaluate(ref, lookup);
+  const outcome = evaluateReference(ref, lookup);
   if (outcome.is === 'text') return ref.text;
   return toText(outcome.is === 'value' ? outcome.value : null);
 }

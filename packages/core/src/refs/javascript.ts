@@ -153,7 +153,7 @@ export class JavaScriptScanner {
   }
 
   #comment(end: number): void {
-    this.#finder.comment(this.#offset, end);
+    this.#finder.checkComment(this.#offset, end);
     if (this.#isExpression) {
       this.#rewriter.replace(
         this.#offset,
@@ -175,7 +175,7 @@ export class JavaScriptScanner {
           ? 'operand-line'
           : 'operand'
         : 'open';
-    const site = this.#finder.inCode(this.#offset, precedingToken);
+    const site = this.#finder.findInCode(this.#offset, precedingToken);
     if (site === undefined) return false;
     const name = this.#rewriter.bind(site, 'code');
     const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
@@ -272,7 +272,7 @@ export class JavaScriptScanner {
       if (character !== LESS && character !== OPEN_BRACE) continue;
       if (isRegex && (this.#text.startsWith('(?', offset - 2) || this.#text.startsWith('\\k', offset - 2)))
         continue;
-      const site = this.#finder.inText(offset, to);
+      const site = this.#finder.findInText(offset, to);
       if (site === undefined) continue;
       sites.push(site);
       offset = site.end - 1;

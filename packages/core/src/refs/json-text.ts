@@ -1,5 +1,5 @@
 import { BlockError } from '../errors.ts';
-import { isJsonObject, parsedText, parseJson, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, parseIfJson, parseJson, type Json, type JsonObject } from '../json.ts';
 import type { Lookup } from './lookup.ts';
 import { partText, resolveTemplate } from './resolve.ts';
 import type { Template, TextPart } from './template.ts';
@@ -39,7 +39,7 @@ export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | '
  * holes.
  */
 export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
-  const text = template.kind === 'text' && !wholeHole(template) ? readJsonText(template.parts) : undefined;
+  const text = template.kind === 'text' && !findSingleHole(template) ? readJsonText(template.parts) : undefined;
   if (text === undefined) return undefined;
   // Also throws for duplicate keys.
   structureOf(text.value, text, lookup);
@@ -56,7 +56,7 @@ export function fillJsonText(template: Template, lookup: Lookup): string | undef
 export function isJsonText(template: Template): boolean {
   if (template.kind === 'literal')
     return typeof template.value !== 'string' || parseJson(template.value) !== undefined;
-  if (template.kind !== 'text' || wholeHole(template) !== undefined) return true;
+  if (template.kind !== 'text' || findSingleHole(template) !== undefined) return true;
   return readJsonText(template.parts) !== undefined;
 }
 
@@ -64,7 +64,7 @@ export function isJsonText(template: Template): boolean {
  * Returns the single hole that makes up the field, without surrounding white space; undefined if the field is anything
  * else.
  */
-export function wholeHole(template: Template): (Template & { kind: 'text' }) | undefined {
+export function findSingleHole(template: Template): (Template & { kind: 'text' }) | undefined {
   if (template.kind !== 'text') return undefined;
   const contentParts = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
   const [hole] = contentParts;
@@ -79,9 +79,9 @@ export function wholeHole(template: Template): (Template & { kind: 'text' }) | u
  * resolved in mode `json`: in it, a text of one part is a bare hole, and a text of several parts is a string literal.
  */
 export function jsonStructure(template: Template, lookup: Lookup): Template {
-  const value = wholeHole(template) ?? template;
+  const value = findSingleHole(template) ?? template;
   if (value.kind === 'literal' || value !== template)
-    return { kind: 'literal', value: parsedText(resolveTemplate(value, lookup, 'native')) };
+    return { kind: 'literal', value: parseIfJson(resolveTemplate(value, lookup, 'native')) };
   if (template.kind !== 'text') return template;
   const text = readJsonText(template.parts);
   return text

@@ -53,7 +53,7 @@ export function scanPythonString(text: string, start: number, prefix: string): P
 }
 
 /** Returns a part of a split literal as a separate literal. */
-export function chunk({ prefix, quote, isBytes }: PythonString, content: string): string {
+export function toLiteral({ prefix, quote, isBytes }: PythonString, content: string): string {
   const unescapedCount = quote.length === 3 ? countUnescapedQuotes(content, quote.charAt(0)) : 0;
   if (unescapedCount === 0) return prefix + quote + content + quote;
   // Quotes directly before the three closing quotes would end the literal early.

@@ -1,6 +1,6 @@
 import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
 import { skipLine, skipSpace, skipWord } from './lexemes.ts';
-import { chunk, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
+import { toLiteral, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
 import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
@@ -65,7 +65,7 @@ class PythonScanner {
 
   #comment(): void {
     const end = skipLine(this.#text, this.#offset);
-    this.#finder.comment(this.#offset, end);
+    this.#finder.checkComment(this.#offset, end);
     this.#offset = end;
   }
 
@@ -88,7 +88,7 @@ class PythonScanner {
     const isNewStatement = this.#hasLineEnd && this.#brackets.length === 0;
     const precedingToken =
       !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
-    const site = this.#finder.inCode(this.#offset, precedingToken);
+    const site = this.#finder.findInCode(this.#offset, precedingToken);
     if (site === undefined || site.kind === 'blank') return false;
     const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const name = this.#rewriter.bind(site, 'code');
@@ -111,11 +111,11 @@ class PythonScanner {
     const parts: string[] = [];
     let from = literal.contentStart;
     for (const site of sites) {
-      parts.push(chunk(literal, this.#text.slice(from, site.start)));
+      parts.push(toLiteral(literal, this.#text.slice(from, site.start)));
       parts.push(this.#rewriter.bind(site, '"') + (literal.isBytes ? '.encode()' : ''));
       from = site.end;
     }
-    parts.push(chunk(literal, this.#text.slice(from, literal.contentEnd)));
+    parts.push(toLiteral(literal, this.#text.slice(from, literal.contentEnd)));
     const expression = parts.join(' + ');
     const isAdjacent =
       this.#isAfterString || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
@@ -140,7 +140,7 @@ class PythonScanner {
   }
 
   #formattedSite(offset: number, quote: string): Site | undefined {
-    const site = this.#finder.inText(offset, this.#text.length);
+    const site = this.#finder.findInText(offset, this.#text.length);
     if (
       site === undefined ||
       site.kind === 'blank' ||
@@ -176,7 +176,7 @@ class PythonScanner {
       const character = this.#text.charCodeAt(offset);
       if (character === BACKSLASH) offset++;
       if (character !== LESS && character !== OPEN_BRACE) continue;
-      const site = this.#finder.inText(offset, to);
+      const site = this.#finder.findInText(offset, to);
       if (site === undefined || site.kind === 'blank') continue;
       sites.push(site);
       offset = site.end - 1;

@@ -1,5 +1,5 @@
 import { BlockError } from '../errors.ts';
-import { isJsonObject, own, parsedText, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, own, parseIfJson, type Json, type JsonObject } from '../json.ts';
 import type { OutputSchema } from '../plan/plan.ts';
 import type {
   BlockReference,
@@ -23,7 +23,7 @@ const EMPTY: ResolvedReference = { is: 'empty' };
  * have a value, for example `<loop.currentItem>` in a loop with a count.
  */
 export function resolveReference(ref: Reference, lookup: Lookup): Json | undefined {
-  const outcome = evaluate(ref, lookup);
+  const outcome = evaluateReference(ref, lookup);
   if (outcome.is === 'text')
     throw unresolvedError(
       `${ref.text} has no value here. Check that the container goes over a collection and that its items have this path.`,
@@ -61,7 +61,7 @@ export function resolveTemplate(template: Template, lookup: Lookup, mode: Resolv
  * Returns how a reference resolves: to a value, to nothing, or to its text. Throws BlockError REFERENCE_UNRESOLVED for
  * a path outside the declared outputs, and for an invalid reference.
  */
-export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
+export function evaluateReference(ref: Reference, lookup: Lookup): ResolvedReference {
   switch (ref.kind) {
     case 'block':
       return evaluateBlock(ref, lookup);
@@ -87,9 +87,9 @@ function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: ResolveMo
 function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'native' | 'json'): Json {
   if ('env' in hole) {
     const text = partText(hole, lookup);
-    return mode === 'json' ? parsedText(text) : text;
+    return mode === 'json' ? parseIfJson(text) : text;
   }
-  const outcome = evaluate(hole.ref, lookup);
+  const outcome = evaluateReference(hole.ref, lookup);
   if (outcome.is === 'value') return outcome.value;
   return mode === 'json' && outcome.is === 'empty' ? null : textOf(outcome, hole.ref);
 }
@@ -98,7 +98,7 @@ function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'nativ
 export function partText(part: TextPart, lookup: Lookup): string {
   if (typeof part === 'string') return part;
   if ('env' in part) return lookup.env(part.env) ?? part.text;
-  return textOf(evaluate(part.ref, lookup), part.ref);
+  return textOf(evaluateReference(part.ref, lookup), part.ref);
 }
 
 function textOf(outcome: ResolvedReference, ref: Reference): string {

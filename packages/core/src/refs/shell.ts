@@ -99,7 +99,7 @@ class ShellScanner {
 
   #comment(): void {
     const end = skipLine(this.#text, this.#offset);
-    this.#finder.comment(this.#offset, end);
+    this.#finder.checkComment(this.#offset, end);
     this.#offset = end;
   }
 
@@ -150,7 +150,7 @@ class ShellScanner {
   #bindSite(expansion: (name: string) => string, limit = this.#text.length): boolean {
     const code = this.#text.charCodeAt(this.#offset);
     const site: Site | undefined =
-      code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#offset, limit) : undefined;
+      code === LESS || code === OPEN_BRACE ? this.#finder.findInText(this.#offset, limit) : undefined;
     if (site === undefined || site.kind === 'blank') return false;
     // A placeholder with an unknown name keeps its text, as the value of its variable.
     const name = this.#rewriter.bind(site, site.kind === 'env' ? '"' : 'code');

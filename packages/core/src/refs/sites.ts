@@ -37,7 +37,7 @@ export class SiteFinder {
   }
 
   /** Returns the site at `offset` that ends before `limit`, in an ordinary field, a string or a literal. */
-  inText(offset: number, limit: number): Site | undefined {
+  findInText(offset: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(offset);
     if (code === OPEN_BRACE) return this.#placeholder(offset, limit);
     const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
@@ -47,7 +47,7 @@ export class SiteFinder {
   /**
    * Returns the site at `offset` in code. After an operand `<` is a comparison, unless it can only begin a reference.
    */
-  inCode(offset: number, precedingToken: PrecedingToken): Site | undefined {
+  findInCode(offset: number, precedingToken: PrecedingToken): Site | undefined {
     const code = this.text.charCodeAt(offset);
     const limit = this.text.length;
     if (code === OPEN_BRACE) return this.#placeholder(offset, limit, true);
@@ -62,7 +62,7 @@ export class SiteFinder {
   }
 
   /** Collects the findings of a comment. Nothing in it is bound. */
-  comment(start: number, end: number): void {
+  checkComment(start: number, end: number): void {
     for (let offset = start; offset < end; offset++) {
       if (this.text.charCodeAt(offset) !== LESS) continue;
       const tag = tagAt(this.text, offset, end);

@@ -20,7 +20,7 @@ export function singleReference(
   context: TemplateContext,
 ): { reference?: Reference; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
-  const site = finder.inCode(0, 'open');
+  const site = finder.findInCode(0, 'open');
   const isWhole = site === undefined || site.end === text.length;
   const findings = finder.findings.filter((finding) => finding.text === text);
   return isWhole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
@@ -32,7 +32,7 @@ export function compileText(text: string, finder: SiteFinder): TextPart[] {
   let copiedUntil = 0;
   let offset = nextMark(text, 0);
   while (offset < text.length) {
-    const site = finder.inText(offset, text.length);
+    const site = finder.findInText(offset, text.length);
     if (site === undefined || site.kind === 'blank') {
       offset = nextMark(text, offset + 1);
       continue;

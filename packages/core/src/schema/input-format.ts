@@ -1,4 +1,4 @@
-import { isJsonObject, own, parsedText } from '../json.ts';
+import { isJsonObject, own, parseIfJson } from '../json.ts';
 import type { Json } from '../json.ts';
 
 /** A declared input of a start block or a pause. */
@@ -15,7 +15,7 @@ export interface InputField {
 
 /** Returns the inputs that an `inputFormat` value, or its JSON text, declares. Omits rows without a name. */
 export function inputFields(format: Json | undefined): InputField[] {
-  const rows = parsedText(format ?? null);
+  const rows = parseIfJson(format ?? null);
   if (!Array.isArray(rows)) return [];
   return rows.flatMap((row, index): InputField[] => {
     const name = isJsonObject(row) ? own(row, 'name') : undefined;

@@ -7,7 +7,7 @@ import { validateInput, PARSE_LIMITS } from './validate.ts';
 import { readBlock } from './read-block.ts';
 import { readStored } from './read-stored.ts';
 import { readVariables } from './read-variables.ts';
-import { edgeShape, shape } from './shapes.ts';
+import { edgeShape, parseShape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
 
 /** Information about a workflow in addition to its text. */
@@ -104,7 +104,7 @@ function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
     return [];
   }
   return edges.flatMap((value, index): Edge[] => {
-    const raw = shape(edgeShape, value, ['edges', index], sink);
+    const raw = parseShape(edgeShape, value, ['edges', index], sink);
     if (!raw) return [];
     const port = raw.sourceHandle ?? '';
     return [{ source: raw.source, target: raw.target, ...(port !== '' && { port }) }];

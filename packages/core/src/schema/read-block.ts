@@ -5,7 +5,7 @@ import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { PARSE_LIMITS } from './validate.ts';
 import { KnownKeys } from './unknown-keys.ts';
-import { blockShape, shape } from './shapes.ts';
+import { blockShape, parseShape } from './shapes.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 import type { Block } from './workflow.ts';
 
@@ -48,7 +48,7 @@ function readShape(key: string, value: Json, sink: DiagnosticSink): z.infer<type
     sink.push(idTooLong(key));
     return undefined;
   }
-  const raw = shape(blockShape, value, ['blocks', key], sink);
+  const raw = parseShape(blockShape, value, ['blocks', key], sink);
   if (raw?.id == null || raw.id === key) return raw;
   sink.push(idMismatch(key, raw.id));
   return undefined;

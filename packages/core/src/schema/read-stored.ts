@@ -2,7 +2,7 @@ import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { pickContainer } from './read-block.ts';
-import { containerShape, shape } from './shapes.ts';
+import { containerShape, parseShape } from './shapes.ts';
 import type { StoredContainer } from './workflow.ts';
 
 /** Keys of stored maps that differ from those of a block's data. */
@@ -26,7 +26,7 @@ function readMap(
   if (!isJsonObject(map)) return [];
   return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {
     if (entry === null) return [];
-    const raw = shape(containerShape, entry, [key, id], sink);
+    const raw = parseShape(containerShape, entry, [key, id], sink);
     return raw ? [{ id, kind, nodes: raw.nodes ?? [], container: rename(kind, raw as JsonObject) }] : [];
   });
 }

@@ -2,7 +2,7 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Json } from '../json.ts';
 import { readJsonText } from './read-json-text.ts';
-import { shape, variableShape } from './shapes.ts';
+import { parseShape, variableShape } from './shapes.ts';
 import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';
 
@@ -49,7 +49,7 @@ function readText(text: string, sink: DiagnosticSink): Json {
 
 function readVariable(key: string | number, entry: Json, sink: DiagnosticSink): Variable | undefined {
   const path = ['variables', key];
-  const raw = shape(variableShape, entry, path, sink);
+  const raw = parseShape(variableShape, entry, path, sink);
   if (!raw) return undefined;
   const type = VARIABLE_TYPES.find((each) => each === (raw.type ?? 'string'));
   if (type === undefined) {

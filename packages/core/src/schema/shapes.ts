@@ -44,7 +44,7 @@ export const containerShape = z
  * Returns the value as the schema reads it. If the value does not match, reports the errors with paths from the state's
  * root, and returns undefined.
  */
-export function shape<T>(
+export function parseShape<T>(
   schema: z.ZodType<T>,
   value: unknown,
   path: (string | number)[],

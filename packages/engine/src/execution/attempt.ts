@@ -48,7 +48,7 @@ export class BlockTask {
 
   /** True while the attempt only waits for child runs, which do not depend on it. */
   get waitsForChild(): boolean {
-    return this.#children?.isOnlyWork ?? false;
+    return this.#children?.isOnlyWaiting ?? false;
   }
 
   /** The abort signal of the attempt. Created at its first use, because most blocks never use it. */
@@ -85,7 +85,7 @@ export class Attempt implements ContextParts {
   readonly task: BlockTask;
   readonly lookup: ReferenceResolver;
   /** The number of the attempt, and the number of its resumes. */
-  readonly number: Pick<AttemptHeader, 'try' | 'resumes'>;
+  readonly numbers: Pick<AttemptHeader, 'try' | 'resumes'>;
   /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
   startedMs: number;
@@ -106,7 +106,7 @@ export class Attempt implements ContextParts {
     this.task = task;
     this.lookup = new ReferenceResolver(parts.replica, place, parts.environment);
     const { try: number, resumes } = command;
-    this.number = resumes === undefined ? { try: number } : { try: number, resumes };
+    this.numbers = resumes === undefined ? { try: number } : { try: number, resumes };
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
     this.#parts = parts;
@@ -114,7 +114,7 @@ export class Attempt implements ContextParts {
   }
 
   get try(): number {
-    return this.number.try;
+    return this.numbers.try;
   }
 
   get runId(): string {

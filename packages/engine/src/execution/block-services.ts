@@ -206,7 +206,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     skills: skillsOf({ skills: parts.skills, ...tenantParts }),
     tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
     tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
-    file: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
+    readFile: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
     conversation: (id) =>
@@ -224,7 +224,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
     rates: sharedRates(parts),
     connection: (key, open) => run.connections.get(key, task.signal, open),
-    withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
+    withoutSlot: (wait) => (task.slot ? task.slot.runWithout(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(serviceParts) }),
@@ -238,7 +238,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
       const { id: workflowId, name, description } = child.plan.workflow;
       return { workflowId, version: child.version, name, description, inputs: declaredInputs(child.plan) };
     },
-    child: (request) => callChild(serviceParts, request),
+    runChild: (request) => callChild(serviceParts, request),
     callWorkflow: async (reference, { input, ...call }) =>
       (await callWorkflow(services, { reference, input: () => input, ...call })).output,
   };
@@ -290,7 +290,7 @@ async function callChild({ run, place, task }: ServiceParts, request: ChildReque
   );
   const others = (othersDone ?? Promise.resolve()).then(() => false);
   if (await Promise.race([ended, others])) return outcome;
-  return slot.without(() => outcome);
+  return slot.runWithout(() => outcome);
 }
 
 /** Returns the shared rates. A failure of their store stops the run, which later continues from its journal. */

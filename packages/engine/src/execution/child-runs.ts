@@ -5,7 +5,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
-import { inCallChain } from '../executors/call-chain.ts';
+import { toCallChainItem } from '../executors/call-chain.ts';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import { InfrastructureError } from '../records/infrastructure-error.ts';
 import type { Values } from '../records/values.ts';
@@ -144,7 +144,7 @@ export function childError(error: unknown): unknown {
 
 /** Returns the call chain for the runs that a run starts: the workflows that led to it, then its own workflow. */
 export function callChain({ via = [], workflowId }: Pick<NewRun, 'via' | 'workflowId'>): string[] {
-  return [...via, inCallChain(workflowId)];
+  return [...via, toCallChainItem(workflowId)];
 }
 
 /** Returns the outcome of an ended child run, for the block that called it. */

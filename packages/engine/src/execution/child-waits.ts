@@ -18,13 +18,13 @@ export class ChildWaits {
   }
 
   /** True if the attempt only waits for child runs, and all of them are recorded. */
-  get isOnlyWork(): boolean {
+  get isOnlyWaiting(): boolean {
     return this.#hasNoOtherWork && this.size > 0 && !this.#some('starting');
   }
 
   /** The reason why the attempt cannot continue now; null if it can. */
   get blockedOn(): 'human' | 'time' | null {
-    if (!this.isOnlyWork || this.#some('running')) return null;
+    if (!this.isOnlyWaiting || this.#some('running')) return null;
     return this.#some('time') ? 'time' : 'human';
   }
 

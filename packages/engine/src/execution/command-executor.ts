@@ -7,7 +7,7 @@ import { createBlockContext } from '../executors/context.ts';
 import type { EngineExecutor } from '../executors/services.ts';
 import type { FileReader } from '../files/storage.ts';
 import {
-  asInfrastructureOf,
+  wrapReadErrors,
   InfrastructureError,
   unwrapInfrastructure,
 } from '../records/infrastructure-error.ts';
@@ -72,7 +72,7 @@ export class CommandExecutor {
   }
 
   /** True if no task is running and no timer is set. */
-  get idle(): boolean {
+  get isIdle(): boolean {
     return this.#tasks.size === 0 && this.#timers.size === 0;
   }
 
@@ -161,7 +161,7 @@ export class CommandExecutor {
     const fetching = resolver.prepare(this.#parts);
     const refreshing = this.#parts.environment.refresh(place.block);
     if (!fetching && !refreshing) return undefined;
-    return Promise.all([fetching && asInfrastructureOf(fetching), refreshing]);
+    return Promise.all([fetching && wrapReadErrors(fetching), refreshing]);
   }
 
   /** Keeps the task in flight until its entry is known. Never rejects. */
@@ -186,7 +186,7 @@ export class CommandExecutor {
     const id = placeKey(place);
     this.#addTask(id, task);
     await attempt.endEmissions({ isCut: true });
-    if (!task.stopped) await this.#fail(error, { ...place, ...attempt.number, startedMs }, input);
+    if (!task.stopped) await this.#fail(error, { ...place, ...attempt.numbers, startedMs }, input);
     this.#removeTask(id, task);
   }
 
@@ -234,7 +234,7 @@ export class CommandExecutor {
   #toEntryWithInput(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
     const { block, startedMs } = attempt;
     const { scope } = attempt.place;
-    const header: AttemptHeader = { block: block.id, scope, ...attempt.number, startedMs, input };
+    const header: AttemptHeader = { block: block.id, scope, ...attempt.numbers, startedMs, input };
     const { environment, token } = this.#parts;
     // The block may already have passed the token to a person.
     const { task } = attempt;

@@ -15,7 +15,7 @@ describe('a slot', () => {
     const first = new Slot(limiter, signal);
     const one = first.run(async () => {
       order.push('one begins');
-      await first.without(async () => waiting.promise);
+      await first.runWithout(async () => waiting.promise);
       order.push('one continues');
       return 1;
     });
@@ -49,7 +49,7 @@ describe('a slot', () => {
     const controller = new AbortController();
     const slot = new Slot(limiter, controller.signal);
     const blocked = createDeferred();
-    const run = slot.run(async () => slot.without(async () => blocked.promise));
+    const run = slot.run(async () => slot.runWithout(async () => blocked.promise));
     run.catch(() => undefined);
     await new Promise(setImmediate);
     const other = new Slot(limiter, new AbortController().signal).run(async () => 2);

@@ -50,7 +50,7 @@ export class Slot {
   }
 
   /** Calls `wait` without the slot. Resolves when a slot is free again. */
-  async without<T>(wait: () => Promise<T>): Promise<T> {
+  async runWithout<T>(wait: () => Promise<T>): Promise<T> {
     if (this.#isReleased) return wait();
     this.#isReleased = true;
     this.#release();

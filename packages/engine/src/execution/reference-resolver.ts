@@ -13,7 +13,7 @@ import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
 import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
 import type { FileReader } from '../files/storage.ts';
-import { read } from '../records/values.ts';
+import { readLoaded } from '../records/values.ts';
 import type { LoadedValues, Values } from '../records/values.ts';
 
 /** The location of the output that a reference reads. */
@@ -144,7 +144,7 @@ export class ReferenceResolver implements Lookup {
   }
 
   #read(stored: Stored): Json {
-    return 'v' in stored ? stored.v : read(stored, this.#loaded ?? NO_VALUES);
+    return 'v' in stored ? stored.v : readLoaded(stored, this.#loaded ?? NO_VALUES);
   }
 
   /** Returns the value with the content of the file that the reference selects. */

@@ -2,7 +2,7 @@
  * Returns a workflow id as an item of a call chain. An item of the HTTP header can contain neither commas nor
  * non-ASCII characters.
  */
-export function inCallChain(workflowId: string): string {
+export function toCallChainItem(workflowId: string): string {
   // Ids can come from files, so they can contain any characters.
   return encodeURIComponent(workflowId.toWellFormed());
 }

@@ -8,7 +8,7 @@ import type {
   EngineExecutor,
   ExecutorServices,
 } from './services.ts';
-import { inCallChain } from './call-chain.ts';
+import { toCallChainItem } from './call-chain.ts';
 import { asText } from './values.ts';
 
 /** Maximum depth of workflows that call each other. */
@@ -51,7 +51,7 @@ export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> 
  * CHILD_FAILED.
  */
 export async function callWorkflow(
-  services: Pick<ExecutorServices, 'run' | 'findChild' | 'child'>,
+  services: Pick<ExecutorServices, 'run' | 'findChild' | 'runChild'>,
   { reference, input, ...callOptions }: WorkflowCall,
 ): Promise<{ workflow: ChildWorkflow; output: JsonObject }> {
   if (services.run.depth >= MAX_DEPTH) {
@@ -71,13 +71,13 @@ export async function callWorkflow(
   }
   // A model decides on named calls, and could repeat each of them at every level.
   if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
-  const outcome = await services.child({ workflow, input: input(workflow), ...callOptions });
+  const outcome = await services.runChild({ workflow, input: input(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
   return { workflow, output: outcome.output };
 }
 
 function expectNoCycle(callChain: readonly string[], { workflowId, name }: ChildWorkflow): void {
-  if (!callChain.includes(inCallChain(workflowId))) return;
+  if (!callChain.includes(toCallChainItem(workflowId))) return;
   throw new BlockError(
     'CHILD_CYCLE',
     `The workflow "${name}" cannot be called here: one of its runs waits for this run. Answer without it.`,

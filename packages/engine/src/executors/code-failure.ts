@@ -1,8 +1,8 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import type { SandboxErrorCode, SandboxFailure } from '@heddle/sandbox';
+import type { JobErrorCode, SandboxFailure } from '@heddle/sandbox';
 
-const CODES: Partial<Record<SandboxErrorCode, string>> = {
+const CODES: Partial<Record<JobErrorCode, string>> = {
   TIMEOUT_CPU: 'BLOCK_TIMEOUT',
   TIMEOUT_WALL: 'BLOCK_TIMEOUT',
   CANCELLED: 'CANCELLED',
@@ -12,7 +12,7 @@ const CODES: Partial<Record<SandboxErrorCode, string>> = {
 const SANDBOX_ERROR_NAME = 'SandboxError';
 
 /** Codes of the sandbox for an import of a missing module. */
-const IMPORT_CODES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
+const IMPORT_CODES: ReadonlySet<JobErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
 
 /** Messages of errors that code with an import statement throws. */
 const IMPORT_MESSAGES: readonly RegExp[] = [

@@ -1,6 +1,6 @@
 import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
-import { jsonStructure, resolveJson, templateFields, templateItems, wholeHole } from '@heddle/core/fields';
+import { jsonStructure, resolveJson, templateFields, templateItems, findSingleHole } from '@heddle/core/fields';
 import type { ResolveMode } from '@heddle/core/fields';
 import { readUrl } from './api/url.ts';
 import { readBody } from './api/body.ts';
@@ -12,7 +12,7 @@ import type { FieldReader, FieldContext } from './services.ts';
  * values can be bound.
  */
 const readStatement: FieldReader = (template, { lookup }) => {
-  const single = wholeHole(template);
+  const single = findSingleHole(template);
   if (single || template.kind !== 'text') return resolveTemplate(single ?? template, lookup, 'native');
   return template.parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -53,7 +53,7 @@ export function fieldReader(type: string, name: string): FieldReader | undefined
 /** Reads the input of a child: an object, possibly as JSON text; other text is the input itself. */
 function readChildInput(template: Template, { lookup }: FieldContext): Json {
   const value = resolveJson(template, lookup);
-  return isJsonObject(value) ? value : resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
+  return isJsonObject(value) ? value : resolveTemplate(findSingleHole(template) ?? template, lookup, 'native');
 }
 
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);

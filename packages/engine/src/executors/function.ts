@@ -1,6 +1,6 @@
 import { BlockError, bindCode, envNamesIn, fieldSchemas, referencesIn } from '@heddle/core/blocks';
 import type { BlockConfig, BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
-import { authoredValue, parsedText, parseJson } from '@heddle/core/fields';
+import { authoredValue, parseIfJson, parseJson } from '@heddle/core/fields';
 import type { JobLimits } from '@heddle/sandbox';
 import { codeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
@@ -80,7 +80,7 @@ export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string>
     (template) => !template || (referencesIn(template).length === 0 && envNamesIn(template).length === 0),
   );
   if (!isFixed || authoredValue(secretScope) !== 'selected') return 'all';
-  return namesOf(parsedText(authoredValue(mountedSecrets) ?? null)) ?? 'all';
+  return namesOf(parseIfJson(authoredValue(mountedSecrets) ?? null)) ?? 'all';
 }
 
 /**

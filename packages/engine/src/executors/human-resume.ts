@@ -8,7 +8,7 @@ import { coerceField } from './input-format.ts';
 export function resumeOutput(context: ResumeContext): JsonObject {
   const { paused, nowMs } = context;
   const resumeInput = unwrap(context.input);
-  const submission = checkSubmission(context.block.name, inputFields(formatOf(paused)), resumeInput);
+  const submission = checkSubmission(context.block.name, inputFields(inputFormatOf(paused)), resumeInput);
   const output = new Map<string, Json>([...Object.entries(paused), ...Object.entries(submission)]);
   const response = own(paused, 'response') ?? {};
   output.set('response', withSubmission(response, submission));
@@ -30,7 +30,7 @@ function unwrap(input: Json): JsonObject {
 }
 
 /** Returns the declared inputs in the output of an open pause; null if there are none. */
-export function formatOf(paused: JsonObject): Json {
+export function inputFormatOf(paused: JsonObject): Json {
   const response = own(paused, 'response');
   const data = isJsonObject(response) ? own(response, 'data') : undefined;
   return isJsonObject(data) ? (own(data, 'inputFormat') ?? null) : null;

@@ -1,6 +1,6 @@
 import { own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
-import { authoredValue, inputFields, parsedText } from '@heddle/core/fields';
+import { authoredValue, inputFields, parseIfJson } from '@heddle/core/fields';
 import { resumeOutput } from './human-resume.ts';
 import { coerceField } from './input-format.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
@@ -54,7 +54,7 @@ function structureOf(entries: Json | undefined): Json {
 /** Returns the authored rows of a pause's notification tools. */
 function notificationRows({ type, params }: BlockConfig): JsonObject[] {
   if (type !== 'human_in_the_loop') return [];
-  return asRows(parsedText(authoredValue(params['notification']) ?? null)) ?? [];
+  return asRows(parseIfJson(authoredValue(params['notification']) ?? null)) ?? [];
 }
 
 /** Returns the failed outcome of a notification, for an engine that cannot send it. The pause still opens. */

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
+import { parseIfJson } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
 
 /** Returns the value converted to a field type; unchanged if it cannot be converted. */
@@ -15,7 +15,7 @@ export function coerceField(value: Json, type: string): Json {
     case 'object':
     case 'array':
     case 'file[]':
-      return parsedText(value);
+      return parseIfJson(value);
     default:
       return value;
   }

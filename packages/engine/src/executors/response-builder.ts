@@ -7,7 +7,7 @@ import {
   resolveJson,
   templateFields,
   templateItems,
-  wholeHole,
+  findSingleHole,
 } from '@heddle/core/fields';
 import type { FieldContext } from './services.ts';
 import { asText } from './values.ts';
@@ -121,7 +121,7 @@ function textValue(value: Template, lookup: Lookup): Json {
 }
 
 function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json {
-  const single = wholeHole(value);
+  const single = findSingleHole(value);
   if (single) {
     const resolved = resolveTemplate(single, lookup, 'native');
     if (typeof resolved === 'object' && resolved !== null) return resolved;

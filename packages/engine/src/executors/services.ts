@@ -46,7 +46,7 @@ export interface ExecutorServices {
    * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant.
    * Throws FILE_TOO_LARGE for more than 20 MB.
    */
-  file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
+  readFile(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /**
    * Stores a file for the run's tenant as it arrives, and returns its record. Throws FILE_TOO_LARGE if the run has
    * stored too much, and the errors of `chunks`; then nothing is stored.
@@ -90,7 +90,7 @@ export interface ExecutorServices {
    * Runs a child to its end. After a restart, the same call of the same attempt continues the same child. While a block
    * of the class `effect` waits for child runs only, another effect may run in its place.
    */
-  child(request: ChildRequest): Promise<ChildOutcome>;
+  runChild(request: ChildRequest): Promise<ChildOutcome>;
   /**
    * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those
    * of `ChildRequest`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.

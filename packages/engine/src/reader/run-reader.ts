@@ -9,7 +9,7 @@ import { Values } from '../records/values.ts';
 import { detailOf, listDetails, logDetails } from '../resource.ts';
 import { waitForOutcome } from '../store/control.ts';
 import type { ControlOutcome, ControlStore, NewControlRequest } from '../store/control.ts';
-import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
+import { isOwned, isShared, ownedRunFilter } from '../store/lock.ts';
 import { openLeased } from '../store/open-postgres.ts';
 import { openStores } from '../store/open.ts';
 import type { PostgresOptions } from '../store/postgres/open.ts';
@@ -169,7 +169,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
     super(stores, {
       clock,
       isServed: () => isOwned(data) || isShared(data),
-      findUnowned: (runIds) => unownedRuns(stores, runIds, ownedRuns(data)),
+      findUnowned: (runIds) => unownedRuns(stores, runIds, ownedRunFilter(data)),
     });
     this.#data = data;
     this.#control = stores.control;
@@ -205,7 +205,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
 async function unownedRuns(
   { runs }: Stores,
   runIds: readonly string[],
-  isOwnersRun: ReturnType<typeof ownedRuns> = () => false,
+  isOwnersRun: ReturnType<typeof ownedRunFilter> = () => false,
 ): Promise<string[]> {
   const headers = await Promise.all(runIds.map(async (runId) => runs.header(runId)));
   return headers.flatMap((header) =>

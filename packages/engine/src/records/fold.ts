@@ -1,6 +1,6 @@
 import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
-import type { Applied, Entry } from '@heddle/core/run';
+import type { ApplyResult, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
 
 /**
@@ -35,5 +35,5 @@ export function foldRun(
 /** A journal entry with the changes that it makes in the run. */
 export interface AppliedEntry {
   entry: Entry;
-  applied: Applied;
+  applied: ApplyResult;
 }

@@ -65,7 +65,7 @@ export async function* eventsBetween(
   upTo: number,
 ): AsyncGenerator<RunEvent> {
   // Does not read the journal, which may be long, if nothing is new since the position.
-  if (upTo <= after.seq && (await stores.live.last(runId)) <= after.emission) return;
+  if (upTo <= after.seq && (await stores.live.lastNumber(runId)) <= after.emission) return;
   const journal = await stores.runs.journal(runId);
   const { replica } = foldJournal(
     runId,
@@ -117,11 +117,11 @@ export interface EventPosition {
 export const RUN_START: EventPosition = { seq: 0, emission: 0 };
 
 /** Returns the current position in the events of a run. `record` may be older than the journal. */
-export async function positionAfter(
+export async function currentPosition(
   { runs, live }: Parts['stores'],
   record: Pick<RunRecord, 'runId' | 'seq'>,
 ): Promise<EventPosition> {
-  const [newer, emission] = await Promise.all([runs.tail(record.runId, record.seq), live.last(record.runId)]);
+  const [newer, emission] = await Promise.all([runs.tail(record.runId, record.seq), live.lastNumber(record.runId)]);
   return { seq: newer.at(-1)?.seq ?? record.seq, emission };
 }
 

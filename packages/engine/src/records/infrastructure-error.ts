@@ -21,7 +21,7 @@ export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T
 }
 
 /** Wraps errors of reading stored data for a block in an InfrastructureError. A BlockError is not wrapped. */
-export function asInfrastructureOf<T>(reading: Promise<T>): Promise<T> {
+export function wrapReadErrors<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     if (isBlockError(error)) throw error;
     return rethrow(error);

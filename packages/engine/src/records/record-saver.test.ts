@@ -21,7 +21,7 @@ function createSaver(): {
       if (run.saveError) throw run.saveError;
       saved.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
     },
-    writing: () => run.writing,
+    isWriting: () => run.writing,
     isIdle: () => run.idle,
     report: () => undefined,
   });
@@ -31,10 +31,10 @@ function createSaver(): {
 describe('RecordSaver', () => {
   it('saves half a second after the first change, and each log once', async () => {
     const { saver, clock, saved } = createSaver();
-    saver.changed([log('r', 1)]);
+    saver.markChanged([log('r', 1)]);
     saver.saveSoon();
     clock.advance(400);
-    saver.changed([log('r', 1), log('r', 2)]);
+    saver.markChanged([log('r', 1), log('r', 2)]);
     saver.saveSoon();
     expect(saved).toEqual([]);
     clock.advance(100);
@@ -57,7 +57,7 @@ describe('RecordSaver', () => {
 
   it('saves logs again if their first write failed', async () => {
     const { saver, run, saved } = createSaver();
-    saver.changed([log('r', 1)]);
+    saver.markChanged([log('r', 1)]);
     run.saveError = new Error('full');
     await expect(saver.save()).rejects.toBe(run.saveError);
     delete run.saveError;
@@ -71,10 +71,10 @@ describe('RecordSaver', () => {
       entry: entry(order),
       applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
     });
-    expect(saver.commitWith([applied(1)])).toBeUndefined();
+    expect(saver.takeForCommit([applied(1)])).toBeUndefined();
     saver.saveSoon();
     run.idle = true;
-    expect(saver.commitWith([applied(2), applied(3)])).toMatchObject({
+    expect(saver.takeForCommit([applied(2), applied(3)])).toMatchObject({
       record: { seq: 1 },
       logs: [{ executionOrder: 1 }, { executionOrder: 2 }, { executionOrder: 3 }],
     });

@@ -10,7 +10,7 @@ interface RecordSaverParts {
   record(): RunRecord;
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
   /** True while the run's state includes entries that the journal does not contain yet. */
-  writing(): boolean;
+  isWriting(): boolean;
   /** True if the run has ended, is paused or waits for a time. */
   isIdle(): boolean;
   report: (error: unknown) => void;
@@ -40,7 +40,7 @@ export class RecordSaver {
     this.#parts = parts;
   }
 
-  changed(logs: readonly BlockLog[]): void {
+  markChanged(logs: readonly BlockLog[]): void {
     this.#isDirty = true;
     for (const log of logs) this.#addLog(log);
   }
@@ -55,8 +55,8 @@ export class RecordSaver {
   }
 
   /** True if the stored record and logs are up to date. */
-  get saved(): boolean {
-    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.writing();
+  get isSaved(): boolean {
+    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.isWriting();
   }
 
   /** Saves within SAVE_DELAY_MS. */
@@ -70,7 +70,7 @@ export class RecordSaver {
 
   /** Resolves when the current state of the run is saved. */
   save(): Promise<void> {
-    return this.betweenEntries(() => {
+    return this.runBetweenEntries(() => {
       if (this.#isDirty) this.#lastWrite = this.#write();
       return this.#lastWrite;
     });
@@ -80,8 +80,8 @@ export class RecordSaver {
    * Returns the record and logs to write in the same commit as the entries of `batch`; undefined unless they make the
    * run idle.
    */
-  commitWith(batch: readonly AppliedEntry[]): RunProjection | undefined {
-    for (const { applied } of batch) this.changed(applied.logs);
+  takeForCommit(batch: readonly AppliedEntry[]): RunProjection | undefined {
+    for (const { applied } of batch) this.markChanged(applied.logs);
     return this.#parts.isIdle() ? this.#take() : undefined;
   }
 
@@ -101,7 +101,7 @@ export class RecordSaver {
   }
 
   /** Runs `work` while the run's state equals its journal: now, or once the entry being written is stored. */
-  betweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
+  runBetweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#stoppedBy) return Promise.reject(this.#stoppedBy);
     return new Promise<T>((resolve, reject) => {
       const begin = (): void => {
@@ -111,7 +111,7 @@ export class RecordSaver {
           reject(error as Error);
         }
       };
-      if (this.#parts.writing()) this.#waiting.push({ begin, reject });
+      if (this.#parts.isWriting()) this.#waiting.push({ begin, reject });
       else begin();
     });
   }

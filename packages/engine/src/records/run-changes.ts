@@ -52,7 +52,7 @@ export async function readChanges(parts: Parts, limit: number): Promise<RunChang
   }
   return {
     changes,
-    more: stored.length === limit,
+    hasMore: stored.length === limit,
     acknowledge: async () => stores.changes.acknowledge(stored.map(({ position }) => position)),
   };
 }

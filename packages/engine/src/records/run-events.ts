@@ -1,5 +1,5 @@
 import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { Applied, Command, Entry, Notice, Replica, IdleState, Stored } from '@heddle/core/run';
+import type { ApplyResult, Command, Entry, Notice, Replica, IdleState, Stored } from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
 
@@ -14,7 +14,7 @@ export interface IdleStateEvent {
 }
 
 /** Returns the events that a journal entry causes, in order. */
-export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {
+export function eventsOf(replica: Replica, entry: Entry, applied: ApplyResult): RawEvent[] {
   const { runId } = replica;
   const { atMs } = entry;
   const events: RawEvent[] = [];

@@ -48,12 +48,12 @@ export class Values {
   load(stored: Stored): Json | Promise<Json> {
     if ('v' in stored) return stored.v;
     const loaded: LoadedValues = new Map();
-    return this.fetch([stored], loaded).then(() => read(stored, loaded));
+    return this.fetch([stored], loaded).then(() => readLoaded(stored, loaded));
   }
 }
 
 /** Returns the value of `stored`, whose references must be in `loaded`. Throws VALUE_MISSING. */
-export function read(stored: Stored, loaded: LoadedValues): Json {
+export function readLoaded(stored: Stored, loaded: LoadedValues): Json {
   return materialize(stored, (key) => {
     const value = loaded.get(key);
     if (value === undefined) throw valueMissing(key);

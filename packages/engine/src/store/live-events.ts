@@ -32,7 +32,7 @@ export interface LiveEventStore {
   /** Returns the places with stored events. */
   places(runId: string): Promise<string[]> | string[];
   /** Returns the number of the last event; 0 if there is none. */
-  last(runId: string): Promise<number> | number;
+  lastNumber(runId: string): Promise<number> | number;
   /** Removes all events of the run. */
   remove(runId: string): Promise<void> | void;
   /**

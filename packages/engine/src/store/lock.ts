@@ -85,7 +85,7 @@ export function lockData(data: string, clock: Clock): OwnerLock {
  * Returns a predicate for runs: true if the owner of the folder executes the run. Returns undefined if the folder has
  * no owner.
  */
-export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
+export function ownedRunFilter(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
   if (!isOwned(data)) return undefined;
   const { startedAt, opened } = readOwner(join(data, 'owner.json')) ?? {};
   // An owner that has not written its file yet is assumed to execute all runs.

@@ -57,7 +57,7 @@ export class MemoryLiveEvents implements LiveEventStore {
     return [...new Set(this.#streams.get(runId)?.events.map(({ place }) => place))];
   }
 
-  last(runId: string): number {
+  lastNumber(runId: string): number {
     return this.#streams.get(runId)?.last ?? 0;
   }
 

@@ -1,4 +1,4 @@
-import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from './rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from './rates.ts';
 import type { RateDemand, RateState, RateStore } from './rates.ts';
 import type { NewReservation, SpendingRefusal, SpendingStore } from './spending.ts';
 import { MAX_EXCHANGES } from './stores.ts';
@@ -54,7 +54,7 @@ export class MemoryRates implements RateStore {
 
   take(key: string, demand: RateDemand): number {
     const state = this.#state(key);
-    const waitMs = waitFor(state, demand);
+    const waitMs = waitMsFor(state, demand);
     if (waitMs === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
     return waitMs;
   }

@@ -35,7 +35,7 @@ export interface RateStore {
  * Returns the milliseconds that a call has to wait; 0 if its rates allow it now. A call with more tokens than the burst
  * waits for the whole burst.
  */
-export function waitFor(state: RateState, demand: RateDemand): number {
+export function waitMsFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;
   const requests = requestMs > 0 ? state.requestsMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;
   const tokens = tokensMs > 0 ? state.tokensMs - nowMs - Math.max(0, tokenBurstMs - tokensMs) : 0;

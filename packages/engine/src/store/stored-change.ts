@@ -12,7 +12,7 @@ export interface ChangeRow {
 }
 
 /** Returns the change of a row. */
-export function storedChange({ position, run_id: runId, header, record }: ChangeRow): StoredChange {
+export function toStoredChange({ position, run_id: runId, header, record }: ChangeRow): StoredChange {
   try {
     return {
       position,

@@ -273,7 +273,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
       const unreachable = { npm: { registry: 'http://127.0.0.1:9' } };
       await expectFailure(build([], ['one'], unreachable), 'registry_unavailable', /registry/);
       const registry = await npmRegistry([]);
-      registry.answer = (_request, response) => (response.writeHead(503).end(), true);
+      registry.intercept = (_request, response) => (response.writeHead(503).end(), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'registry_unavailable', /registry/);
     },
@@ -283,7 +283,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'rate_limited',
     async () => {
       const registry = await npmRegistry([]);
-      registry.answer = (_request, response) => (response.writeHead(429).end(), true);
+      registry.intercept = (_request, response) => (response.writeHead(429).end(), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'rate_limited', /too many/);
     },
@@ -327,7 +327,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'build_timeout if a registry never answers',
     async () => {
       const registry = await npmRegistry([]);
-      registry.answer = () => true;
+      registry.intercept = () => true;
       const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
         language: 'javascript',
         dependencies: ['one'],
@@ -340,7 +340,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'install_failed for unknown errors of npm',
     async () => {
       const registry = await npmRegistry([]);
-      registry.answer = (_request, response) => (response.writeHead(418).end('{}'), true);
+      registry.intercept = (_request, response) => (response.writeHead(418).end('{}'), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'install_failed', /.+/);
     },

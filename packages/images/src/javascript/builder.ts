@@ -8,7 +8,7 @@ import {
   type ImageReport,
   type ModuleFailure,
 } from '@heddle/sandbox/build';
-import type { Assembled, BuildContext, ImageBuilder, Lock } from '../builder.ts';
+import type { AssembledImage, BuildContext, ImageBuilder, Lock } from '../builder.ts';
 import { ImageError, isImageError } from '../error.ts';
 import { dependencyName } from '../grammar.ts';
 import { sha256 } from '../keys.ts';
@@ -113,7 +113,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       return { entries, data: lock };
     },
 
-    async assemble(lock, spec, context): Promise<Assembled> {
+    async assemble(lock, spec, context): Promise<AssembledImage> {
       const data = readNpmLock(lock.data);
       context.progress('installing');
       const { folder, scripted } = await installNpm(npm, data, context);
@@ -158,7 +158,7 @@ async function writeFiles(
   { bundle, report, modules, scripted }: BuiltBundle,
   context: BuildContext,
   esbuild: string,
-): Promise<Assembled> {
+): Promise<AssembledImage> {
   const isSnapshot = report.kind === 'snapshot';
   if (isSnapshot && report.data.length > MAX_SNAPSHOT_BYTES)
     throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');

@@ -42,7 +42,7 @@ export interface ScriptedPackage {
 }
 
 /** The verified content of a lockfile. */
-export interface ReadLockfile {
+export interface LockfileContent {
   readonly entries: readonly LockEntry[];
   readonly scripted: readonly ScriptedPackage[];
 }
@@ -66,7 +66,7 @@ function digestOf(integrity: string): string | undefined {
  * Returns the packages in a lockfile. Throws ImageError invalid_specifier for a package that does not come from a
  * registry, integrity_error for one without a digest.
  */
-export function readLockfile(text: string): ReadLockfile {
+export function readLockfile(text: string): LockfileContent {
   const { packages = {} } = JSON.parse(text) as Lockfile;
   const entries: LockEntry[] = [];
   const scripted: ScriptedPackage[] = [];

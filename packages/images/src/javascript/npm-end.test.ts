@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from '../../../../test/attacks/levels.ts';
-import { livingOf, processesOf } from '../../../../test/attacks/processes.ts';
+import { filterAlive, processesOf } from '../../../../test/attacks/processes.ts';
 import { imageFolder, openImages } from '../../../../test/support/images.ts';
 import { npmRegistry } from '../../../../test/support/npm-registry.ts';
 import { findNpm } from './npm-settings.ts';
@@ -88,7 +88,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
       const registry = await npmRegistry([]);
       const firstRequest = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.
-        registry.answer = () => (resolve(), true);
+        registry.intercept = () => (resolve(), true);
       });
       const { host, folder } = startBuildProcess(
         registry.url,
@@ -96,11 +96,11 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
         isolation,
       );
       await firstRequest;
-      const children = livingOf(processesOf(host));
+      const children = filterAlive(processesOf(host));
       // npm sets its process title to its command.
       expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
       process.kill(host, 'SIGKILL');
-      await expect.poll(() => livingOf(children), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => filterAlive(children), { timeout: 10_000 }).toEqual([]);
       const folders = buildFoldersOf(folder);
       expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => true));
       const now = (): number => Date.now() + 2 * DAY_MS;

@@ -101,7 +101,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
       fileMiB: run.fileMiB,
-      processes: false,
+      mayStartProcesses: false,
       cpuSeconds: CPU_SECONDS,
       proxy: run.gate,
     },
@@ -116,12 +116,12 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
     signal,
     output: onOutput,
   });
-  if (end.stopped === 'memory')
+  if (end.stopReason === 'memory')
     throw new ImageError(
       'install_failed',
       `npm needs more than ${MEMORY_MIB} MiB of memory for the packages.`,
     );
-  if (end.exitCode === null && end.stopped === undefined)
+  if (end.exitCode === null && end.stopReason === undefined)
     throw new ImageError(
       'provider_error',
       `npm could not be started in its sandbox: ${end.stderr.slice(-500) || 'it ended immediately'}.`,

@@ -167,7 +167,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
     const target = await startServer();
-    registry.answer = (request, response) => {
+    registry.intercept = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true) return false;
       response.writeHead(302, { location: `http://127.0.0.1:${target.port}/one.tgz` }).end();
       return true;

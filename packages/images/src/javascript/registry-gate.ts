@@ -1,9 +1,9 @@
 import { Proxy } from '@heddle/sandbox/build';
 import {
   type IpAddress,
-  type Connection,
+  type ConnectionOptions,
   createEgress,
-  denied,
+  deniedError,
   type Egress,
   type EgressRequest,
   type EgressResponse,
@@ -48,8 +48,8 @@ export class RegistryGate {
     this.#proxy = new Proxy({
       send: (request, signal) => this.#send(request, signal),
       // Tunnels are refused: their content could not be inspected, and credentials could not be added.
-      requests: MAX_REQUESTS,
-      bytes: MAX_BYTES,
+      maxRequests: MAX_REQUESTS,
+      maxBytes: MAX_BYTES,
     });
   }
 
@@ -60,7 +60,7 @@ export class RegistryGate {
 
   /** The settings that npm gets. */
   get settings(): NpmSettings {
-    return this.#settings.inner;
+    return this.#settings.npmSettings;
   }
 
   /** Why the last failed request was refused, or undefined. */
@@ -85,7 +85,7 @@ export class RegistryGate {
   async #follow(request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const { method = 'GET' } = request;
     if (method !== 'GET' && method !== 'HEAD')
-      throw denied(`A build only reads from registries; ${method} is not allowed.`);
+      throw deniedError(`A build only reads from registries; ${method} is not allowed.`);
     const headers = pairsOf(request.headers).filter(
       ([name]) => !/^(?:authorization|cookie|npm-auth-.*)$/i.test(name),
     );
@@ -97,7 +97,7 @@ export class RegistryGate {
           return { ...(await this.#sendOnce(url, hop, signal)), requestUrl: url };
         },
         max: MAX_REDIRECTS,
-        refusal: denied,
+        refusal: deniedError,
       },
     );
     return reply;
@@ -108,7 +108,7 @@ export class RegistryGate {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url !== undefined && this.#settings.isNamed(url)) return url;
     const host = url?.host ?? text.slice(0, 100);
-    throw denied(`A build requested ${host}, which is not a registry in npm's settings.`);
+    throw deniedError(`A build requested ${host}, which is not a registry in npm's settings.`);
   }
 
   /**
@@ -129,7 +129,7 @@ export class RegistryGate {
     });
   }
 
-  #client(isNamed: boolean, connection: Connection): Egress {
+  #client(isNamed: boolean, connection: ConnectionOptions): Egress {
     const key = JSON.stringify([isNamed, connection]);
     const cached = this.#clients.get(key);
     if (cached !== undefined) return cached;

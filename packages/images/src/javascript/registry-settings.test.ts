@@ -5,7 +5,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('registry settings', () => {
   it('give npm the registries, but no credentials, certificates or proxies', () => {
-    const { inner } = new RegistrySettings({
+    const { npmSettings } = new RegistrySettings({
       registry: 'https://me:secret@npm.example.com/own/',
       '@team:registry': 'https://team.example.com/',
       '//npm.example.com/:_authToken': 'secret',
@@ -14,7 +14,7 @@ describe('registry settings', () => {
       'strict-ssl': 'false',
       'fetch-retries': '5',
     });
-    expect(inner).toEqual({
+    expect(npmSettings).toEqual({
       registry: 'https://npm.example.com/own/',
       '@team:registry': 'https://team.example.com/',
       'fetch-retries': '5',

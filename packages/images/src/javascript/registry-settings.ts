@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import type { Connection } from '@heddle/sandbox/egress';
+import type { ConnectionOptions } from '@heddle/sandbox/egress';
 import { ImageError } from '../error.ts';
 import type { NpmSettings } from './npm-settings.ts';
 
@@ -34,7 +34,7 @@ function readSetting(setting: string, path: string): string {
 /** npm's registry settings, split into those that npm gets and those that only the host uses. */
 export class RegistrySettings {
   /** Settings without secrets, for the npm process. */
-  readonly inner: NpmSettings;
+  readonly npmSettings: NpmSettings;
   readonly #settings: NpmSettings;
   readonly #registries: readonly URL[];
   readonly #hosts: ReadonlySet<string>;
@@ -48,7 +48,7 @@ export class RegistrySettings {
       (key) => /^\/\/([^/:]+(?::\d+)?)[/:]/.exec(key)?.[1] ?? [],
     );
     this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...namedHosts]);
-    this.inner = Object.fromEntries(
+    this.npmSettings = Object.fromEntries(
       Object.entries(settings)
         .filter(([key]) => NPM_SETTINGS.test(key))
         .map(([key, value]) => [key, removeCredentials(value)]),
@@ -76,7 +76,7 @@ export class RegistrySettings {
   }
 
   /** Returns how to connect to a registry, and through which proxy, if any. */
-  connectionFor(url: URL, { client }: Credentials): Connection {
+  connectionFor(url: URL, { client }: Credentials): ConnectionOptions {
     const { cafile, ca, 'node-extra-ca-certs': extra } = this.#settings;
     const authorities =
       cafile !== undefined

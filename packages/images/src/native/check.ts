@@ -15,7 +15,7 @@ import {
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { logLines } from '../log.ts';
-import type { Output } from '../log.ts';
+import type { OutputListener } from '../log.ts';
 import { MAX_SIZE } from './limits.ts';
 
 /** Time limit of one check. Packages are large and loaded for the first time. */
@@ -55,12 +55,12 @@ export class Checker {
   }
 
   /** Runs a job. Its output goes to the log, or to `output`. */
-  run(job: NativeJob, output?: Output): Promise<TreeEnd> {
+  run(job: NativeJob, output?: OutputListener): Promise<TreeEnd> {
     if (output) return this.#run(job, output);
     return logLines(this.#context, (logOutput) => this.#run(job, logOutput));
   }
 
-  async #run(job: NativeJob, output: Output): Promise<TreeEnd> {
+  async #run(job: NativeJob, output: OutputListener): Promise<TreeEnd> {
     const { signal } = this.#context;
     const confinement = await this.confinement();
     return runTree(confinement, {
@@ -105,7 +105,7 @@ export class Checker {
     if (end.result.startsWith(VALUE_PREFIX)) return;
     const message = readObject(end.result.slice(1))?.['message'];
     const limit =
-      end.stopped === undefined ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
+      end.stopReason === undefined ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
     const reason =
       typeof message === 'string'
         ? message
@@ -121,9 +121,9 @@ export class Checker {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
-    if (end.exitCode === null && end.stopped === undefined) throw errorWithoutExitCode(end);
+    if (end.exitCode === null && end.stopReason === undefined) throw errorWithoutExitCode(end);
     const reason =
-      end.stopped === undefined
+      end.stopReason === undefined
         ? end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`
         : `it needs more than ${CHECK_MS / 1_000} seconds or ${MEMORY_MIB} MiB`;
     throw new ImageError(
@@ -133,8 +133,8 @@ export class Checker {
   }
 }
 
-function errorWithoutExitCode({ stderr, stopped }: TreeEnd): ImageError {
-  return stopped === undefined
+function errorWithoutExitCode({ stderr, stopReason }: TreeEnd): ImageError {
+  return stopReason === undefined
     ? new ImageError(
         'provider_error',
         `No process could be started in the image: ${stderr || 'the process ended immediately'}.`,

@@ -58,9 +58,9 @@ function environmentOf(headers: string | undefined, settings: NpmSettings): Reco
 }
 
 /** Returns the line that states why a script failed; the surrounding lines of npm and node-gyp are less specific. */
-function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
-  if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
-  if (stopped !== undefined) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
+function reasonOf({ stderr, stopReason, exitCode }: TreeEnd): string {
+  if (stopReason === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
+  if (stopReason !== undefined) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
   const lines = stderr.split('\n').map((line) => line.trim());
   const scriptLines = lines.filter(
     (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
@@ -164,7 +164,7 @@ async function runScript(
 }
 
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | undefined): ImageError {
-  if (end.exitCode === null && end.stopped === undefined)
+  if (end.exitCode === null && end.stopReason === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
   const refusal = fault === undefined ? '' : ` ${fault}`;
   return new ImageError(

@@ -181,7 +181,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     ['rate_limited', 429],
   ])('%s: the index responds with %i', async (code, status) => {
     const index = await pythonIndex([]);
-    index.answer = (_request, response) => {
+    index.intercept = (_request, response) => {
       response.writeHead(status).end();
       return true;
     };
@@ -195,7 +195,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
       /./,
     );
     const index = await pythonIndex([]);
-    index.answer = (_request, response) => {
+    index.intercept = (_request, response) => {
       response.end('{"hello": 1}');
       return true;
     };
@@ -222,7 +222,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
 
   it('build_timeout: an index that does not answer', async () => {
     const index = await pythonIndex([]);
-    index.answer = () => true;
+    index.intercept = () => true;
     expectFailure(await build(['alpha'], { index: index.url }, { buildTimeoutMs: 50 }), 'build_timeout', /./);
   });
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IsolationOptions } from '@heddle/sandbox';
 import { PYTHON_FILES, PYTHON_IMAGE_FILE } from '@heddle/sandbox/build';
-import type { Assembled, ImageBuilder } from '../builder.ts';
+import type { AssembledImage, ImageBuilder } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { makeMemorySnapshot } from './build/memory-snapshot.ts';
 import { makeSite } from './build/site.ts';
@@ -51,7 +51,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
       return lockPython(spec, withCredentials(context), runtime);
     },
 
-    async assemble(lock, spec, context): Promise<Assembled> {
+    async assemble(lock, spec, context): Promise<AssembledImage> {
       const { wheels, warnings } = readLockData(lock);
       const site = await makeSite(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);

@@ -13,7 +13,7 @@ export interface ProcessContext {
   send(report: ChildMessage): void;
   /** Tells the supervisor which job's code runs next, unless it already knows. */
   announce(id: number): void;
-  finished(
+  reportEnd(
     id: number,
     report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
   ): void;
@@ -124,7 +124,7 @@ export class Execution implements RealmUser {
     this.#finish();
   }
 
-  lost(): void {
+  onIsolateDestroyed(): void {
     this.stop('LOST', 'Another block of the same run used up the memory they share.');
   }
 
@@ -332,7 +332,7 @@ export class Execution implements RealmUser {
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedMs;
-    this.#context.finished(this.id, {
+    this.#context.reportEnd(this.id, {
       id: this.id,
       code,
       text,

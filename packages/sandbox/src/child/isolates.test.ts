@@ -7,7 +7,7 @@ import type { RealmUser } from './realms.ts';
 const GUEST = `Object.defineProperty(globalThis, '__heddle', { get: () => (post) => () => undefined })`;
 const MEMORY = 32;
 
-const user: RealmUser = { lost: () => undefined };
+const user: RealmUser = { onIsolateDestroyed: () => undefined };
 
 function createIsolates(): Isolates {
   const snapshot = ivm.Isolate.createSnapshot([{ code: GUEST }]);

@@ -189,7 +189,7 @@ export class Isolates implements Realms {
     const { isolate } = realm;
     isolate.users.delete(user);
     if (isTainted || isolate.realmCount >= MAX_REALMS) isolate.isRetired = true;
-    if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.lost();
+    if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.onIsolateDestroyed();
     if (isolate.isRetired && isolate.users.size === 0) isolate.dispose();
     else realm.release();
     this.#evict();

@@ -33,7 +33,7 @@ export interface Realm {
 /** A job inside an isolate. */
 export interface RealmUser {
   /** Another job destroyed the isolate. */
-  lost(): void;
+  onIsolateDestroyed(): void;
 }
 
 /** The realms of one process. */

@@ -14,7 +14,7 @@ function measureRssMiB(): number {
 type Boot = Extract<ChildRequest, { t: 'boot' }>;
 
 /** The parts that a program provides once it is ready. */
-export interface Booted {
+export interface BootResult {
   readonly realms: Realms;
   /** The snapshot that it made for later processes. */
   readonly snapshot?: Uint8Array | undefined;
@@ -46,7 +46,7 @@ const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
     announcedId = id;
     send({ t: 'enter', id });
   },
-  finished(id, report) {
+  reportEnd(id, report) {
     executions.delete(id);
     announcedId = queue[0]?.id ?? 0;
     if (servedJobs++ % measureEvery === 0) rssMiB = measureRssMiB();
@@ -85,7 +85,7 @@ function cancel(id: number): void {
 }
 
 /** Serves the supervisor's requests. `boot` prepares the program when the first of them arrives. */
-export function serve(boot: (request: Boot) => Booted, options: { measureEvery?: number } = {}): void {
+export function serve(boot: (request: Boot) => BootResult, options: { measureEvery?: number } = {}): void {
   measureEvery = options.measureEvery ?? measureEvery;
   process.on('message', (request: ChildRequest) => {
     switch (request.t) {

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
-import { denied, EgressError, isEgressError } from './error.ts';
+import { deniedError, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { requestHeaders } from './headers.ts';
 import { followRedirects, redirectOf, type Hop } from './redirects.ts';
-import { Transport, type Connection, type Exchange, type Reply, type StreamedReply } from './transport.ts';
+import { Transport, type ConnectionOptions, type Exchange, type Reply, type StreamedReply } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type {
   IpAddress,
@@ -47,10 +47,10 @@ function firstHop(request: EgressRequest): Hop {
   const method = (request.method ?? 'GET').toUpperCase();
   const host = URL.canParse(request.url) ? new URL(request.url).host : request.url.slice(0, 100);
   if (!/^[A-Z]{1,20}$/.test(method) || FORBIDDEN_METHODS.has(method))
-    throw denied(`The method ${method.slice(0, 30)} is not allowed in requests to ${host}.`);
+    throw deniedError(`The method ${method.slice(0, 30)} is not allowed in requests to ${host}.`);
   const body = request.body ?? undefined;
   if (body !== undefined && (method === 'GET' || method === 'HEAD'))
-    throw denied(`A ${method} request to ${host} cannot have a body.`);
+    throw deniedError(`A ${method} request to ${host} cannot have a body.`);
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
@@ -61,7 +61,7 @@ function firstHop(request: EgressRequest): Hop {
 function serverUrl(host: string, port: number): string {
   const isName = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
   if (!isName || !Number.isInteger(port) || port < 1 || port > 65_535)
-    throw denied(`"${host.slice(0, 200)}" and ${port} are not a host and a port.`);
+    throw deniedError(`"${host.slice(0, 200)}" and ${port} are not a host and a port.`);
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
@@ -130,7 +130,7 @@ class GuardedClient implements Egress {
   readonly #maxFileBytes: number;
   readonly #maxRedirects: number;
 
-  constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: Connection) {
+  constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: ConnectionOptions) {
     this.check = createCheck(policy, resolve);
     this.addresses = async ({ host, port, ports, signal = new AbortController().signal }) => {
       const check = createCheck({ ...policy, ports: policy.ports ?? ports }, resolve);
@@ -197,13 +197,13 @@ class GuardedClient implements Egress {
       const target = await unlessAborted(this.check(hop.url), signal);
       const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)
-        throw denied(`${target.url.host} redirects, which this request does not allow.`);
+        throw deniedError(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, requestUrl: target.url };
     };
     const first = firstHop(request);
     if (redirect === 'manual') return withUrl(await send(first), false);
     const max = this.#maxRedirects;
-    const { reply, redirects } = await followRedirects(first, { send, max, refusal: denied });
+    const { reply, redirects } = await followRedirects(first, { send, max, refusal: deniedError });
     return withUrl(reply, redirects > 0);
   }
 }
@@ -216,7 +216,7 @@ class GuardedClient implements Egress {
 export function createEgress(
   policy: EgressPolicy = {},
   resolve?: Resolve,
-  connection: Connection = {},
+  connection: ConnectionOptions = {},
 ): Egress {
   return new GuardedClient(policy, resolve, connection);
 }

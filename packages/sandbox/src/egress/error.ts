@@ -25,6 +25,6 @@ export function isEgressError(value: unknown): value is EgressError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
-export function denied(message: string): EgressError {
+export function deniedError(message: string): EgressError {
   return new EgressError('EGRESS_DENIED', message);
 }

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 import { normalize, parseRanges, classOf } from './addresses.ts';
 import { destinationsOf } from './destinations.ts';
 import type { Destinations } from './destinations.ts';
-import { denied, EgressError } from './error.ts';
+import { deniedError, EgressError } from './error.ts';
 import type { IpAddress, EgressPolicy, Resolve, Target } from './types.ts';
 
 const DEFAULT_PORTS = [80, 443, 8080, 8443];
@@ -34,20 +34,20 @@ function matches(patterns: readonly string[], host: string): boolean {
 }
 
 function parseHttpUrl(text: string | URL): URL {
-  if (String(text).length > MAX_URL_CHARS) throw denied(`The URL has more than ${MAX_URL_CHARS} characters.`);
+  if (String(text).length > MAX_URL_CHARS) throw deniedError(`The URL has more than ${MAX_URL_CHARS} characters.`);
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw denied(
+    throw deniedError(
       `"${String(text).slice(0, 200)}" is not a URL; write it with its scheme, like https://example.com/path.`,
     );
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw denied(`Requests to ${url.protocol} URLs are not allowed; use http: or https:.`);
+    throw deniedError(`Requests to ${url.protocol} URLs are not allowed; use http: or https:.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw denied(`The URL of ${url.hostname} contains credentials; send them in an Authorization header.`);
+    throw deniedError(`The URL of ${url.hostname} contains credentials; send them in an Authorization header.`);
   }
   return url;
 }
@@ -84,9 +84,9 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly IpA
  * repeated, since users may paste the advice into a shell.
  */
 function denialOf(refusal: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
-  if (remedy === '') return denied(`${refusal}.`);
+  if (remedy === '') return deniedError(`${refusal}.`);
   const shownTarget = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
-  return denied(`${refusal}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
+  return deniedError(`${refusal}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
 }
 
 const REMEDY = 'add "{target}" to exceptions in the egress policy';
@@ -193,7 +193,7 @@ function targetOf({ host, port }: RequestedUrl): string {
 }
 
 function denyHostsError(host: string): EgressError {
-  return denied(`Requests to ${host} are refused by the egress policy (denyHosts).`);
+  return deniedError(`Requests to ${host} are refused by the egress policy (denyHosts).`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { denied } from './error.ts';
+import { deniedError } from './error.ts';
 import type { EgressRequest } from './types.ts';
 
 export type Pairs = [name: string, value: string][];
@@ -32,15 +32,15 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
         ? (headers as Pairs)
         : Object.entries(headers as Record<string, string>);
   if (entries.length > MAX_HEADERS)
-    throw denied(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
+    throw deniedError(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
   const pairs: Pairs = [];
   let chars = 0;
   for (const [name, text] of entries) {
     const value = String(text);
     if (!NAME.test(name))
-      throw denied(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
+      throw deniedError(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-      throw denied(
+      throw deniedError(
         `The value of the header ${name} of the request to ${host} contains characters that are not allowed in headers.`,
       );
     chars += name.length + value.length;
@@ -48,6 +48,6 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
     if (!CONNECTION_HEADERS.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
   }
   if (chars > MAX_HEADER_CHARS)
-    throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
+    throw deniedError(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
   return pairs;
 }

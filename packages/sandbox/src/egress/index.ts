@@ -3,10 +3,10 @@ import '../node-version.ts';
 /** A guarded HTTP client, which is available for the host's own requests. */
 export { isDestination, withException } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
-export { denied, EgressError, isEgressError, type EgressErrorCode } from './error.ts';
+export { deniedError, EgressError, isEgressError, type EgressErrorCode } from './error.ts';
 export type { Pairs } from './headers.ts';
 export { followRedirects, type Hop } from './redirects.ts';
-export type { Connection } from './transport.ts';
+export type { ConnectionOptions } from './transport.ts';
 export type {
   IpAddress,
   EgressPolicy,

@@ -41,7 +41,7 @@ export interface StreamedReply extends Head {
 }
 
 /** Options for connections. */
-export interface Connection {
+export interface ConnectionOptions {
   /** Certificate authorities in PEM format; replaces the default ones. */
   readonly ca?: readonly string[];
   /** True to verify the server's certificate; default true. */
@@ -77,10 +77,10 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
  */
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
-  readonly #connection: Connection;
+  readonly #connection: ConnectionOptions;
   readonly #maxBytes: BodyLimits;
 
-  constructor(connection: Connection, maxBytes: BodyLimits) {
+  constructor(connection: ConnectionOptions, maxBytes: BodyLimits) {
     this.#connection = connection;
     this.#maxBytes = maxBytes;
   }
@@ -148,7 +148,7 @@ export class Transport {
 /** Returns an agent that resolves no names: it connects to the given addresses, or to the proxy. */
 function agentFor(
   addresses: Target['addresses'],
-  { ca, verify = true, client, proxy }: Connection,
+  { ca, verify = true, client, proxy }: ConnectionOptions,
   maxBytes: number,
   { Agent, ProxyAgent, buildConnector }: Undici,
 ): Dispatcher {

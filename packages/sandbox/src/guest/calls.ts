@@ -2,13 +2,13 @@ import { get, NativeError, NativeMap, NativePromise, parse, remove, set, stringi
 import { send } from './channel.ts';
 
 /** The host's answer to a call. `head` is JSON; `body` is bytes as a binary string (one char per byte). */
-export interface Reply {
+export interface HostAnswer {
   readonly head: unknown;
   readonly body: string;
 }
 
 interface PendingCall {
-  readonly resolve: (reply: Reply) => void;
+  readonly resolve: (reply: HostAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -16,8 +16,8 @@ const pendingCalls = new NativeMap<number, PendingCall>();
 let lastId = 0;
 
 /** Calls the host. The promise settles when the process delivers the answer. */
-export function hostCall(op: string, head: object, body: string | undefined): Promise<Reply> {
-  return new NativePromise<Reply>((resolve, reject) => {
+export function hostCall(op: string, head: object, body: string | undefined): Promise<HostAnswer> {
+  return new NativePromise<HostAnswer>((resolve, reject) => {
     const id = ++lastId;
     set(pendingCalls, id, { resolve, reject });
     const json = stringify(head);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
-import { othersPass } from '../../../../test/support/other-users.ts';
+import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { confine, type Confinement } from './confine.ts';
 import { findHostTools } from './host-tools.ts';
 import type { Program } from './program.ts';
@@ -16,7 +16,7 @@ import { spawnConfined } from './spawn.ts';
 
 // These tests cover the layers below Node.js's permission model, so the attackers run without it.
 
-const isRoot = process.geteuid?.() === 0 && othersPass;
+const isRoot = process.geteuid?.() === 0 && isReadableByOthers;
 const isLinux = process.platform === 'linux';
 const path = isLinux ? bubblewrap() : undefined;
 const tools = findHostTools(path);

@@ -33,7 +33,7 @@ export class Isolation {
     this.#execPath = execPath;
   }
 
-  get isSettled(): boolean {
+  get isProbed(): boolean {
     return this.#result !== undefined;
   }
 
@@ -41,14 +41,14 @@ export class Isolation {
    * Starts to probe the host. Returns whether the host appears to reach the minimum, so that a process can be started
    * in the meantime.
    */
-  begin(): boolean {
+  startProbe(): boolean {
     this.#probe ??= probeOnce(this.#requested, this.#execPath);
     return isAtLeast(this.#probe.expected.level, this.#requested.minimum);
   }
 
   /** Waits for the probe. Returns whether processes that were started in the meantime are confined correctly. */
-  async settle(): Promise<boolean> {
-    this.begin();
+  async waitForProbe(): Promise<boolean> {
+    this.startProbe();
     const { expected, result } = this.#probe as Probe;
     this.#result = await result;
     return this.#result.confinement === expected && this.refusal === undefined;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
-import { othersPass } from '../../../../test/support/other-users.ts';
+import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
 import { checkNode, type IsolationReport } from './report.ts';
 import { findHostTools } from './host-tools.ts';
@@ -47,7 +47,7 @@ describe('a Node.js that is too old', () => {
   });
 });
 
-describe.runIf(isLinux && othersPass)('the probe', () => {
+describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   it.runIf(path !== undefined)('finds strict isolation, with every check', async () => {
     const report = await probeIsolation({ bubblewrap: path! });
     expect(report).toMatchObject({ level: 'strict', reasons: {} });
@@ -166,7 +166,7 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
   });
 });
 
-describe.runIf(othersPass)('a sandbox', () => {
+describe.runIf(isReadableByOthers)('a sandbox', () => {
   it.runIf(isLinux)('runs no job below the minimum, and reports why', async () => {
     const sandbox = createSandbox({ isolation: { ...missingBubblewrap, minimum: 'strict' } });
     const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });

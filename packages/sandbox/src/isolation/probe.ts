@@ -5,9 +5,9 @@ import { isAtLeast, type IsolationLevel, type ResolvedIsolation } from './option
 import {
   checkNode,
   checkTool,
-  failed,
-  ok,
-  sentence,
+  failedCheck,
+  passedCheck,
+  toSentence,
   type IsolationCheck,
   type IsolationReport,
 } from './report.ts';
@@ -70,16 +70,16 @@ const NAMESPACE_PROBLEM = /namespace|uid map|mount|pivot_root/i;
 function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | undefined): IsolationCheck {
   if (configuredPath === undefined || bubblewrap !== undefined)
     return checkTool('bubblewrap', bubblewrap, 'bubblewrap', 'gives processes their own namespaces');
-  return failed('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
+  return failedCheck('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
 }
 
 function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
   const found = `At the level ${level}${without} ${problem}`;
-  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem)) return failed(name, found, namespaceRemedy());
+  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem)) return failedCheck(name, found, namespaceRemedy());
   if (CANNOT_SET_USER.test(problem))
-    return failed(name, found, 'give the host the capabilities SETUID and SETGID, or do not run it as root');
-  return failed(
+    return failedCheck(name, found, 'give the host the capabilities SETUID and SETGID, or do not run it as root');
+  return failedCheck(
     name,
     found,
     'heddle sandbox doctor shows every check; docs/sandbox.md says what each level needs',
@@ -96,7 +96,7 @@ function protection({ level, uids }: Attempt): string {
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
   const problem = await selfTest(attempt, execPath);
   if (problem !== undefined) return explain(attempt, problem);
-  return ok(
+  return passedCheck(
     `self-test ${attempt.level}`,
     `A process${attempt.without} that tried to escape ${protection(attempt)}`,
   );
@@ -113,8 +113,8 @@ function preconditions(
   const users = checkUsers(tools.setpriv, requested.uids, files);
   const isKnown = ARCHITECTURES.includes(process.arch);
   const filter = isKnown
-    ? ok('seccomp', `The filter of system calls is known for ${process.arch}`)
-    : failed(
+    ? passedCheck('seccomp', `The filter of system calls is known for ${process.arch}`)
+    : failedCheck(
         'seccomp',
         `There is no filter of system calls for ${process.arch}`,
         `use ${ARCHITECTURES.join(' or ')}`,
@@ -160,7 +160,7 @@ interface Plan {
 function basicOnlyReason(execPath: string): IsolationCheck | undefined {
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
-    return failed('platform', found, 'run the host on Linux');
+    return failedCheck('platform', found, 'run the host on Linux');
   }
   return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
@@ -169,7 +169,7 @@ function planFor(requested: ProbeOptions, execPath: string): Plan {
   const tools = findHostTools(requested.bubblewrap);
   const basicOnly = basicOnlyReason(execPath);
   if (basicOnly !== undefined) {
-    const reason = sentence(basicOnly);
+    const reason = toSentence(basicOnly);
     return { tools, checks: [basicOnly], blocked: { standard: [reason], strict: [reason] }, attempts: [] };
   }
   const preconditionChecks = preconditions(tools, requested, execPath);
@@ -183,7 +183,7 @@ function planFor(requested: ProbeOptions, execPath: string): Plan {
   for (const level of ['strict', 'standard'] as const) {
     if (!isAtLeast(highest, level)) continue;
     const blockers = preconditionChecks[level].filter((check) => isBlocker(level, check));
-    if (blockers.length > 0) blocked[level] = blockers.map(sentence);
+    if (blockers.length > 0) blocked[level] = blockers.map(toSentence);
     else attempts.push(...attemptsAt({ level, tools, uids }));
   }
   return { tools, checks, blocked, attempts };
@@ -206,7 +206,7 @@ async function tryAll({ tools, checks, blocked, attempts }: Plan, execPath: stri
       delete reasons[level];
       return { report: reportAt(level), confinement: attempt };
     }
-    reasons[level] = [...(reasons[level] ?? []), sentence(test)];
+    reasons[level] = [...(reasons[level] ?? []), toSentence(test)];
   }
   return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: undefined } };
 }

@@ -1,9 +1,9 @@
 import type { IsolationLevel } from './options.ts';
 import { TOOL_FOLDERS } from './host-tools.ts';
 
-export const ok = (name: string, found: string): IsolationCheck => ({ name, result: 'ok', found });
+export const passedCheck = (name: string, found: string): IsolationCheck => ({ name, result: 'ok', found });
 
-export const failed = (name: string, found: string, remedy: string): IsolationCheck => ({
+export const failedCheck = (name: string, found: string, remedy: string): IsolationCheck => ({
   name,
   result: 'failed',
   found,
@@ -17,9 +17,9 @@ export function checkTool(
   packageName: string,
   purpose: string,
 ): IsolationCheck {
-  if (path !== undefined) return ok(tool, `${tool} is ${path}`);
+  if (path !== undefined) return passedCheck(tool, `${tool} is ${path}`);
   const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
-  return failed(tool, `${where}; it ${purpose}`, `apt install ${packageName}, or the package of your system`);
+  return failedCheck(tool, `${where}; it ${purpose}`, `apt install ${packageName}, or the package of your system`);
 }
 
 /** Minimum major version of Node.js for processes. */
@@ -28,7 +28,7 @@ const NODE_MAJOR = 24;
 /** Returns a failed check if the Node.js of processes is too old; undefined if not. */
 export function checkNode(version: string): IsolationCheck | undefined {
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined;
-  return failed('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
+  return failedCheck('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
 }
 
 /** One check of the host. */
@@ -51,6 +51,6 @@ export interface IsolationReport {
 }
 
 /** Returns a check as a sentence with its remedy. */
-export function sentence({ found, remedy }: IsolationCheck): string {
+export function toSentence({ found, remedy }: IsolationCheck): string {
   return remedy === undefined ? `${found}.` : `${found}: ${remedy}.`;
 }

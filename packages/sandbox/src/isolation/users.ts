@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkTool, failed, ok, type IsolationCheck } from './report.ts';
+import { checkTool, failedCheck, passedCheck, type IsolationCheck } from './report.ts';
 import type { UidRange } from './slot-uid.ts';
 
 const READ_BY_OTHERS = 0o004;
@@ -55,14 +55,14 @@ export function checkUsers(
     return { ...checkTool('setpriv', undefined, 'util-linux', 'gives processes separate users'), name: NAME };
   if (!isMapped(uids, knownUsers())) {
     const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
-    return failed(NAME, found, 'set isolation.uids to existing users, or do not run the host as root');
+    return failedCheck(NAME, found, 'set isolation.uids to existing users, or do not run the host as root');
   }
   for (const file of files.filter((each) => existsSync(each))) {
     const unreadablePath = unreadablePart(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
     const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;
-    return failed(NAME, found, remedy);
+    return failedCheck(NAME, found, remedy);
   }
-  return ok(NAME, 'Each process gets its own user id');
+  return passedCheck(NAME, 'Each process gets its own user id');
 }

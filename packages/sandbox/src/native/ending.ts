@@ -93,15 +93,15 @@ function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
 export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: NativeLimits): Ending {
   const { limits } = job;
   const stdout = output.end();
-  if (end.stopped === undefined && end.exitCode === null) {
+  if (end.stopReason === undefined && end.exitCode === null) {
     // Only messages of our tools are logged on the host; output of the code belongs to the job.
     if (TOOL_MESSAGE.test(end.stderr))
       warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
     return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
   const jobEnd =
-    end.stopped !== undefined
-      ? stopEnd(end.stopped, limits, native.memoryMiB)
+    end.stopReason !== undefined
+      ? stopEnd(end.stopReason, limits, native.memoryMiB)
       : job.kind === 'shell'
         ? scriptEnd(end, output, limits)
         : programEnd(end, limits);

@@ -26,7 +26,7 @@ export interface NativeJail {
   /** Maximum size of a written file in MiB; default: the size of its disk. */
   readonly fileMiB?: number;
   /** True if it may start processes; default true. */
-  readonly processes?: boolean;
+  readonly mayStartProcesses?: boolean;
   /** The Node.js that is mounted into it. */
   readonly execPath: string;
   readonly command: readonly string[];
@@ -139,7 +139,7 @@ export function nativeInvocation(
   jail: NativeJail,
 ): NativeInvocation {
   const { limits, readable = [], folder = JAIL_PATHS.work, fileMiB = limits.diskMiB } = jail;
-  const mayStartProcesses = jail.processes ?? true;
+  const mayStartProcesses = jail.mayStartProcesses ?? true;
   const prlimit = tools.prlimit as string;
   const processLimit =
     uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;

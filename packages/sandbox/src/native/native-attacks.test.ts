@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { isRunning, nativeBench } from '../../../../test/support/native-images.ts';
+import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await nativeBench();
+const bench = await setUpNativeImages();
 const { python, run, valueOf, failureOf } = bench;
 
 /** A time to sleep that identifies the processes of this file, because test files run concurrently. */

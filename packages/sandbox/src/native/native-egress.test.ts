@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nativeBench } from '../../../../test/support/native-images.ts';
+import { setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await nativeBench();
+const bench = await setUpNativeImages();
 const { python, sandboxOf, valueOf } = bench;
 
 afterAll(() => bench.close());

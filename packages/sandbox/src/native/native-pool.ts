@@ -39,9 +39,9 @@ function checkReadable(path: string): boolean {
 }
 
 /** Returns the reason why the processes of a job ended, for the metrics. */
-function reasonOf({ stopped, exitCode }: TreeEnd): EndReason {
-  if (stopped === 'cancelled') return 'cancelled';
-  if (stopped !== undefined) return 'limit';
+function reasonOf({ stopReason, exitCode }: TreeEnd): EndReason {
+  if (stopReason === 'cancelled') return 'cancelled';
+  if (stopReason !== undefined) return 'limit';
   return exitCode === null ? 'died' : 'finished';
 }
 
@@ -92,7 +92,7 @@ export class NativePool {
   cancel(job: Job): void {
     this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    job.stopped.abort();
+    job.stopController.abort();
   }
 
   /** Does nothing, like `renew` and `release`: no process outlives its job. */
@@ -108,7 +108,7 @@ export class NativePool {
       for (const job of this.#queue.heads(tenant)) this.#failAll(job);
     for (const job of this.#running.keys()) {
       job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
-      job.stopped.abort();
+      job.stopController.abort();
     }
     await Promise.all(this.#running.values());
   }
@@ -172,12 +172,12 @@ export class NativePool {
         'SANDBOX_UNAVAILABLE',
         'Sandbox users cannot access the folder of the images; see the log of the host.',
       );
-    if (job.ended) return;
+    if (job.hasEnded) return;
     const { cpuMs, wallMs, resultChars, hostCalls, bridgeChars } = job.limits;
     const proxy =
       hostCalls === 0
         ? undefined
-        : await openProxy({ ...egress(job), requests: hostCalls, bytes: bridgeChars });
+        : await openProxy({ ...egress(job), maxRequests: hostCalls, maxBytes: bridgeChars });
     const output = new TreeOutput(job.limits, job.kind === 'shell');
     try {
       const end = await runTree(confinement, {
@@ -197,7 +197,7 @@ export class NativePool {
           resultBytes: CHAR_BYTES * resultChars + ERROR_BYTES,
           outputBytes: bridgeChars,
         },
-        signal: job.stopped.signal,
+        signal: job.stopController.signal,
         output: (data, stream) => output.add(data, stream),
       });
       this.#recordEnd(end);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { isRunning, nativeBench } from '../../../../test/support/native-images.ts';
+import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await nativeBench();
+const bench = await setUpNativeImages();
 const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = bench;
 
 type JobFields = Parameters<typeof run>[0];

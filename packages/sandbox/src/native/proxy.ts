@@ -18,9 +18,9 @@ export interface ProxyOptions {
    * EgressError.
    */
   readonly check?: ((url: string) => Promise<Target>) | undefined;
-  readonly requests: number;
+  readonly maxRequests: number;
   /** Quota over all requests and tunnels, in both directions. */
-  readonly bytes: number;
+  readonly maxBytes: number;
 }
 
 const FORBIDDEN = 403;
@@ -65,7 +65,7 @@ export class Proxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#allowance = { remainingBytes: options.bytes };
+    this.#allowance = { remainingBytes: options.maxBytes };
     this.#server = createServer((request, response) => void this.#respond(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
     this.#server.on('connection', (socket) => this.#track(socket));
@@ -110,11 +110,11 @@ export class Proxy {
   /** Counts a request. Returns a refusal if the quota is exceeded. */
   #admit(): Refusal | undefined {
     this.#requests++;
-    const { requests, bytes } = this.#options;
-    if (this.#requests > requests)
-      return { status: TOO_MANY, message: `More than ${requests} requests were made.` };
-    return this.#bytes > bytes
-      ? { status: TOO_MANY, message: `More than ${bytes} bytes were transferred.` }
+    const { maxRequests, maxBytes } = this.#options;
+    if (this.#requests > maxRequests)
+      return { status: TOO_MANY, message: `More than ${maxRequests} requests were made.` };
+    return this.#bytes > maxBytes
+      ? { status: TOO_MANY, message: `More than ${maxBytes} bytes were transferred.` }
       : undefined;
   }
 
@@ -122,7 +122,7 @@ export class Proxy {
   #countBytes(socket: Duplex): void {
     socket.on('data', (data: Buffer) => {
       this.#bytes += data.length;
-      if (this.#bytes > this.#options.bytes) socket.destroy();
+      if (this.#bytes > this.#options.maxBytes) socket.destroy();
     });
   }
 
@@ -138,7 +138,7 @@ export class Proxy {
       if (body === undefined)
         return refuse({
           status: TOO_MANY,
-          message: `More than ${this.#options.bytes} bytes were transferred.`,
+          message: `More than ${this.#options.maxBytes} bytes were transferred.`,
         });
       const egressRequest: EgressRequest = {
         url: request.url ?? '',
@@ -165,7 +165,7 @@ export class Proxy {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) {
       this.#bytes += chunk.length;
-      if (this.#bytes > this.#options.bytes) return undefined;
+      if (this.#bytes > this.#options.maxBytes) return undefined;
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);

@@ -65,7 +65,7 @@ export type TreeStop = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancel
 export interface TreeEnd {
   /** Null if the command never ran; `stderr` then contains the reason. */
   readonly exitCode: number | null;
-  readonly stopped: TreeStop | undefined;
+  readonly stopReason: TreeStop | undefined;
   /** Data written to the result descriptor. */
   readonly result: string;
   /** The last part of standard error. */
@@ -218,7 +218,7 @@ class Tree {
     const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(this.#status)?.[1];
     return {
       exitCode: exitCode === undefined ? null : Number(exitCode),
-      stopped: this.#stopReason,
+      stopReason: this.#stopReason,
       result: this.#result.view().toString('utf8'),
       stderr: this.#stderr.trim(),
       cpuMs: this.#cpuMs,

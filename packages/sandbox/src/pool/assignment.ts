@@ -22,7 +22,7 @@ export function isStuck(slot: Slot): boolean {
 
 /** Returns whether the process can take the job now. */
 function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: AssignmentRules): boolean {
-  if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.dead) return false;
+  if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.hasExited) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
@@ -30,7 +30,7 @@ function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Assignme
  * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has served the
  * job's run; among those, the one that has been idle for longest.
  */
-export function choose(slots: Iterable<Slot>, job: Job, options: AssignmentRules): Slot | undefined {
+export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentRules): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
   let minLoad = Infinity;

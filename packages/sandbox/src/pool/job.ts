@@ -1,4 +1,4 @@
-import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
+import type { JobErrorCode, SandboxFailure } from '../outcome.ts';
 import { failure } from '../outcome.ts';
 import type { ByteQuota } from '../egress/types.ts';
 import type { LoadedImage } from '../image.ts';
@@ -34,12 +34,12 @@ export class Job {
   hostCalls = 0;
   /** Number of times that it was lost because of another job. */
   losses = 0;
-  ended = false;
+  hasEnded = false;
   /**
    * Aborted when a job with host calls ends, and when a native job is stopped: ends everything that the host does for
    * it.
    */
-  readonly stopped = new AbortController();
+  readonly stopController = new AbortController();
   /**
    * Common quota of the responses to all its requests. Higher than the process's own limit, so that the latter applies
    * first.
@@ -73,14 +73,14 @@ export class Job {
 
   /** Ends the job. Later calls are ignored. */
   end(ending: Ending): void {
-    if (this.ended) return;
-    this.ended = true;
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     for (const cleanup of this.#cleanups) cleanup();
-    if (this.hostCalls > 0) this.stopped.abort();
+    if (this.hostCalls > 0) this.stopController.abort();
     this.#resolve(ending);
   }
 
-  fail(code: SandboxErrorCode, message: string): void {
+  fail(code: JobErrorCode, message: string): void {
     this.end({ failure: failure(code, message) });
   }
 }

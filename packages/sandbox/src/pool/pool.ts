@@ -5,7 +5,7 @@ import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import { type EndReason, Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
-import { choose, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
+import { chooseSlot, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
@@ -120,13 +120,13 @@ export class Pool implements SlotEvents {
     await empty;
   }
 
-  ready(slot: Slot): void {
-    this.#starter.ready(slot);
+  onReady(slot: Slot): void {
+    this.#starter.recordReady(slot);
     this.#meter.recordStarted(slot.startedAtMs);
     this.#pump();
   }
 
-  done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
+  onDone(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
     slot.remove(assignment);
     this.#meter.recordDone(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
@@ -142,15 +142,15 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  call(slot: Slot, assignment: Assignment, report: HostCall): void {
+  onCall(slot: Slot, assignment: Assignment, report: HostCall): void {
     // The process enforces this limit too; one that does not is compromised.
-    if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.malformed(slot);
+    if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.onMalformed(slot);
     void this.#options
       .call(assignment.job, report)
       .then((response) => slot.answer(assignment, { call: report.call, ...response }));
   }
 
-  overdue(slot: Slot, assignment: Assignment): void {
+  onOverdue(slot: Slot, assignment: Assignment): void {
     const { occupant } = slot;
     // The occupant has its own deadline, and the process does not count this wait for the job.
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
@@ -160,7 +160,7 @@ export class Pool implements SlotEvents {
     slot.kill('unresponsive');
   }
 
-  malformed(slot: Slot): void {
+  onMalformed(slot: Slot): void {
     slot.occupant?.job.fail(
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
@@ -168,10 +168,10 @@ export class Pool implements SlotEvents {
     slot.kill('invalid_message');
   }
 
-  exit(slot: Slot, reason: string): void {
+  onExit(slot: Slot, reason: string): void {
     this.#slots.delete(slot);
-    this.#meter.recordEnd(slot.killed ?? (slot.ready ? 'died' : 'failed'));
-    const culprit = slot.killed === undefined ? slot.occupant : undefined;
+    this.#meter.recordEnd(slot.killReason ?? (slot.ready ? 'died' : 'failed'));
+    const culprit = slot.killReason === undefined ? slot.occupant : undefined;
     for (const assignment of slot.jobs.values()) {
       if (assignment !== culprit)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${reason}).`);
@@ -182,7 +182,7 @@ export class Pool implements SlotEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${reason}).`);
     }
-    if (!slot.ready && slot.killed === undefined && this.#starter.recordFailedStart(slot))
+    if (!slot.ready && slot.killReason === undefined && this.#starter.recordFailedStart(slot))
       this.#failQueued(
         this.#queue.ofKey(slot),
         failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
@@ -246,7 +246,7 @@ export class Pool implements SlotEvents {
 
   /** Returns the process for a job. Without one, starts a process if possible and returns undefined. */
   #place(job: Job): Slot | undefined {
-    const slot = choose(this.#slots, job, this.#options);
+    const slot = chooseSlot(this.#slots, job, this.#options);
     if (slot === undefined) this.#grow(job);
     return slot;
   }
@@ -282,7 +282,7 @@ export class Pool implements SlotEvents {
    * Retries a job that lost its process because of another job, at most once, and only if it had no visible effects.
    */
   #retry(job: Job, message: string): void {
-    if (job.ended) return;
+    if (job.hasEnded) return;
     if (job.hostCalls > 0 || job.losses > 0 || this.#isClosed) return job.fail('SANDBOX_CRASHED', message);
     job.losses++;
     this.#putBack([job]);
@@ -298,7 +298,7 @@ export class Pool implements SlotEvents {
   #recycle(slot: Slot): void {
     const reason = recycleReason(slot, this.#options.recycle);
     if (reason !== undefined) slot.retire(reason);
-    if (slot.retired !== undefined && slot.jobs.size === 0) slot.kill(slot.retired);
+    if (slot.retireReason !== undefined && slot.jobs.size === 0) slot.kill(slot.retireReason);
   }
 
   #watchStuck(): void {

@@ -23,14 +23,14 @@ export interface Assignment {
 export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
 export interface SlotEvents {
-  ready(slot: Slot): void;
-  done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
-  call(slot: Slot, assignment: Assignment, report: HostCall): void;
+  onReady(slot: Slot): void;
+  onDone(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
+  onCall(slot: Slot, assignment: Assignment, report: HostCall): void;
   /** The process did not respond by a job's deadline. */
-  overdue(slot: Slot, assignment: Assignment): void;
+  onOverdue(slot: Slot, assignment: Assignment): void;
   /** The process sent a message that our processes never send. */
-  malformed(slot: Slot): void;
-  exit(slot: Slot, reason: string): void;
+  onMalformed(slot: Slot): void;
+  onExit(slot: Slot, reason: string): void;
 }
 
 /** One child process and the jobs inside it. */
@@ -44,10 +44,10 @@ export class Slot {
   readonly runs = new Set<string>();
   ready = false;
   /** Why it takes no new jobs and is stopped after its last one. */
-  retired: EndReason | undefined;
+  retireReason: EndReason | undefined;
   /** Why the pool ended it; no job inside is responsible then. */
-  killed: EndReason | undefined;
-  dead = false;
+  killReason: EndReason | undefined;
+  hasExited = false;
   /** Number of jobs that it has ended. */
   served = 0;
   /** Late jobs minus punctual ones, at least 0. Late jobs arrive before their context is ready. */
@@ -82,7 +82,7 @@ export class Slot {
     child.on('message', (message: unknown) => this.#receive(message));
     this.#syncCalls = syncCallPipe(child, {
       onCall: (call) => this.#callSync(call),
-      onMalformed: () => this.#events.malformed(this),
+      onMalformed: () => this.#events.onMalformed(this),
     });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
@@ -145,7 +145,7 @@ export class Slot {
   /** Sets the time after which an unresponsive process is overdue for this job. */
   extend(assignment: Assignment, ms: number): void {
     clearTimeout(assignment.deadline);
-    assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
+    assignment.deadline = setTimeout(() => this.#events.onOverdue(this, assignment), ms);
   }
 
   /** Sends the host's answer to a call. */
@@ -168,7 +168,7 @@ export class Slot {
       if (
         assignment === occupant ||
         assignment.waiting ||
-        assignment.job.ended ||
+        assignment.job.hasEnded ||
         assignment.job.hostCalls > 0
       )
         continue;
@@ -198,16 +198,16 @@ export class Slot {
   }
 
   get retiring(): boolean {
-    return this.retired !== undefined;
+    return this.retireReason !== undefined;
   }
 
   retire(reason: EndReason): void {
-    this.retired ??= reason;
+    this.retireReason ??= reason;
   }
 
   kill(reason: EndReason): void {
     this.retire(reason);
-    this.killed ??= reason;
+    this.killReason ??= reason;
     // A closing pool waits for the exit of these processes, so they keep the host alive.
     this.#child.ref();
     this.#hold(true);
@@ -223,22 +223,22 @@ export class Slot {
   /** Sets whether this process keeps its host alive. */
   #hold(keepsAlive: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
-    if (keepsAlive || this.killed !== undefined) channel?.ref();
+    if (keepsAlive || this.killReason !== undefined) channel?.ref();
     else channel?.unref();
   }
 
   #receive(message: unknown): void {
     const report = readChildMessage(message);
-    if (report === undefined) return this.#events.malformed(this);
+    if (report === undefined) return this.#events.onMalformed(this);
     this.progressAtMs = performance.now();
     if (report.t === 'ready') {
-      if (this.ready) return this.#events.malformed(this);
+      if (this.ready) return this.#events.onMalformed(this);
       this.ready = true;
       clearTimeout(this.#startTimer);
       this.snapshot = report.snapshot ?? undefined;
       this.idleSinceMs = performance.now();
       if (this.jobs.size === 0) this.#hold(false);
-      return this.#events.ready(this);
+      return this.#events.onReady(this);
     }
     const assignment = this.jobs.get(report.id);
     if (report.t === 'done') {
@@ -250,8 +250,8 @@ export class Slot {
     if (assignment === undefined) return;
     if (report.t === 'enter') this.#announcedId = report.id;
     else if (report.t === 'waiting') this.#onWaiting(assignment);
-    else if (report.t === 'call') this.#events.call(this, assignment, report);
-    else this.#events.done(this, assignment, report);
+    else if (report.t === 'call') this.#events.onCall(this, assignment, report);
+    else this.#events.onDone(this, assignment, report);
   }
 
   /** Once a job has waited, only its wall time limit applies. */
@@ -267,7 +267,7 @@ export class Slot {
     this.progressAtMs = performance.now();
     const assignment = this.jobs.get(id);
     if (assignment === undefined) return;
-    this.#events.call(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
+    this.#events.onCall(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
   }
 
   /** Returns why the process ended. Warns the operator if it ended before it was ready. */
@@ -275,16 +275,16 @@ export class Slot {
     const isOutOfMemory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
     if (isOutOfMemory) return 'out of memory';
     const reason = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
-    const output = this.ready || this.killed !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
+    const output = this.ready || this.killReason !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
     if (output !== '') warnHost(`A sandbox process did not start (${reason}): ${output}`);
     return reason;
   }
 
   #onExit(reason: string): void {
-    if (this.dead) return;
-    this.dead = true;
+    if (this.hasExited) return;
+    this.hasExited = true;
     clearTimeout(this.#startTimer);
     for (const { deadline } of this.jobs.values()) clearTimeout(deadline);
-    this.#events.exit(this, reason);
+    this.#events.onExit(this, reason);
   }
 }

@@ -42,7 +42,7 @@ export class Starter {
   }
 
   /** Records that a process is ready. Later processes get the snapshot of the first one that has no image. */
-  ready({ poolKey, image, snapshot }: Slot): void {
+  recordReady({ poolKey, image, snapshot }: Slot): void {
     this.#failedStarts.delete(poolKey);
     // Processes with an image have run package code, which must not influence the snapshot that other tenants start
     // from.

@@ -4,7 +4,7 @@ import { isTriggerType } from '@heddle/core/drafts';
 import { fieldsOf, kindOf, propertiesOf } from './fields.ts';
 import type { BlockField } from './fields.ts';
 import { loadOnce } from './load-once.ts';
-import { contains, pageOfEntries } from './page.ts';
+import { contains, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
 /** A block type, with the schemas of its executor. Fits the type of `@heddle/blocks`, which this package may not import. */
@@ -83,7 +83,7 @@ export class Catalog {
     const summaries = [...(await this.#read()).values()]
       .map(({ summary }) => summary)
       .filter((block) => matches(block, query));
-    return pageOfEntries(summaries, query, (block) => [block[query.sortBy], block.id]);
+    return pageOfItems(summaries, query, (block) => [block[query.sortBy], block.id]);
   }
 
   /** Returns the type with its fields and outputs; undefined for an unknown type. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { contains, pageOfEntries } from './page.ts';
+import { contains, pageOfItems } from './page.ts';
 import type { CatalogPosition } from './page.ts';
 import * as schemas from './schemas.ts';
 
@@ -83,7 +83,7 @@ export class ConnectorTypes {
     const matches = this.#types.filter(({ connectorType, name, description }) =>
       contains(search, [connectorType, name, description]),
     );
-    const { page, next } = pageOfEntries(matches, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
+    const { page, next } = pageOfItems(matches, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
       connectorType,
       connectorType,
     ]);

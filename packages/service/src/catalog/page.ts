@@ -10,7 +10,7 @@ export interface PageQuery {
 }
 
 /** Returns a page of the items, sorted by position, and the position of its last item if more follow. */
-export function pageOfEntries<Item>(
+export function pageOfItems<Item>(
   items: readonly Item[],
   { sortOrder, limit, after }: PageQuery,
   positionOf: (item: Item) => CatalogPosition,

@@ -4,7 +4,7 @@ import type { Credential } from '@heddle/engine';
 import * as z from 'zod';
 import { kindOf, propertiesOf } from './fields.ts';
 import { loadOnce } from './load-once.ts';
-import { contains, pageOfEntries } from './page.ts';
+import { contains, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
 /** A tool that a host has registered. The tools of agents (`AgentTool` of `@heddle/blocks`) are such tools. */
@@ -121,7 +121,7 @@ export class Tools {
     const summaries = [...(await this.#readAll()).values()]
       .map(({ tool }) => summaryOf(tool))
       .filter(({ id, name, description }) => contains(search, [id, name, description]));
-    return pageOfEntries(summaries, query, (tool) => [tool[sortBy], tool.id]);
+    return pageOfItems(summaries, query, (tool) => [tool[sortBy], tool.id]);
   }
 
   /** Returns the tool with its arguments; undefined for an unknown tool. */

@@ -18,7 +18,7 @@ import type { ShownInput } from '../workflows/input-fields.ts';
 import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
 import { assetResponse, pageResponse } from './assets.ts';
 import { expectSameSite } from './same-site.ts';
-import { ADMISSION_SECONDS, admissionOf, admits, isPassword } from './password.ts';
+import { ADMISSION_SECONDS, createAdmissionToken, isAdmissionToken, verifyPassword } from './password.ts';
 import { identifier } from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
 import { outputsOf, pagesOf, PREFIXES } from './views.ts';
@@ -160,7 +160,7 @@ class PageHandler {
   }
 
   #isAdmitted(request: Request, { password_hash: hash }: ChatRow): boolean {
-    return hash === null || admits(hash, cookieOf(request), this.#services.now());
+    return hash === null || isAdmissionToken(hash, cookieOf(request), this.#services.now());
   }
 
   async #signIn({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
@@ -168,11 +168,11 @@ class PageHandler {
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
     await this.#enforceLimit(this.#limits.passwords, { address }, chat);
-    if (!(await isPassword(hash, password))) throw new ApiError(401, 'The password is wrong');
+    if (!(await verifyPassword(hash, password))) throw new ApiError(401, 'The password is wrong');
     const { protocol } = new URL(request.url);
     const pagePath = path.slice(0, -'/password'.length);
     const cookie = [
-      `${COOKIE}=${admissionOf(hash, this.#services.now())}`,
+      `${COOKIE}=${createAdmissionToken(hash, this.#services.now())}`,
       `Path=${pagePath}`,
       `Max-Age=${ADMISSION_SECONDS}`,
       'HttpOnly',

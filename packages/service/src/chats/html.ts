@@ -13,7 +13,7 @@ const HTML_ENTITIES: { readonly [character: string]: string } = {
 };
 
 /** Returns the string with the special characters of HTML escaped. */
-export function escape(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? character);
 }
 
@@ -23,7 +23,7 @@ export function documentOf(
   { title, description }: Pick<PageContent, 'title' | 'description'>,
   main: string,
 ): string {
-  const descriptionHtml = description === null ? '' : `<p class="about">${escape(description)}</p>`;
+  const descriptionHtml = description === null ? '' : `<p class="about">${escapeHtml(description)}</p>`;
   const module = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
   const hint = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
   return `<!doctype html>
@@ -32,12 +32,12 @@ export function documentOf(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escape(title)}</title>
+<title>${escapeHtml(title)}</title>
 <link rel="stylesheet" href="assets/page.css">
 ${module}</head>
 <body>
 <main>
-<header><h1>${escape(title)}</h1>${descriptionHtml}</header>
+<header><h1>${escapeHtml(title)}</h1>${descriptionHtml}</header>
 ${main}
 ${hint}</main>
 </body>
@@ -53,7 +53,7 @@ function selectedMark(content: PageContent): string {
 /** Returns the page of a chat. */
 export function chatPage(content: PageContent, maxFiles: number): string {
   const { welcome_message: welcome } = content;
-  const firstMessage = welcome === null ? '' : `<li class="answer"><p>${escape(welcome)}</p></li>`;
+  const firstMessage = welcome === null ? '' : `<li class="answer"><p>${escapeHtml(welcome)}</p></li>`;
   return documentOf(
     'chat',
     content,
@@ -72,7 +72,7 @@ export function chatPage(content: PageContent, maxFiles: number): string {
 /** Returns the page of a form. */
 export function formPage(content: PageContent, fields: readonly ShownInput[]): string {
   const { welcome_message: welcome } = content;
-  const intro = welcome === null ? '' : `<p>${escape(welcome)}</p>`;
+  const intro = welcome === null ? '' : `<p>${escapeHtml(welcome)}</p>`;
   return documentOf(
     'form',
     content,
@@ -107,24 +107,24 @@ export function unknownPage(): string {
 
 export function fieldHtml(field: ShownInput, id: string): string {
   const { name, type, description, label, isRequired } = field;
-  const help = description === null ? '' : `<p class="help" id="${id}-help">${escape(description)}</p>`;
+  const help = description === null ? '' : `<p class="help" id="${id}-help">${escapeHtml(description)}</p>`;
   const attributes = [
     `id="${id}"`,
-    `name="${escape(name)}"`,
-    `data-type="${escape(type)}"`,
+    `name="${escapeHtml(name)}"`,
+    `data-type="${escapeHtml(type)}"`,
     ...(help === '' ? [] : [`aria-describedby="${id}-help"`]),
     ...(isRequired && type !== 'boolean' ? ['required'] : []),
   ].join(' ');
-  const labelHtml = `<label for="${id}">${escape(label)}${isRequired ? ' (required)' : ''}</label>`;
+  const labelHtml = `<label for="${id}">${escapeHtml(label)}${isRequired ? ' (required)' : ''}</label>`;
   return `<div class="field">${labelHtml}${help}${controlHtml(field, attributes)}</div>`;
 }
 
 function controlHtml({ type, placeholder, value, options }: ShownInput, attributes: string): string {
-  const hint = placeholder === null ? '' : ` placeholder="${escape(placeholder)}"`;
+  const hint = placeholder === null ? '' : ` placeholder="${escapeHtml(placeholder)}"`;
   const valueText = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (options.length > 0) {
     const optionTags = options.map(
-      (option) => `<option${option === valueText ? ' selected' : ''}>${escape(option)}</option>`,
+      (option) => `<option${option === valueText ? ' selected' : ''}>${escapeHtml(option)}</option>`,
     );
     return `<select ${attributes}><option value=""></option>${optionTags.join('')}</select>`;
   }
@@ -132,13 +132,13 @@ function controlHtml({ type, placeholder, value, options }: ShownInput, attribut
     case 'boolean':
       return `<input type="checkbox" ${attributes}${value === true || value === 'true' ? ' checked' : ''}>`;
     case 'number':
-      return `<input type="number" step="any" ${attributes}${hint} value="${escape(valueText)}">`;
+      return `<input type="number" step="any" ${attributes}${hint} value="${escapeHtml(valueText)}">`;
     case 'file[]':
       return `<input type="file" multiple ${attributes}>`;
     case 'object':
     case 'array':
-      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escape(valueText)}</textarea>`;
+      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escapeHtml(valueText)}</textarea>`;
     default:
-      return `<textarea rows="2" ${attributes}${hint}>${escape(valueText)}</textarea>`;
+      return `<textarea rows="2" ${attributes}${hint}>${escapeHtml(valueText)}</textarea>`;
   }
 }

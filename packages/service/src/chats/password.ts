@@ -25,7 +25,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** Returns whether `stored` is a hash of the password. */
-export async function isPassword(stored: string, password: string): Promise<boolean> {
+export async function verifyPassword(stored: string, password: string): Promise<boolean> {
   const [, , salt = '', key = ''] = stored.split(':');
   const expected = Buffer.from(key, 'base64url');
   const actual = await deriveKey(password, Buffer.from(salt, 'base64url'));
@@ -36,13 +36,13 @@ export async function isPassword(stored: string, password: string): Promise<bool
  * Returns a token that proves that its holder has entered the password. The token is signed with the stored hash of the
  * password, so a new password invalidates the token, and no session is stored.
  */
-export function admissionOf(stored: string, nowMs: number): string {
+export function createAdmissionToken(stored: string, nowMs: number): string {
   const endMs = nowMs + ADMISSION_SECONDS * 1000;
   return `${endMs}.${signature(stored, endMs)}`;
 }
 
 /** Returns whether the token is valid for the password with this hash. */
-export function admits(stored: string, token: string, nowMs: number): boolean {
+export function isAdmissionToken(stored: string, token: string, nowMs: number): boolean {
   const [end = '', tokenSignature = ''] = token.split('.');
   const endMs = Number(end);
   if (!Number.isSafeInteger(endMs) || endMs <= nowMs) return false;

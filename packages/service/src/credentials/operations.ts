@@ -19,7 +19,7 @@ import { isDuplicate } from '../store/database.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
 import * as schemas from './api-schemas.ts';
-import { providersWith } from './providers.ts';
+import { findProviders } from './providers.ts';
 import type { CredentialProviders } from './providers.ts';
 import { MAX_CREDENTIALS } from './schemas.ts';
 import type { Material } from './schemas.ts';
@@ -104,7 +104,7 @@ export const listCredentialProviders = define({
   success: [{ status: 200, schema: schemas.provider, page: true, description: 'All providers' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ providers }, { query }) {
-    return { page: await providersWith(providers, query.search), nextCursor: null };
+    return { page: await findProviders(providers, query.search), nextCursor: null };
   },
 });
 

@@ -20,7 +20,7 @@ export interface CredentialProviders {
 type ProviderView = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
 
 /** Returns the providers whose name or id contains `search`; all without it. */
-export async function providersWith(
+export async function findProviders(
   { keys, oauth }: CredentialProviders,
   search: string | undefined,
 ): Promise<ProviderView[]> {

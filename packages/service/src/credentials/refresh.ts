@@ -62,7 +62,7 @@ export class TokenRefresher {
    * Returns a valid token; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
    * connect the account again, and an Error if the token cannot be refreshed now.
    */
-  async token(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+  async getToken(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     if (row.state === 'reconnect') throw reconnectError(row);
     const current = this.#open(row);
     if (!this.#isDue(current)) return current;

@@ -47,7 +47,7 @@ async function credentialOf(
   row: CredentialRow,
   { sealer, refresher }: { sealer: Sealer; refresher: TokenRefresher },
 ): Promise<Credential | undefined> {
-  const material = row.type === 'oauth' ? await refresher.token(row) : openMaterial(sealer, row);
+  const material = row.type === 'oauth' ? await refresher.getToken(row) : openMaterial(sealer, row);
   if (!material) return undefined;
   return {
     id: row.id,

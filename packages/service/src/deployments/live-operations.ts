@@ -18,7 +18,7 @@ import {
   WRITE,
   define,
   defineChange,
-  records,
+  auditActions,
   workflowRow,
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
@@ -35,7 +35,7 @@ export const deployWorkflow = defineChange({
   path: '/api/v2/workflows/{workflowId}/deploy',
   summary: 'Deploy the draft as a new version',
   ...ADMIN,
-  ...records('WORKFLOW_DEPLOYED'),
+  ...auditActions('WORKFLOW_DEPLOYED'),
   capability: 'deploy.api',
   resource: workflowRow,
   params: workflowPath,
@@ -62,7 +62,7 @@ export const deployWorkflow = defineChange({
         await record({ resourceId: row.id, details: { version } }, tx);
       },
     );
-    services.triggers.changed();
+    services.triggers.notifyChanged();
     const live = { ...row, active_version: newVersion.version, deployed_at: created_at };
     return { data: await liveState(services, live, { version: newVersion, warnings }) };
   },
@@ -74,7 +74,7 @@ export const undeployWorkflow = defineChange({
   path: '/api/v2/workflows/{workflowId}/deploy',
   summary: 'Undeploy the workflow',
   ...ADMIN,
-  ...records('WORKFLOW_UNDEPLOYED'),
+  ...auditActions('WORKFLOW_UNDEPLOYED'),
   capability: 'deploy.api',
   resource: workflowRow,
   params: workflowPath,
@@ -87,7 +87,7 @@ export const undeployWorkflow = defineChange({
       await services.triggers.deactivate(tx, workflow);
       await record({ resourceId: row.id }, tx);
     });
-    services.triggers.changed();
+    services.triggers.notifyChanged();
     return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };
   },
 });
@@ -124,7 +124,7 @@ export const updateWorkflowPublicApi = defineChange({
   path: '/api/v2/workflows/{workflowId}/deployment',
   summary: 'Allow or forbid runs of the live version without a credential',
   ...ADMIN,
-  ...records('WORKFLOW_PUBLIC_API_UPDATED'),
+  ...auditActions('WORKFLOW_PUBLIC_API_UPDATED'),
   capability: 'public_api.use',
   resource: workflowRow,
   params: workflowPath,
@@ -195,7 +195,7 @@ export const activateWorkflowVersion = defineChange({
   path: '/api/v2/workflows/{workflowId}/versions/{version}/activate',
   summary: 'Make a version live',
   ...ADMIN,
-  ...records('WORKFLOW_VERSION_ACTIVATED'),
+  ...auditActions('WORKFLOW_VERSION_ACTIVATED'),
   capability: 'deploy.api',
   resource: workflowRow,
   params: schemas.versionPath,
@@ -226,7 +226,7 @@ export async function makeLive(
     await activate(services, tx, { row, version, deployed });
     await record({ resourceId: row.id, details: { version } }, tx);
   });
-  services.triggers.changed();
+  services.triggers.notifyChanged();
   const live = { ...row, active_version: version, deployed_at: deployedAt };
   return liveState(services, live, { version: stored, warnings });
 }

@@ -2,7 +2,7 @@ import { conflict, emptyBody, noQuery, notFound, USER_PRINCIPALS, workflowPath }
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import {
   defineChange,
-  records,
+  auditActions,
   workflowRow,
   WRITE,
   WRITE_ERRORS,
@@ -16,7 +16,7 @@ import { makeLive } from './live-operations.ts';
 const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS, errors: WRITE_ERRORS } as const;
 export const rollbackWorkflow = defineChange({
   ...ADMIN,
-  ...records('WORKFLOW_ROLLED_BACK'),
+  ...auditActions('WORKFLOW_ROLLED_BACK'),
   id: 'rollbackWorkflow',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/rollback',
@@ -48,7 +48,7 @@ async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow):
 
 export const updateWorkflowVersion = defineChange({
   ...WRITE,
-  ...records('WORKFLOW_VERSION_UPDATED'),
+  ...auditActions('WORKFLOW_VERSION_UPDATED'),
   id: 'updateWorkflowVersionV2',
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
@@ -73,7 +73,7 @@ export const updateWorkflowVersion = defineChange({
 
 export const revertWorkflowVersion = defineChange({
   ...ADMIN,
-  ...records('WORKFLOW_DRAFT_REVERTED'),
+  ...auditActions('WORKFLOW_DRAFT_REVERTED'),
   id: 'revertWorkflowVersion',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/versions/{version}/revert',

@@ -42,12 +42,12 @@ export function commonFilters(
 }
 
 /** Returns the limit, clamped to the numbers of runs that a page may have. */
-export function clampedLimit(limit: number): number {
+export function clampLimit(limit: number): number {
   return Math.min(MAX_LIMIT, Math.max(1, limit));
 }
 
 /** Returns the position that a cursor encodes, if any. Throws 400 for the position of another sort order. */
-export function positionOf(
+export function parsePosition(
   position: readonly [string | number, string] | undefined,
   sortBy: LogSort,
 ): LogPosition | undefined {

@@ -8,8 +8,8 @@ import { isCorruptRecord } from './corrupt-record.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
-import { changeTotals, totalBatch, subtractFromTotals } from './totals.ts';
-import { callsModel, modelUsage } from './usage.ts';
+import { changeTotals, addBatchToTotals, markAsNotTotalled } from './totals.ts';
+import { callsModel, modelUsagesOf } from './usage.ts';
 
 type Db = Kysely<LogTables>;
 type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
@@ -78,13 +78,13 @@ export class LogIndexer {
    * Adds ended runs to the totals of the statistics, up to a few batches, so that many old runs do not delay requests.
    * Returns whether there may be more. Until they are added, statistics read the rows of these runs.
    */
-  async total(): Promise<boolean> {
+  async updateTotals(): Promise<boolean> {
     for (let batches = 0; batches < BATCHES_PER_POLL && this.#totalsMayLackRuns; batches += 1) {
       if (this.#isClosed) return false;
       if (batches > 0) await new Promise(setImmediate);
       this.#totalsMayLackRuns = false;
       try {
-        if (await totalBatch(this.#options.db)) this.#totalsMayLackRuns = true;
+        if (await addBatchToTotals(this.#options.db)) this.#totalsMayLackRuns = true;
       } catch (error) {
         this.#totalsMayLackRuns = true;
         throw error;
@@ -96,7 +96,7 @@ export class LogIndexer {
   #poll(): void {
     const { report } = this.#options;
     if (!this.#currentBatch) this.updateAll().catch(report);
-    this.#currentTotals ??= this.total()
+    this.#currentTotals ??= this.updateTotals()
       .then(() => undefined, report)
       .finally(() => {
         this.#currentTotals = undefined;
@@ -121,7 +121,7 @@ export class LogIndexer {
     const logs = await buildLogs({ engine, db, report }, runs);
     const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
-      const totalsChange = await subtractFromTotals(transaction, [...runs.keys(), ...removedIds]);
+      const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(eventOf));
@@ -131,7 +131,7 @@ export class LogIndexer {
     });
     this.#totalsMayLackRuns = true;
     await batch.acknowledge();
-    return batch.more;
+    return batch.hasMore;
   }
 }
 
@@ -220,7 +220,7 @@ async function usageOfRun(
   const noUsage = { cost: -1, models: [] };
   if (endedAt === null || !blockTypes.some(callsModel)) return noUsage;
   try {
-    const usages = await modelUsage(engine, await engine.getTrace(engineId));
+    const usages = await modelUsagesOf(engine, await engine.getTrace(engineId));
     const costs = usages.flatMap(({ usage }) => usage.cost?.totalMicros ?? []);
     const models = [...new Set(usages.flatMap(({ usage }) => usage.model ?? []))];
     const micros = costs.reduce((sum, cost) => sum + cost, 0);

@@ -3,7 +3,7 @@ import type { AreaContext } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
-import { clampedLimit, commonFilters, filtersOf, positionOf } from './filters.ts';
+import { clampLimit, commonFilters, filtersOf, parsePosition } from './filters.ts';
 import type { LogIndexer } from './indexer.ts';
 import type { TraceCache } from './inspect/trace-cache.ts';
 import type { LogPosition } from './query.ts';
@@ -41,10 +41,10 @@ export async function listLogs(
     throw new ApiError(400, 'includeJobRuns requires sortBy=startedAt');
   const filters = filtersOf(query);
   await indexer.update();
-  const limit = clampedLimit(query.limit);
+  const limit = clampLimit(query.limit);
   const { rows, next } = await pageOfLogs(db, {
     ...{ ...filters, sortBy, sortOrder, limit },
-    after: positionOf(after, sortBy),
+    after: parsePosition(after, sortBy),
   });
   const hasParts = query.includeTraceSpans || query.includeFinalOutput;
   const isFull = query.details === 'full' || hasParts;

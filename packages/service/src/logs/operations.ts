@@ -2,7 +2,7 @@ import { cursorCodec, AUTHENTICATED_PRINCIPALS, notFound, operationsOf, workspac
 import * as z from 'zod';
 import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
-import { positionOf } from './filters.ts';
+import { parsePosition } from './filters.ts';
 import { log } from './resource.ts';
 import { searchLogs } from './search.ts';
 import * as schemas from './schemas.ts';
@@ -46,7 +46,7 @@ export const searchLogsOperation = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, head }) {
     if (head) return { data: null };
-    const after = positionOf(cursors.decode(query.cursor, query), 'startedAt');
+    const after = parsePosition(cursors.decode(query.cursor, query), 'startedAt');
     const { next, ...result } = await searchLogs(services, query, after);
     return { data: { ...result, nextCursor: cursors.encode(next, query) } };
   },

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import type { Span, Stored } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
-import { modelUsage, usageOf } from './usage.ts';
+import { modelUsagesOf, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
 /** A span as responses have it. */
@@ -129,7 +129,7 @@ export function bytesOf(stored: Stored): number {
 
 /** Returns the cost items of a run. Reads the outputs of the blocks that call a model. */
 export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
-  const usages = await modelUsage(engine, root);
+  const usages = await modelUsagesOf(engine, root);
   return usages.flatMap(({ name, usage: { model, tokens, cost } }) => {
     if (cost?.total === undefined) return [];
     const { toolCost = 0, total } = cost;

@@ -38,7 +38,7 @@ export interface TotalsChange {
 }
 
 /** Adds a batch of ended runs to the totals, in a transaction. Returns true if there may be more. */
-export async function totalBatch(db: Db): Promise<boolean> {
+export async function addBatchToTotals(db: Db): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
     const ended = transaction
       .selectFrom('run_logs')
@@ -63,7 +63,7 @@ export async function totalBatch(db: Db): Promise<boolean> {
  * Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same
  * transaction.
  */
-export async function subtractFromTotals(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
+export async function markAsNotTotalled(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
   if (engineIds.length === 0) return { runs: [], sign: -1 };
   const runs = await db
     .updateTable('run_logs')

@@ -87,7 +87,7 @@ function numbersIn<Name extends string>(
 }
 
 /** Returns the spans of a run that called a model, with their usage. */
-export async function modelUsage(
+export async function modelUsagesOf(
   engine: Pick<Engine, 'readValue'>,
   root: Span,
 ): Promise<{ name: string; usage: ModelUsage }[]> {

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import { documentOf, escape, fieldHtml } from '../chats/html.ts';
+import { documentOf, escapeHtml, fieldHtml } from '../chats/html.ts';
 import { valueAtKeys } from '../logs/inspect/value-page.ts';
 import type { ShownInput } from '../workflows/input-fields.ts';
 
@@ -35,7 +35,7 @@ const MAX_NAME = 100;
 /** Returns the page on which a pause is answered. */
 export function resumePage(pause: ShownPause): string {
   const { title, workflowName, pausedAt, endsAt, values, fields } = pause;
-  const rows = values.map(({ name, value }) => `<dt>${escape(name)}</dt><dd>${valueHtml(value)}</dd>`);
+  const rows = values.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>`);
   const context =
     rows.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${rows.join('')}</dl>\n`;
   return documentOf(
@@ -90,7 +90,7 @@ const STATUSES: ReadonlyMap<Json, string> = new Map([
 function notificationsHtml({ notifications }: ShownPause): string {
   if (notifications.length === 0) return '';
   const lines = notifications.map(
-    ({ name, status }) => `${escape(name)}: ${STATUSES.get(status) ?? 'not sent'}`,
+    ({ name, status }) => `${escapeHtml(name)}: ${STATUSES.get(status) ?? 'not sent'}`,
   );
   return `<p class="about">Notifications: ${lines.join('; ')}.</p>\n`;
 }
@@ -98,10 +98,10 @@ function notificationsHtml({ notifications }: ShownPause): string {
 function valueHtml(value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   const shownText = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-  return `<p>${escape(shownText)}</p>`;
+  return `<p>${escapeHtml(shownText)}</p>`;
 }
 
 function timeHtml(time: string): string {
   const shownTime = time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
-  return `<time datetime="${escape(time)}">${escape(shownTime)}</time>`;
+  return `<time datetime="${escapeHtml(time)}">${escapeHtml(shownTime)}</time>`;
 }

@@ -7,7 +7,7 @@ import { APPROVAL } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { ECHO, FILE } from '../../../../test/support/api-files.ts';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { overriding } from '../../../../test/support/overriding.ts';
+import { overrideMethods } from '../../../../test/support/overriding.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -135,7 +135,7 @@ describe('runs of anonymous callers', () => {
     const path = await first.deployPublic(ECHO);
     const runs = [await first.run(path, {}, null), await first.run(path, {}, null)];
     first.clock.advance(31 * DAY_MS);
-    const failingEngine = overriding(first.engine, {
+    const failingEngine = overrideMethods(first.engine, {
       deleteRun: async (runId: string): Promise<void> => {
         if (runId === runs[0]?.runId) throw new Error('The disk is full.');
         await first.engine.deleteRun(runId);

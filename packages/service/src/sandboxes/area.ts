@@ -7,7 +7,7 @@ import type { ImageStore } from './builds.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { SANDBOX_MIGRATIONS } from './migrations.ts';
 import {
-  WRITES,
+  WRITE_LIMIT,
   createSandbox,
   deleteSandbox,
   getSandbox,
@@ -56,7 +56,7 @@ export function openSandboxes({
       services({ now, report }) {
         // Queues again the builds that an earlier process has not finished.
         images.recover().catch(report);
-        return { db, images, budget: memoryLimiter({ operation: WRITES }, now), now };
+        return { db, images, budget: memoryLimiter({ operation: WRITE_LIMIT }, now), now };
       },
     },
     images,

@@ -44,10 +44,10 @@ const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: AUTHENTICA
 const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
 const BY_ID = { params: schemas.sandboxPath } as const;
 /** Rate limit of the writes of a workspace. */
-export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
+export const WRITE_LIMIT: Bucket = { capacity: 20, perMinute: 10 };
 const READ_ERRORS = [400, 401, 403, 404, 429, 503] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 429, 503] as const;
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.sandboxPosition);
 
 export const listSandboxes = define({
   ...READ,

@@ -85,4 +85,4 @@ export const sandbox = z.object({
 export const deletedSandbox = z.object({ id: z.string(), deleted: z.literal(true) });
 
 /** The sort value and the id of a page's last row. */
-export const position = z.tuple([z.string(), z.string()]);
+export const sandboxPosition = z.tuple([z.string(), z.string()]);

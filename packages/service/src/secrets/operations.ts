@@ -37,7 +37,7 @@ function tablesOf({ store }: SecretServices): Kysely<SecretTables> {
   return store.database as Kysely<SecretTables>;
 }
 
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.secretPosition);
 
 export const listSecrets = define({
   ...READ,

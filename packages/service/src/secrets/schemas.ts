@@ -63,4 +63,4 @@ export const secret = z.object({
 export const deletedSecret = z.object({ name: z.string(), scope, deleted: z.literal(true) });
 
 /** The sort value, the name and the owner of a page's last row. */
-export const position = z.tuple([z.string(), z.string(), z.string()]);
+export const secretPosition = z.tuple([z.string(), z.string(), z.string()]);

@@ -22,19 +22,19 @@ export function isoNow({ now }: SkillServices): string {
 }
 
 /** Returns the skill. Throws 404 if the workspace has none with this id. */
-export async function existingSkill(services: SkillServices, key: SkillKey): Promise<SkillRow> {
+export async function requireSkill(services: SkillServices, key: SkillKey): Promise<SkillRow> {
   const row = await findSkill(tablesOf(services), key);
   if (!row) throw notFound('Skill');
   return row;
 }
 
 /** Returns the skill. Throws 404 if there is none, and 403 if the caller is not an editor of it. */
-export async function editableSkill(
+export async function requireEditableSkill(
   services: SkillServices,
   principal: Principal,
   key: SkillKey,
 ): Promise<SkillRow> {
-  const row = await existingSkill(services, key);
+  const row = await requireSkill(services, key);
   if (await isWorkspaceAdmin(services.store, principal, key.workspaceId)) return row;
   const { userId } = principal;
   if (userId !== null && (await isGranted(tablesOf(services), key, userId))) return row;

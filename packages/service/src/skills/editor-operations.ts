@@ -8,7 +8,7 @@ import {
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
-import { editableSkill, existingSkill, isoNow, tablesOf } from './access.ts';
+import { requireEditableSkill, requireSkill, isoNow, tablesOf } from './access.ts';
 import type { SkillServices } from './access.ts';
 import { countGrants, grant, memberWithEmail, pageOfEditors, revoke } from './editors.ts';
 import type { SkillEditor } from './editors.ts';
@@ -24,7 +24,7 @@ const SHARED = {
 } as const;
 const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.skillPosition);
 
 export const listSkillEditors = define({
   ...SHARED,
@@ -41,7 +41,7 @@ export const listSkillEditors = define({
     const key = { workspaceId: query.workspaceId, id: path.skillId };
     const scope = { ...query, ...path };
     const after = cursors.decode(query.cursor, scope);
-    await existingSkill(services, key);
+    await requireSkill(services, key);
     const { editors, next } = await pageOfEditors(tablesOf(services), key, { ...query, after });
     return { page: editors.map(viewOf), nextCursor: cursors.encode(next, scope) };
   },
@@ -63,7 +63,7 @@ export const grantSkillEditor = define({
   errors: [400, 401, 403, 404, 413, 415, 429],
   async handle(services, { path, body: { workspaceId, email }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
-    await editableSkill(services, principal, key);
+    await requireEditableSkill(services, principal, key);
     const member = await grantableMember(services, { workspaceId, email });
     const { userId } = member;
     const isNew = await tablesOf(services)
@@ -93,7 +93,7 @@ export const revokeSkillEditor = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query: { workspaceId, email }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
-    await editableSkill(services, principal, key);
+    await requireEditableSkill(services, principal, key);
     const { userId } = await grantableMember(services, { workspaceId, email });
     await tablesOf(services)
       .transaction()

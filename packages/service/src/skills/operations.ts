@@ -12,7 +12,7 @@ import {
 } from '@heddle/api/areas';
 import * as z from 'zod';
 import { isDuplicate } from '../store/database.ts';
-import { editableSkill, existingSkill, isoNow, tablesOf } from './access.ts';
+import { requireEditableSkill, requireSkill, isoNow, tablesOf } from './access.ts';
 import type { SkillServices } from './access.ts';
 import { grant } from './editors.ts';
 import * as schemas from './schemas.ts';
@@ -24,7 +24,7 @@ const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: AUTHENTIC
 const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const none = z.strictObject({});
 const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.skillPosition);
 
 export const listSkills = define({
   ...READ,
@@ -88,7 +88,7 @@ export const getSkill = define({
   success: [{ status: 200, schema: schemas.skill, description: 'The skill' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query: { workspaceId } }) {
-    return { data: viewOf(await existingSkill(services, { workspaceId, id: path.skillId })) };
+    return { data: viewOf(await requireSkill(services, { workspaceId, id: path.skillId })) };
   },
 });
 
@@ -108,7 +108,7 @@ export const updateSkill = define({
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
   async handle(services, { path, body: { workspaceId, ...changes }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
-    await editableSkill(services, principal, key);
+    await requireEditableSkill(services, principal, key);
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -140,7 +140,7 @@ export const deleteSkill = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query: { workspaceId }, principal, record }) {
     const key = { workspaceId, id: path.skillId };
-    await editableSkill(services, principal, key);
+    await requireEditableSkill(services, principal, key);
     await tablesOf(services)
       .transaction()
       .execute(async (tx) => {

@@ -37,7 +37,7 @@ export class AuditStore implements Audit {
   }
 
   /** Returns the events of a resource, oldest first. */
-  async ofResource(resourceId: string): Promise<AuditRow[]> {
+  async listByResource(resourceId: string): Promise<AuditRow[]> {
     return this.#db
       .selectFrom('audit')
       .selectAll()

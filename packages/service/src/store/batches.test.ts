@@ -30,7 +30,7 @@ describe('Batches', () => {
   it('is idle when no item waits', async () => {
     const { batches, runs } = createBatches(1);
     const added = [batches.add(1), batches.add(2)];
-    await batches.idle();
+    await batches.whenIdle();
     expect(runs).toEqual([[1], [2]]);
     await Promise.all(added);
   });

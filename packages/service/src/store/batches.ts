@@ -30,7 +30,7 @@ export class Batches<Item, Result> {
   }
 
   /** Resolves when no item waits. */
-  async idle(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await this.#processing;
   }
 

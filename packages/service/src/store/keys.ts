@@ -108,7 +108,7 @@ export class KeyStore {
    * Returns the keys of a workspace that are not revoked, oldest first. `after`: the creation time and the id of the
    * last key of the previous page.
    */
-  async ofWorkspace(
+  async listByWorkspace(
     workspaceId: string,
     { limit, after }: { limit: number; after?: readonly [string, string] | undefined },
     db: Db = this.#db,

@@ -212,7 +212,7 @@ async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
   const event = { action: 'run.cancelled', workspaceId: 'looms', resourceType: 'workflow', resourceId: 'w' };
   await (await audit.prepare(event)).confirm();
   await audit.prepare(event);
-  const outcomes = (await audit.ofResource('w')).map(({ action, outcome }) => [action, outcome]);
+  const outcomes = (await audit.listByResource('w')).map(({ action, outcome }) => [action, outcome]);
   expect(outcomes).toHaveLength(3);
   expect(outcomes[0]).toEqual(['workflow.created', null]);
   expect(outcomes).toContainEqual(['run.cancelled', null]);

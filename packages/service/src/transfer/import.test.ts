@@ -1,7 +1,7 @@
 import type { Principal } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
-import { readFile, reportOf, warningsOf } from './import.ts';
+import { readImportFile, reportOf, warningsOf } from './import.ts';
 import { planImport } from './plan.ts';
 
 const destination = { workspaceId: 'w', principal: {} as Principal };
@@ -19,14 +19,14 @@ function fileOf(blocks: JsonObject[], rest: JsonObject = {}): JsonObject {
 }
 
 async function warningLinesOf(source: JsonObject): Promise<string[]> {
-  const file = readFile(source);
+  const file = readImportFile(source);
   return warningsOf(file, await planImport(file, {}, { destination, lookups: {} }));
 }
 
 describe('the file of an import', () => {
   it('is a draft: unknown keys are dropped with a warning, and containers are derived from the blocks', () => {
     const loop = { ...block('l'), type: 'loop', data: { count: 3 }, strange: 1 };
-    const { graph, warnings } = readFile(fileOf([loop]));
+    const { graph, warnings } = readImportFile(fileOf([loop]));
     expect(graph.blocks['l']).not.toHaveProperty('strange');
     expect(graph.loops).toMatchObject({ l: { iterations: 3 } });
     expect(warnings).toMatchObject([expect.stringContaining('"strange"')]);
@@ -38,7 +38,7 @@ describe('the file of an import', () => {
     ['n'.repeat(300), 'n'.repeat(200)],
     [`${'n'.repeat(199)}😀`, `${'n'.repeat(199)}\ufffd`],
   ])('with the name %j is imported as %j', (name, expected) => {
-    expect(readFile(fileOf([], { workflow: { name } })).name).toBe(expected);
+    expect(readImportFile(fileOf([], { workflow: { name } })).name).toBe(expected);
   });
 });
 
@@ -66,7 +66,7 @@ describe('the warnings of an import', () => {
 
 describe('the report of an import', () => {
   it('lists a cleared reference that a block needs, with the new id of the block', async () => {
-    const file = readFile(fileOf([block('B', { workflowId: ['workflow-selector', 'w1'] })]));
+    const file = readImportFile(fileOf([block('B', { workflowId: ['workflow-selector', 'w1'] })]));
     const mappings = [{ kind: 'workflow' as const, sourceId: 'w1', targetId: null }];
     const plan = await planImport(file, { mappings }, { destination, lookups: {} });
     const ids = { operationId: 'o', requestId: 'r', workspaceId: 'w', workflowId: 'made' };

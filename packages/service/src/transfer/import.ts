@@ -9,7 +9,7 @@ import { fieldsOf, isEmpty } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import { occurrenceKey } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
-import { isReady, strippedReferences } from './plan.ts';
+import { isReady, referencesClearedByExport } from './plan.ts';
 import type { ImportPlan, PlannedBinding } from './plan.ts';
 import { PayloadError, readPayload } from './payload.ts';
 import type { Payload } from './payload.ts';
@@ -32,7 +32,7 @@ export interface ImportFile extends Payload {
 }
 
 /** Returns the workflow of a file, with its graph in the form of a draft. Throws 400 for an invalid file. */
-export function readFile(file: PreviewRequest['workflow']): ImportFile {
+export function readImportFile(file: PreviewRequest['workflow']): ImportFile {
   const payload = payloadOf(file as Json);
   const { blocks, edges, variables, metadata } = payload.graph;
   const body = graphBody.safeParse({ blocks, edges, variables, metadata });
@@ -93,7 +93,7 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
   const labelOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
     `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
   const plannedKeys = new Set(plan.bindings.map(({ occurrence }) => occurrenceKey(occurrence)));
-  const clearedReferences = strippedReferences(file).filter(
+  const clearedReferences = referencesClearedByExport(file).filter(
     ({ occurrence }) => !plannedKeys.has(occurrenceKey(occurrence)),
   );
   const emptyFields = new Set(clearedReferences.map(({ occurrence }) => labelOf(occurrence)));

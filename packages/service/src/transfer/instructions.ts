@@ -67,7 +67,7 @@ export class Instructions {
   }
 
   /** Returns the bindings of places in which the file has no reference. */
-  unused(): Binding[] {
+  unusedBindings(): Binding[] {
     return [...this.#bindings.values()]
       .flatMap((byPosition) => [...new Set(byPosition.values())])
       .filter((binding) => binding.targetId !== undefined && !this.#used.has(binding));

@@ -1,5 +1,5 @@
 import { badRequest, cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
-import { READ, READ_ERRORS, WRITE, WRITE_ERRORS, records, workflowRow } from '../workflows/context.ts';
+import { READ, READ_ERRORS, WRITE, WRITE_ERRORS, auditActions, workflowRow } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from './schemas.ts';
 import type { Transfers } from './transfers.ts';
@@ -22,7 +22,7 @@ const cursors = cursorCodec(schemas.receiptPosition);
 
 export const exportWorkflow = define({
   ...READ,
-  ...records('WORKFLOW_EXPORTED'),
+  ...auditActions('WORKFLOW_EXPORTED'),
   id: 'exportWorkflow',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/export',
@@ -54,7 +54,7 @@ export const previewWorkflowImport = define({
 
 export const importWorkflow = define({
   ...IMPORT,
-  ...records('WORKFLOW_IMPORTED'),
+  ...auditActions('WORKFLOW_IMPORTED'),
   id: 'importWorkflow',
   path: '/api/v2/workflows/import',
   summary: 'Create a workflow from an exported file',

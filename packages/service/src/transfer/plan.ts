@@ -68,13 +68,13 @@ export async function planImport(
   { destination, lookups }: { destination: Destination; lookups: Lookups },
 ): Promise<ImportPlan> {
   const instructions = new Instructions(mappings, bindings);
-  const references = [...referencesIn(graph), ...strippedReferences({ graph, manifest })];
+  const references = [...referencesIn(graph), ...referencesClearedByExport({ graph, manifest })];
   const existing = await existingIds(
     [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
     { destination, lookups },
   );
   const resolved = references.flatMap((reference) => resolve(reference, instructions, existing));
-  resolved.push(...resolveBindings(graph, instructions.unused(), existing));
+  resolved.push(...resolveBindings(graph, instructions.unusedBindings(), existing));
   if (resolved.length > MAX_OCCURRENCES)
     throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   const targets = targetsByBlock(resolved);
@@ -126,7 +126,7 @@ function referencesIn(graph: PortableGraph): Reference[] {
  * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: places
  * that the graph does not have, or that hold ids of another kind, are left out.
  */
-export function strippedReferences({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
+export function referencesClearedByExport({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
   expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
   const places = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));

@@ -8,7 +8,7 @@ import { freeName, regenerateIds } from '../workflows/duplicate.ts';
 import { canonicalPath, expectFolder } from '../workflows/folders.ts';
 import { readGraph } from '../workflows/graph.ts';
 import type { Db } from '../workflows/folders.ts';
-import { addWorkflow, namesIn } from '../workflows/store.ts';
+import { addWorkflow, workflowNamesIn } from '../workflows/store.ts';
 import { exportOf } from './export.ts';
 import type { ExportOptions, WorkflowExport } from './export.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -18,7 +18,7 @@ import {
   expectApplicable,
   expectMayBind,
   previewFingerprint,
-  readFile,
+  readImportFile,
   reportOf,
   warningsOf,
 } from './import.ts';
@@ -85,7 +85,7 @@ export class Transfers {
     const { workspaceId, folderPath = '/' } = request;
     expectMayBind(request, principal);
     await expectFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
-    const plan = await this.#plan(request, readFile(request.workflow), principal);
+    const plan = await this.#plan(request, readImportFile(request.workflow), principal);
     const { graph: _graph, cleared: _cleared, ...preview } = plan;
     return {
       previewFingerprint: previewFingerprint(request, plan),
@@ -105,7 +105,7 @@ export class Transfers {
     const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
     const earlier = request && (await this.#earlierResult(workspaceId, request));
     if (earlier) return earlier;
-    const file = readFile(body.workflow);
+    const file = readImportFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
     const plan = await this.#plan(body, request ? file : { graph: file.graph }, principal);
     if (request) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
@@ -196,7 +196,7 @@ export class Transfers {
   ): Promise<WorkflowRow> {
     const { workspaceId } = body;
     const folderPath = canonicalPath(body.folderPath ?? '/');
-    const name = body.name ?? freeName(file.name, await namesIn(tx, workspaceId, folderPath));
+    const name = body.name ?? freeName(file.name, await workflowNamesIn(tx, workspaceId, folderPath));
     const description = body.description ?? file.description ?? null;
     return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#time() });
   }

@@ -6,7 +6,7 @@ import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
 import { CHECK_MS } from './events/inactivity.ts';
-import { lockedTriggers, withNumbers } from './rows.ts';
+import { lockTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';
 
@@ -34,7 +34,7 @@ export interface Activation {
  * Returns the triggers of a graph whose types this process supports. `starts` are the blocks at which runs of the graph
  * can start. Throws 400 if a field of a trigger is invalid.
  */
-export function plannedTriggers(
+export function planTriggers(
   types: ReadonlyMap<string, TriggerType>,
   blocks: { readonly [id: string]: JsonObject },
   starts: readonly WorkflowBlock[],
@@ -98,7 +98,7 @@ export async function deactivateTriggers(db: Db, workflowId: string): Promise<vo
  * Stops the triggers of the archived workflows of a workspace. Returns the ids of the workflows whose triggers had a
  * due instant.
  */
-export async function stopArchived(db: Db, workspaceId: string): Promise<string[]> {
+export async function stopArchivedTriggers(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .updateTable('triggers')
     .set(NOT_DUE)
@@ -117,7 +117,7 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<string[
 }
 
 /** Starts the triggers of a restored workflow again. Runs that were due in the meantime are not started. */
-export async function startRestored(
+export async function startRestoredTriggers(
   db: Db,
   types: ReadonlyMap<string, TriggerType>,
   { workflowId, nowMs }: { workflowId: string; nowMs: number },
@@ -183,5 +183,5 @@ function activationColumns(
 }
 
 async function lockRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
-  return (await lockedTriggers(db, workflowId).execute()).map(withNumbers);
+  return (await lockTriggers(db, workflowId).execute()).map(withNumbers);
 }

@@ -69,7 +69,7 @@ function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers 
   return {
     ...services,
     types,
-    ...{ notifyHeld, changed: () => registry.changed() },
+    ...{ notifyHeld, notifyChanged: () => registry.notifyChanged() },
     recordDesiredHooks: (transaction, workflow) => registry.recordDesiredHooks(transaction, workflow),
     close: async () => {
       for (const unsubscribe of unsubscribes) unsubscribe();

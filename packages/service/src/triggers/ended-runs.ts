@@ -5,7 +5,7 @@ import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
 import { healthAfterFailure, HEALTHY } from './health.ts';
 import { recordSuspension } from './advance.ts';
-import { lockedTriggers, withNumbers } from './rows.ts';
+import { lockTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** The columns of a logged run that its result depends on. */
@@ -23,7 +23,7 @@ interface RunResult {
 }
 
 /** The results of runs, by the ids of the runs in the engine. */
-export type EndedRuns = ReadonlyMap<string, RunResult>;
+export type RunResults = ReadonlyMap<string, RunResult>;
 
 /** Dependencies for reading the results of runs from their traces. */
 export interface TraceReader {
@@ -38,7 +38,7 @@ const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
  * Reads the results of ended runs for the health of webhooks and event triggers. Reads only failed runs, and completed
  * runs of workflows with a failing trigger.
  */
-export async function endedRuns(db: Db, reader: TraceReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
+export async function readRunResults(db: Db, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
   const roots = logs.filter(
     ({ trigger, is_child: isChild }) => COUNTED_TRIGGERS.has(trigger) && isChild === 0,
   );
@@ -89,10 +89,10 @@ async function readRunResult(
  * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only
  * fail. Returns the ids of the workflows of the suspended triggers.
  */
-export async function countEnded(
+export async function countRunResults(
   db: Db,
   runs: readonly LoggedRun[],
-  { ended, nowMs }: { ended: EndedRuns; nowMs: number },
+  { ended, nowMs }: { ended: RunResults; nowMs: number },
 ): Promise<string[]> {
   const suspended: string[] = [];
   const countedRuns = runs.filter(({ engine_id: id }) => ended.has(id));
@@ -120,7 +120,7 @@ async function lockActiveTrigger(
   workflowId: string,
   blockId: string | undefined,
 ): Promise<TriggerRow | undefined> {
-  const [row, ...others] = await lockedTriggers(db, workflowId)
+  const [row, ...others] = await lockTriggers(db, workflowId)
     .$if(blockId !== undefined, (rows) => rows.where('block_id', '=', blockId ?? ''))
     .where('version', 'is not', null)
     .where('state', '=', 'active')

@@ -62,7 +62,7 @@ export interface AdmittedRun {
  * Admits the run that a trigger starts for a due instant, under the limits of asynchronous runs of its workspace.
  * Throws 402, 403, 429, 503.
  */
-export async function admitDue(
+export async function admitDueRun(
   services: FireServices,
   { trigger, type, dueMs }: { trigger: LiveTrigger; type: ScheduleType; dueMs: number },
 ): Promise<AdmittedRun> {
@@ -94,7 +94,7 @@ export async function admitDue(
  * Reserves and queues claimed runs in the transaction. Returns the runs without flow control, which may start
  * immediately.
  */
-export async function queueAllDue(
+export async function queueDueRuns(
   db: Db,
   runs: readonly AdmittedRun[],
   nowMs: number,
@@ -112,7 +112,7 @@ export async function queueAllDue(
  * Reserves and queues the run in the transaction. Returns the decision of flow control; undefined if the run may start
  * immediately.
  */
-export async function queueDue(
+export async function queueDueRun(
   db: Db,
   admitted: AdmittedRun,
   nowMs: number,
@@ -133,7 +133,7 @@ function reservationOf({ trigger, run }: AdmittedRun, nowMs: number): NewReserva
 /**
  * Records the due instants as claimed, in one statement. Returns the runs whose due instants were not claimed before.
  */
-export async function claimDue(
+export async function claimDueInstants(
   db: Db,
   runs: readonly AdmittedRun[],
   nowMs: number,

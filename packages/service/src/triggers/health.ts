@@ -1,4 +1,4 @@
-import type { LastRun } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** Number of consecutive failures after which a trigger is suspended, unless the first of them is too recent. */
@@ -26,7 +26,7 @@ export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null }
  */
 export function healthOf(
   trigger: TriggerRow,
-  { last, refusal, nowMs }: { last: LastRun; refusal: string | undefined; nowMs: number },
+  { last, refusal, nowMs }: { last: RunState; refusal: string | undefined; nowMs: number },
 ): Partial<TriggerRow> {
   const error = refusal ?? last.error;
   if (error === undefined) return last.isBusy || last.isUnknown ? {} : HEALTHY;

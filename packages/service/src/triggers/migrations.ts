@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { flowTables } from './flow/migration.ts';
-import { hookProviders, hookTable } from './hooks/migration.ts';
+import { createFlowTables } from './flow/migration.ts';
+import { addHookProviders, createHookTable } from './hooks/migration.ts';
 
 async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -58,7 +58,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 /** The migrations of the area. Entries are added, never changed. */
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
-  '0002': { up: (db: Kysely<unknown>) => flowTables(db) },
-  '0003': { up: (db: Kysely<unknown>) => hookTable(db) },
-  '0004': { up: (db: Kysely<unknown>) => hookProviders(db) },
+  '0002': { up: (db: Kysely<unknown>) => createFlowTables(db) },
+  '0003': { up: (db: Kysely<unknown>) => createHookTable(db) },
+  '0004': { up: (db: Kysely<unknown>) => addHookProviders(db) },
 };

@@ -16,20 +16,20 @@ import * as z from 'zod';
 import { pageOf } from '../paging.ts';
 import { requireUnlocked } from '../workflows/folders.ts';
 import { dueAfter } from './activation.ts';
-import { admitDue, claimDue, queueDue } from './fire.ts';
+import { admitDueRun, claimDueInstants, queueDueRun } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { withNumbers } from './rows.ts';
 import * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType, TriggerType } from './types.ts';
-import { readRow, shownRows, triggerView } from './views.ts';
+import { toDeployedTrigger, selectDeployedTriggers, triggerView } from './views.ts';
 import type { DeployedTrigger } from './views.ts';
 
 /** Dependencies of the operations of triggers. */
 export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
   /** Reports that a trigger has changed. */
-  changed: () => void;
+  notifyChanged: () => void;
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   recordDesiredHooks: (
     transaction: unknown,
@@ -64,13 +64,13 @@ function auditActions(action: string) {
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
 export const trigger = record<DeployedTrigger, TriggerServices>('Trigger', async ({ path }, { db }) => {
   const { triggerId } = path as { triggerId: string };
-  const [row] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
-  const value = row && readRow(row);
+  const [row] = await selectDeployedTriggers(db).where('triggers.id', '=', triggerId).execute();
+  const value = row && toDeployedTrigger(row);
   return value && { value, workspaceIds: [value.workspace_id] };
 });
 
 const ONE_TRIGGER = { resource: trigger, params: schemas.triggerPath, query: noQuery } as const;
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.triggerPosition);
 
 export const listTriggers = define({
   ...READ,
@@ -87,7 +87,7 @@ export const listTriggers = define({
     const { workspaceId, workflowId, type, limit } = query;
     const filters = { workspaceId, workflowId, type };
     const [after] = cursors.decode(query.cursor, filters) ?? [];
-    const fetched = await shownRows(db)
+    const fetched = await selectDeployedTriggers(db)
       .where('triggers.workspace_id', '=', workspaceId)
       .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
       .$if(type !== undefined, (rows) => rows.where('triggers.type', '=', type ?? ''))
@@ -96,7 +96,7 @@ export const listTriggers = define({
       .limit(limit + 1)
       .execute();
     const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
-    const page = rows.flatMap((row) => readRow(row) ?? []).map(triggerView);
+    const page = rows.flatMap((row) => toDeployedTrigger(row) ?? []).map(triggerView);
     return { page, nextCursor: next ? cursors.encode(next, filters) : null };
   },
 });
@@ -172,7 +172,7 @@ export const runTrigger = define({
   async handle(services, { record: audit }, row) {
     const nowMs = services.now();
     const type = scheduleTypeOf(services, row);
-    const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
+    const admitted = await admitDueRun(services, { trigger: row, type, dueMs: nowMs });
     const { runId = '' } = await writeAndSubmit(services, admitted, async (tx) => {
       await requireUnlocked(tx, row);
       const queued = await queueRun(tx, admitted, nowMs);
@@ -207,10 +207,10 @@ export const backfillTrigger = define({
         continue;
       }
       try {
-        const admitted = await admitDue(services, { trigger: row, type, dueMs });
+        const admitted = await admitDueRun(services, { trigger: row, type, dueMs });
         const { runId } = await writeAndSubmit(services, admitted, async (tx) => {
           await requireUnlocked(tx, row);
-          const claimed = await claimDue(tx, [admitted], services.now());
+          const claimed = await claimDueInstants(tx, [admitted], services.now());
           if (claimed.length === 0) return undefined;
           const queued = await queueRun(tx, admitted, services.now());
           await audit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
@@ -271,7 +271,7 @@ interface AcceptedRun {
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
 async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<AcceptedRun> {
-  const decision = await queueDue(tx, admitted, nowMs);
+  const decision = await queueDueRun(tx, admitted, nowMs);
   if (decision?.state === 'dropped')
     throw conflict(`The flow control of the trigger drops the run (${decision.reason})`);
   return { runId: decision?.runId ?? admitted.run.runId, isHeld: decision !== undefined };
@@ -319,7 +319,7 @@ async function updateTrigger(
     await audit({ resourceId: row.id }, tx);
     return updated;
   });
-  services.changed();
+  services.notifyChanged();
   return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
 }
 

@@ -27,7 +27,7 @@ export function workspaceRank(...columns: readonly [string, string]): AliasedRaw
  * Selects the triggers of a workflow and locks them until the transaction ends. It is an update without a change,
  * because SQLite has no `select for update`.
  */
-export function lockedTriggers(db: Kysely<TriggerTables>, workflowId: string) {
+export function lockTriggers(db: Kysely<TriggerTables>, workflowId: string) {
   return db
     .updateTable('triggers')
     .set((eb) => ({ attempts: eb.ref('attempts') }))

@@ -3,13 +3,13 @@ import type { RunDetail } from '@heddle/engine';
 import type { AreaContext } from '@heddle/api';
 
 /** The state of a run. `isUnknown`: there is no run, or it was deleted. */
-export type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
+export type RunState = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
 
 /** Returns whether the run is queued, running or paused, and why it has failed. */
 export async function stateOfRun(
   { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
   runId: string,
-): Promise<LastRun> {
+): Promise<RunState> {
   const run = await runOf(engine, runId);
   if (run) return toRunState(run);
   const reservation = (await reservations.byEngineIds([runId])).get(runId);
@@ -29,7 +29,7 @@ async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunD
   }
 }
 
-function toRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
+function toRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): RunState {
   if (status === 'completed' || status === 'cancelled') return { isBusy: false };
   if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
   return { isBusy: true };

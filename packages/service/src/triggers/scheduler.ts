@@ -3,14 +3,14 @@ import type { JsonObject } from '@heddle/core';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
-import { admitDue, claimDue, isRetryableRefusal, queueAllDue, retryDelayMs } from './fire.ts';
+import { admitDueRun, claimDueInstants, isRetryableRefusal, queueDueRuns, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
 import { dueTriggers, earliestTrigger } from './due-triggers.ts';
 import type { DueTrigger } from './due-triggers.ts';
 import { errorText, healthOf } from './health.ts';
 import { triggerAdvancer } from './advance.ts';
 import { stateOfRun } from './run-state.ts';
-import type { LastRun } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
@@ -93,7 +93,7 @@ export class Scheduler {
     const config = JSON.parse(trigger.config) as JsonObject;
     const jitterMs = jitterOf(type, config, trigger);
     const { last_run_id: runId } = trigger;
-    const last: LastRun =
+    const last: RunState =
       runId === null ? { isBusy: false, isUnknown: true } : await stateOfRun(this.#options, runId);
     const decision = decide({
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
@@ -113,7 +113,7 @@ export class Scheduler {
       type: ScheduleType;
       decision: Exclude<DueDecision, { heldDueMs: number }>;
       jitterMs: number;
-      last: LastRun;
+      last: RunState;
       nowMs: number;
     },
   ): Promise<Step> {
@@ -123,7 +123,7 @@ export class Scheduler {
     let refusal: string | undefined;
     for (const dueMs of fire) {
       try {
-        runs.push(await admitDue(this.#options, { trigger, type, dueMs }));
+        runs.push(await admitDueRun(this.#options, { trigger, type, dueMs }));
       } catch (error) {
         if (!isApiError(error)) {
           for (const { release } of runs) release?.();
@@ -163,8 +163,8 @@ export class Scheduler {
         // In a fixed order, so that transactions of several processes cannot deadlock.
         advancedRuns.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
-        const claimed = await claimDue(tx, advancedRuns, nowMs);
-        for (const run of await queueAllDue(tx, claimed, nowMs)) queued.add(run);
+        const claimed = await claimDueInstants(tx, advancedRuns, nowMs);
+        for (const run of await queueDueRuns(tx, claimed, nowMs)) queued.add(run);
       });
     } catch (error) {
       queued.clear();

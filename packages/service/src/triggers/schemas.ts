@@ -14,7 +14,7 @@ export const listQuery = z.strictObject({
   cursor,
 });
 
-export const position = z.tuple([z.string()]);
+export const triggerPosition = z.tuple([z.string()]);
 
 const instant = z.iso.datetime({ offset: true });
 

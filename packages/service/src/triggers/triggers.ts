@@ -3,21 +3,21 @@ import type { WorkflowBlock } from '@heddle/engine';
 import {
   activateTriggers,
   deactivateTriggers,
-  plannedTriggers,
-  startRestored,
-  stopArchived,
+  planTriggers,
+  startRestoredTriggers,
+  stopArchivedTriggers,
 } from './activation.ts';
 import type { Activation, PlannedTrigger } from './activation.ts';
 import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
-import { countEnded, endedRuns } from './ended-runs.ts';
-import type { EndedRuns, LoggedRun, TraceReader } from './ended-runs.ts';
+import { countRunResults, readRunResults } from './ended-runs.ts';
+import type { RunResults, LoggedRun, TraceReader } from './ended-runs.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookProblem, hookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
-import { archivedWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
+import { archivedWorkflowsWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
 import type { HookRules, HookSettings } from './hooks/desired-hooks.ts';
 import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
@@ -51,7 +51,7 @@ export class Triggers {
    * Returns the triggers of a graph whose types this process supports. Throws 400 if a field of a trigger is invalid.
    */
   plan(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
-    return plannedTriggers(this.types, blocks, starts);
+    return planTriggers(this.types, blocks, starts);
   }
 
   /**
@@ -85,14 +85,14 @@ export class Triggers {
     transaction: unknown,
     { workspaceId, nowMs }: { workspaceId: string; nowMs: number },
   ): Promise<void> {
-    await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
-    for (const workflowId of await archivedWithHooks(transaction as Kysely<HookTables>, workspaceId))
+    await forgetCursors(transaction as FeedDb, await stopArchivedTriggers(transaction as Db, workspaceId));
+    for (const workflowId of await archivedWorkflowsWithHooks(transaction as Kysely<HookTables>, workspaceId))
       await this.recordDesiredHooks(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
   async startRestored(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
-    await startRestored(transaction as Db, this.types, workflow);
+    await startRestoredTriggers(transaction as Db, this.types, workflow);
     await this.recordDesiredHooks(transaction, workflow);
   }
 
@@ -104,8 +104,8 @@ export class Triggers {
   /**
    * Reads the results of ended runs for the health of their triggers, before the transaction that records their end.
    */
-  endedRuns(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
-    return endedRuns(database as Db, reader, logs);
+  endedRuns(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
+    return readRunResults(database as Db, reader, logs);
   }
 
   /**
@@ -115,10 +115,10 @@ export class Triggers {
   async countEnded(
     transaction: unknown,
     runs: readonly LoggedRun[],
-    results: { ended: EndedRuns; nowMs: number },
+    results: { ended: RunResults; nowMs: number },
   ): Promise<void> {
     if (results.ended.size === 0) return;
-    for (const workflowId of await countEnded(transaction as Db, runs, results))
+    for (const workflowId of await countRunResults(transaction as Db, runs, results))
       await this.recordDesiredHooks(transaction, { workflowId, nowMs: results.nowMs });
   }
 
@@ -151,7 +151,7 @@ export class Triggers {
   }
 
   /** Reports that a transaction with changes was committed. */
-  changed(): void {
+  notifyChanged(): void {
     for (const listener of this.#listeners) listener();
   }
 

@@ -4,10 +4,10 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import type { EventRule, FeedTrigger, ProviderHook, SchedulePolicy } from '@heddle/engine/triggers';
 
 /** A type of trigger that this process fires. `@heddle/blocks/triggers` has the built-in types. */
-export type TriggerType = ScheduleType | HookedType | EventType | FeedTrigger;
+export type TriggerType = ScheduleType | WebhookTriggerType | EventType | FeedTrigger;
 
 /** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
-export type HookedType = WebhookType & { hook?: ProviderHook };
+export type WebhookTriggerType = WebhookType & { hook?: ProviderHook };
 
 /** A type of trigger that is due at instants, in milliseconds. */
 export interface ScheduleType extends TriggerInfo {

@@ -19,7 +19,7 @@ interface JoinedColumns {
 }
 
 /** Selects triggers of live versions, with the name and folder of their workflow, and the state of their hook. */
-export function shownRows(db: Db) {
+export function selectDeployedTriggers(db: Db) {
   return db
     .selectFrom('triggers')
     .innerJoin('workflows', 'workflows.id', 'triggers.workflow_id')
@@ -36,7 +36,7 @@ export function shownRows(db: Db) {
 }
 
 /** Returns the row; undefined for a trigger without a live version. */
-export function readRow(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
+export function toDeployedTrigger(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
   const { workflowName, folder_path, hookError, hookExpiresMs } = row;
   const trigger = withNumbers(row);
   return isLive(trigger) ? { ...trigger, workflowName, folder_path, hookError, hookExpiresMs } : undefined;

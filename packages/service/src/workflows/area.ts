@@ -38,7 +38,7 @@ import {
   restoreWorkflow,
   updateWorkflow,
 } from './lifecycle-operations.ts';
-import { requiredFieldsOf } from './lint/required-fields.ts';
+import { requiredFieldsReader } from './lint/required-fields.ts';
 import { WORKFLOW_MIGRATIONS } from './migrations.ts';
 
 export const WORKFLOWS = {
@@ -93,7 +93,7 @@ export function workflows({
   sources = {},
   triggers = new Triggers(),
 }: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
-  const requiredFields = requiredFieldsOf(sources.describeBlocks);
+  const requiredFields = requiredFieldsReader(sources.describeBlocks);
   return {
     name: 'workflows',
     operations: WORKFLOWS,

@@ -9,7 +9,7 @@ import type { Tables } from '../store/schema.ts';
 import { changeUnlocked } from './change.ts';
 import { createFolder } from './folders.ts';
 import type { Db } from './folders.ts';
-import { seededGraph } from './graph.ts';
+import { newGraph } from './graph.ts';
 import { addWorkflow, changeWorkflow } from './store.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -76,7 +76,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   async function createWorkflow(folderPath: string): Promise<string> {
     const { host, workspaceId } = await setup;
     const workflow = { workspaceId, name: crypto.randomUUID(), description: null, folderPath };
-    return (await addWorkflow(host, { ...workflow, graph: seededGraph(), now: NOW })).id;
+    return (await addWorkflow(host, { ...workflow, graph: newGraph(), now: NOW })).id;
   }
 
   async function rename(id: string): Promise<void> {

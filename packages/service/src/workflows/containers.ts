@@ -21,12 +21,12 @@ export function isContainer(type: Json | undefined): type is 'loop' | 'parallel'
 
 /** Returns the id of the container of a block; undefined at the top level. */
 export function parentIdOf(block: JsonObject): string | undefined {
-  const { parentId } = objectOr(block['data']);
+  const { parentId } = objectOrEmpty(block['data']);
   return typeof parentId === 'string' && parentId !== '' ? parentId : undefined;
 }
 
 /** Returns the value if it is an object, otherwise an empty object. */
-export function objectOr(value: Json | undefined): JsonObject {
+export function objectOrEmpty(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
@@ -55,7 +55,7 @@ export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): C
       all.flatMap(([id, block]): [string, Json][] => {
         if (block['type'] !== type) return [];
         const shared = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
-        return [[id, toContainer(shared, objectOr(block['data']))]];
+        return [[id, toContainer(shared, objectOrEmpty(block['data']))]];
       }),
     );
   return { loops: containersOfType('loop', toLoop), parallels: containersOfType('parallel', toParallel) };

@@ -87,7 +87,7 @@ export const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 export const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 
 /** Returns the audit declaration of an operation that records actions on a workflow. */
-export function records(...actions: readonly string[]) {
+export function auditActions(...actions: readonly string[]) {
   return { audit: { resourceType: 'workflow', actions } } as const;
 }
 
@@ -151,7 +151,7 @@ export function tablesOf({ store }: Pick<WorkflowServices, 'store'>): Db {
   return store.database as Db;
 }
 
-export function timeOf({ now }: WorkflowServices): string {
+export function currentTime({ now }: WorkflowServices): string {
   return new Date(now()).toISOString();
 }
 

@@ -8,7 +8,7 @@ import {
   anyWorkflowRow,
   define,
   defineChange,
-  records,
+  auditActions,
   workflowRow,
   replaceDraft,
 } from './context.ts';
@@ -86,7 +86,7 @@ export const replaceWorkflowState = defineChange({
   summary: 'Replace the draft graph',
   ...WRITE,
   principals: USER_PRINCIPALS,
-  ...records('WORKFLOW_STATE_REPLACED'),
+  ...auditActions('WORKFLOW_STATE_REPLACED'),
   resource: workflowRow,
   params: workflowPath,
   query: schemas.replaceQuery,

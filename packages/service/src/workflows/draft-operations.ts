@@ -9,9 +9,9 @@ import {
   defineChange,
   READ,
   READ_ERRORS,
-  records,
+  auditActions,
   tablesOf,
-  timeOf,
+  currentTime,
   typesOf,
   workflowRow,
   WRITE,
@@ -39,7 +39,7 @@ export const applyWorkflowOperations = defineChange({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'applyWorkflowOperations',
-  ...records('WORKFLOW_OPERATIONS_APPLIED'),
+  ...auditActions('WORKFLOW_OPERATIONS_APPLIED'),
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/operations',
   summary: 'Edit the draft graph block by block',
@@ -101,7 +101,7 @@ export const applyWorkflowVariables = define({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'applyWorkflowVariables',
-  ...records('WORKFLOW_VARIABLES_CHANGED'),
+  ...auditActions('WORKFLOW_VARIABLES_CHANGED'),
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/variables',
   summary: 'Add, change and delete variables of the draft',
@@ -112,7 +112,7 @@ export const applyWorkflowVariables = define({
   async handle(services, { body, record }, row) {
     const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
       const change = (variables: JsonObject) => applyVariableOperations(variables, body.operations);
-      const result = await changeVariables(tx, row, { change, now: timeOf(services) });
+      const result = await changeVariables(tx, row, { change, now: currentTime(services) });
       if (result.changed) await record({ resourceId: row.id }, tx);
       return { id: row.id, ...result };
     });

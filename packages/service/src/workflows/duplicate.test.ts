@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { block, edge, graphOf, inside, NESTED } from '../../../../test/support/draft-edits.ts';
+import { block, edge, graphOf, parentData, NESTED } from '../../../../test/support/draft-edits.ts';
 import { freeName, withNewIds } from './duplicate.ts';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -76,7 +76,7 @@ describe('a copy of a draft', () => {
   it('changes neither the original nor the prototype of objects', () => {
     const graph = graphOf([
       block('a', 'function', JSON.parse('{"data": {"__proto__": "x"}}') as JsonObject),
-      block('b', 'loop', inside('a')),
+      block('b', 'loop', parentData('a')),
     ]);
     const before = JSON.stringify(graph);
     const copy = withNewIds(graph, sequentialIds());

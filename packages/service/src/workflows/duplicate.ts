@@ -1,8 +1,8 @@
 import { branchPorts } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
-import { containersOf, objectOr, withoutAbsent } from './containers.ts';
+import { containersOf, objectOrEmpty, withoutAbsent } from './containers.ts';
 import type { Containers, DraftGraph } from './containers.ts';
-import { rowBlock } from './edit/connections.ts';
+import { toRowBlock } from './edit/connections.ts';
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Keys whose whole value is the id of a block or variable, whatever its form. */
@@ -54,7 +54,7 @@ export function regenerateIds(
   });
   const variables = Object.entries(graph.variables).map(([id, stored]): [string, Json] => {
     const newVariableId = variableIds.get(id) as string;
-    return [newVariableId, { ...objectOr(stored), id: newVariableId }];
+    return [newVariableId, { ...objectOrEmpty(stored), id: newVariableId }];
   });
   return {
     idMap,
@@ -72,8 +72,8 @@ function portMap(
   [id, block]: [string, JsonObject],
   [newId, copy]: [string, JsonObject],
 ): Map<string, string> {
-  const newPorts = branchPorts(rowBlock(newId, copy));
-  const oldPorts = branchPorts(rowBlock(id, block));
+  const newPorts = branchPorts(toRowBlock(newId, copy));
+  const oldPorts = branchPorts(toRowBlock(id, block));
   return new Map(oldPorts.map(({ handle }, index) => [handle, newPorts[index]?.handle ?? handle]));
 }
 

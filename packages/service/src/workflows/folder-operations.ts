@@ -1,5 +1,5 @@
 import { workspace } from '@heddle/api/areas';
-import { define, READ, READ_ERRORS, tablesOf, timeOf, WRITE, WRITE_ERRORS } from './context.ts';
+import { define, READ, READ_ERRORS, tablesOf, currentTime, WRITE, WRITE_ERRORS } from './context.ts';
 import { canonicalPath, createFolder, deleteFolder, listFolders, relocateFolder } from './folders.ts';
 import * as schemas from './schemas.ts';
 import type { FolderRow } from './tables.ts';
@@ -52,7 +52,7 @@ export const createWorkflowFolder = define({
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const folder = await createFolder(tx, { workspaceId, path }, timeOf(services));
+        const folder = await createFolder(tx, { workspaceId, path }, currentTime(services));
         await record({ resourceId: path }, tx);
         return folder;
       });
@@ -79,7 +79,7 @@ export const relocateWorkflowFolder = define({
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const moved = await relocateFolder(tx, { workspaceId, path }, { to, now: timeOf(services) });
+        const moved = await relocateFolder(tx, { workspaceId, path }, { to, now: currentTime(services) });
         await record({ resourceId: to, details: { from: path } }, tx);
         return moved;
       });
@@ -105,12 +105,12 @@ export const deleteWorkflowFolder = define({
     const deletedItems = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const items = await deleteFolder(tx, { workspaceId, path }, { recursive, now: timeOf(services) });
+        const items = await deleteFolder(tx, { workspaceId, path }, { recursive, now: currentTime(services) });
         await services.triggers.stopArchived(tx, { workspaceId, nowMs: services.now() });
         await record({ resourceId: path, details: items }, tx);
         return items;
       });
-    services.triggers.changed();
+    services.triggers.notifyChanged();
     return { data: { path, deleted: true, deletedItems } };
   },
 });

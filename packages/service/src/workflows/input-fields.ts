@@ -1,4 +1,4 @@
-import { inputFields, parsedText } from '@heddle/core/fields';
+import { inputFields, parseIfJson } from '@heddle/core/fields';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { readGraph } from './graph.ts';
@@ -36,7 +36,7 @@ export function shownInputs(state: string): ShownInput[] {
 
 /** Returns the fields of an input format. */
 export function shownFields(format: Json | undefined): ShownInput[] {
-  const rows = parsedText(format ?? null);
+  const rows = parseIfJson(format ?? null);
   return inputFields(format).map(({ name, type, value = null, required, index }) => {
     const row = Array.isArray(rows) ? rows[index] : undefined;
     const textOf = (key: string): string | null => {

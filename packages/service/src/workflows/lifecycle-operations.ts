@@ -5,9 +5,9 @@ import type { Call } from '@heddle/api/areas';
 import {
   anyWorkflowRow,
   define,
-  records,
+  auditActions,
   tablesOf,
-  timeOf,
+  currentTime,
   workflowRow,
   WRITE,
   WRITE_ERRORS,
@@ -17,9 +17,9 @@ import { freeName, withNewIds } from './duplicate.ts';
 import { changeUnlocked } from './change.ts';
 import { canonicalPath, expectFolder } from './folders.ts';
 import type { Db } from './folders.ts';
-import { readGraph, seededGraph } from './graph.ts';
+import { readGraph, newGraph } from './graph.ts';
 import * as schemas from './schemas.ts';
-import { addWorkflow, archiveWorkflow, changeWorkflow, namesIn, unarchiveWorkflow } from './store.ts';
+import { addWorkflow, archiveWorkflow, changeWorkflow, workflowNamesIn, unarchiveWorkflow } from './store.ts';
 import { itemsOf } from './views.ts';
 
 const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath, query: schemas.none } as const;
@@ -27,7 +27,7 @@ const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath, quer
 export const createWorkflow = define({
   ...WRITE,
   id: 'createWorkflowV2',
-  ...records('WORKFLOW_CREATED'),
+  ...auditActions('WORKFLOW_CREATED'),
   method: 'POST',
   path: '/api/v2/workflows',
   summary: 'Create a workflow',
@@ -42,11 +42,11 @@ export const createWorkflow = define({
   async handle(services, { body, record }) {
     const { workspaceId, name, description = null } = body;
     const folderPath = canonicalPath(body.folderPath ?? '/');
-    const graph = seededGraph();
+    const graph = newGraph();
     const row = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const now = timeOf(services);
+        const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
         await record({ resourceId: workflow.id }, tx);
         return workflow;
@@ -65,7 +65,7 @@ export const updateWorkflow = define({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'updateWorkflowV2',
-  ...records('WORKFLOW_UPDATED'),
+  ...auditActions('WORKFLOW_UPDATED'),
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}',
   summary: 'Change the name, description or folder of a workflow',
@@ -76,7 +76,7 @@ export const updateWorkflow = define({
     const folderPath = body.folderPath === undefined ? undefined : canonicalPath(body.folderPath);
     const write = async (tx: Db) => {
       const change = { ...body, folderPath };
-      const changedRow = await changeWorkflow(tx, row, { change, now: timeOf(services) });
+      const changedRow = await changeWorkflow(tx, row, { change, now: currentTime(services) });
       await record({ resourceId: row.id }, tx);
       return changedRow;
     };
@@ -89,7 +89,7 @@ export const deleteWorkflow = define({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'deleteWorkflowV2',
-  ...records('WORKFLOW_ARCHIVED'),
+  ...auditActions('WORKFLOW_ARCHIVED'),
   method: 'DELETE',
   path: '/api/v2/workflows/{workflowId}',
   summary: 'Archive a workflow',
@@ -97,11 +97,11 @@ export const deleteWorkflow = define({
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { record }, row) {
     await changeUnlocked(tablesOf(services), row.id, async (tx) => {
-      await archiveWorkflow(tx, row, timeOf(services));
+      await archiveWorkflow(tx, row, currentTime(services));
       await services.triggers.stopArchived(tx, { workspaceId: row.workspace_id, nowMs: services.now() });
       await record({ resourceId: row.id }, tx);
     });
-    services.triggers.changed();
+    services.triggers.notifyChanged();
     return { data: { id: row.id, deleted: true, archived: true } };
   },
 });
@@ -110,7 +110,7 @@ export const restoreWorkflow = define({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'restoreWorkflow',
-  ...records('WORKFLOW_RESTORED'),
+  ...auditActions('WORKFLOW_RESTORED'),
   resource: anyWorkflowRow,
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/restore',
@@ -123,12 +123,12 @@ export const restoreWorkflow = define({
     const restoredRow = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const active = await unarchiveWorkflow(tx, row, timeOf(services));
+        const active = await unarchiveWorkflow(tx, row, currentTime(services));
         await services.triggers.startRestored(tx, { workflowId: row.id, nowMs: services.now() });
         await record({ resourceId: row.id }, tx);
         return active;
       });
-    services.triggers.changed();
+    services.triggers.notifyChanged();
     return { data: (await itemsOf(services, [restoredRow]))[0] };
   },
 });
@@ -137,7 +137,7 @@ export const duplicateWorkflow = define({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'duplicateWorkflow',
-  ...records('WORKFLOW_DUPLICATED'),
+  ...auditActions('WORKFLOW_DUPLICATED'),
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/duplicate',
   summary: 'Copy the draft of a workflow to a new one',
@@ -157,8 +157,8 @@ export const duplicateWorkflow = define({
     const copy = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const name = options?.name ?? freeName(source.name, await namesIn(tx, workspaceId, folderPath));
-        const now = timeOf(services);
+        const name = options?.name ?? freeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
+        const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
         await record({ resourceId: workflow.id, details: { source: source.id } }, tx);
         return workflow;
@@ -170,7 +170,7 @@ export const duplicateWorkflow = define({
 export const moveWorkflows = define({
   ...WRITE,
   id: 'moveWorkflows',
-  ...records('WORKFLOW_MOVED'),
+  ...auditActions('WORKFLOW_MOVED'),
   method: 'POST',
   path: '/api/v2/workflows/move',
   summary: 'Move workflows to a folder',
@@ -220,7 +220,7 @@ async function moveWorkflow(
       .executeTakeFirst();
     if (!row) throw notFound('Workflow');
     const write = async (tx: Db) => {
-      await changeWorkflow(tx, row, { change: { folderPath }, now: timeOf(services) });
+      await changeWorkflow(tx, row, { change: { folderPath }, now: currentTime(services) });
       await record({ resourceId: id, details: { folderPath } }, tx);
     };
     await changeUnlocked(db, id, write, folderPath);

@@ -110,7 +110,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await findFolderOrRoot(db, row);
-  const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
+  const name = freeName(row.name, await workflowNamesIn(db, row.workspace_id, folder));
   const restored = await withNameError(name, () =>
     db
       .updateTable('workflows')
@@ -125,7 +125,7 @@ export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): 
 }
 
 /** Returns the names of the active workflows of a folder. */
-export async function namesIn(db: Db, workspaceId: string, folderPath: string): Promise<Set<string>> {
+export async function workflowNamesIn(db: Db, workspaceId: string, folderPath: string): Promise<Set<string>> {
   const rows = await db
     .selectFrom('workflows')
     .select('name')

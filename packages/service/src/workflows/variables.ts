@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { objectOr } from './containers.ts';
+import { objectOrEmpty } from './containers.ts';
 
 /** Maximum number of variables of a draft. */
 const MAX_VARIABLES = 1000;
@@ -45,7 +45,7 @@ export function applyVariables(
   newId: () => string,
 ): { variables: JsonObject; changed: boolean } {
   const variables = new Map(Object.entries(draftVariables));
-  const idByName = new Map([...variables].map(([id, stored]) => [objectOr(stored)['name'], id]));
+  const idByName = new Map([...variables].map(([id, stored]) => [objectOrEmpty(stored)['name'], id]));
   let changed = false;
   for (const operation of operations) {
     const id = idByName.get(operation.name);
@@ -79,7 +79,7 @@ function merge(
   if (operation.operation === 'edit' && id === undefined) {
     throw new VariableError(`No variable is named "${operation.name}". Use the operation "add".`);
   }
-  const previous = objectOr(stored);
+  const previous = objectOrEmpty(stored);
   const variableType = operation.type ?? knownType(previous['type']);
   return {
     ...previous,

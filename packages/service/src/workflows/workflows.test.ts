@@ -216,7 +216,7 @@ describe('a draft', () => {
     const body = draftOf(GREETING);
     const dryRun = await call<object>('PUT', `${path}?dryRun=true`, { body });
     expect(await call('GET', path)).toMatchObject({ data: before.data });
-    const audited = await api.store.audit.ofResource(id);
+    const audited = await api.store.audit.listByResource(id);
     expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
     const saved = await call('PUT', path, { body });
     expect({ ...dryRun.data, dryRun: false }).toEqual(saved.data);
@@ -357,7 +357,7 @@ describe('deployments', () => {
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
       status: 200,
     });
-    const audited = (await api.store.audit.ofResource(id)).map(({ action }) => action);
+    const audited = (await api.store.audit.listByResource(id)).map(({ action }) => action);
     expect(audited.slice(-3)).toEqual([
       'WORKFLOW_DEPLOYED',
       'WORKFLOW_UNDEPLOYED',

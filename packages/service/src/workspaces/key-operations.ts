@@ -17,7 +17,7 @@ const MAX_KEYS = 100;
 
 const define = operationsOf<WorkspaceServices>();
 const ADMIN = { tag: 'API Keys', role: 'admin', principals: USER_PRINCIPALS } as const;
-const cursors = cursorCodec(schemas.position);
+const cursors = cursorCodec(schemas.createdAtPosition);
 
 export const listWorkspaceApiKeys = define({
   ...ADMIN,
@@ -34,7 +34,7 @@ export const listWorkspaceApiKeys = define({
   async handle({ store }, { query: { limit, cursor } }, workspaceId) {
     const scope = { workspaceId };
     const after = cursors.decode(cursor, scope);
-    const keys = await store.keys.ofWorkspace(workspaceId, { limit: limit + 1, after });
+    const keys = await store.keys.listByWorkspace(workspaceId, { limit: limit + 1, after });
     const { rows, next } = pageOf(keys, limit, (row): [string, string] => [row.created_at, row.id]);
     return { page: rows.map(viewOf), nextCursor: cursors.encode(next, scope) };
   },
@@ -60,7 +60,7 @@ export const createWorkspaceApiKey = define({
       throw badRequest('expiresAt must be in the future');
     const data = await (store.database as Db).transaction().execute(async (tx) => {
       const created = await store.keys.create({ workspaceId }, name, expiresAt, tx);
-      const validKeys = await store.keys.ofWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
+      const validKeys = await store.keys.listByWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
       if (validKeys.length > MAX_KEYS)
         throw badRequest(`There are ${MAX_KEYS} keys already: revoke one that is not used`);
       await record({ resourceId: created.id, details: { name } }, tx);

@@ -28,7 +28,7 @@ const READ = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 const cursors = cursorCodec(schemas.workspacePosition);
-const eventCursors = cursorCodec(schemas.position);
+const eventCursors = cursorCodec(schemas.createdAtPosition);
 const memberCursors = cursorCodec(schemas.memberPosition);
 
 export function tablesOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {

@@ -37,7 +37,7 @@ export const createKeyBody = z.strictObject({
 });
 
 /** The time and the id of the last event, or key, of a page. */
-export const position = z.tuple([z.string(), z.string()]);
+export const createdAtPosition = z.tuple([z.string(), z.string()]);
 
 /** The sort value and the id of the last workspace of a page. */
 export const workspacePosition = z.tuple([z.string(), z.string()]);

@@ -45,11 +45,11 @@ export async function resume(
 /** Saves a whole value as a file. */
 export async function downloadValue(runId: string, address: ValueAddress): Promise<void> {
   const query = new URLSearchParams(valueParameters(address)).toString();
-  await save(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
+  await saveFile(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
 }
 
 /** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
-export async function save(path: string, name: string): Promise<void> {
+export async function saveFile(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
   if (!response.ok)
     throw new RequestError(response.status, `The server responded with the status ${response.status}.`);

@@ -3,7 +3,7 @@ import { Fragment, memo, useId, useMemo } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { durationText } from '../parts/time.tsx';
 import { statusOf } from './block-status.ts';
-import { layersOf, overlap, partInView } from './layers.ts';
+import { layersOf, boxesOverlap, partInView } from './layers.ts';
 import type { Line, PositionedBlock } from './layers.ts';
 import { boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
@@ -40,7 +40,7 @@ export function DetailedBlocks({
         <Fragment key={depth}>
           <svg className="lines">
             {lines
-              .filter(({ box }) => overlap(box, part))
+              .filter(({ box }) => boxesOverlap(box, part))
               .map((line) => (
                 <DrawnLine
                   key={line.id}
@@ -50,7 +50,7 @@ export function DetailedBlocks({
               ))}
           </svg>
           {blocks
-            .filter(({ box }) => overlap(box, part))
+            .filter(({ box }) => boxesOverlap(box, part))
             .map((placedBlock) => (
               <Block
                 key={placedBlock.block.id}

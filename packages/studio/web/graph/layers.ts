@@ -138,6 +138,6 @@ export function partInView({ transform: [x, y, zoom], width, height }: View): Bo
 }
 
 /** True if two boxes have a point in common. */
-export function overlap(a: Box, b: Box): boolean {
+export function boxesOverlap(a: Box, b: Box): boolean {
   return a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height;
 }

@@ -11,7 +11,7 @@ export interface OutlineRow {
 const MAX_DEPTH = 32;
 
 /** Returns the blocks in the order of the outline: each container before the blocks in it. Takes O(blocks). */
-export function outlineRows(blocks: readonly Block[]): OutlineRow[] {
+export function toOutlineRows(blocks: readonly Block[]): OutlineRow[] {
   const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const rows: OutlineRow[] = [];
   const add = (parentId: string, depth: number): void => {

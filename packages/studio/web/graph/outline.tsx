@@ -4,7 +4,7 @@ import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { useRowFocus } from '../parts/row-focus.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
-import { outlineRows, targetOf } from './outline-rows.ts';
+import { toOutlineRows, targetOf } from './outline-rows.ts';
 
 const ROW_PX = 30;
 
@@ -22,7 +22,7 @@ interface OutlineProps {
  */
 export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
   const byBlock = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
-  const rows = useMemo(() => outlineRows(graph.blocks), [graph]);
+  const rows = useMemo(() => toOutlineRows(graph.blocks), [graph]);
   const container = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,

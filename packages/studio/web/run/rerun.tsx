@@ -9,7 +9,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { RUN_INPUT, editsOf, startOf, targetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
-import { partsAround } from './selection.ts';
+import { iterationsAround } from './selection.ts';
 
 /** A button that starts the run again from its beginning, possibly with another input. */
 export function RunAgain({ run }: { run: Overview }) {
@@ -24,7 +24,7 @@ export function RunAgain({ run }: { run: Overview }) {
 
 /** A button that starts a run at a block, with the outputs of the blocks before it, possibly changed. */
 export function RunFrom({ run, block, spanId }: RunFromProps) {
-  const enclosing = partsAround(run.graph, block, spanId);
+  const enclosing = iterationsAround(run.graph, block, spanId);
   const [isInside, setInside] = useState(enclosing.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
   const outermost = startOf(run.graph, block);

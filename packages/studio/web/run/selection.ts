@@ -62,7 +62,7 @@ export function scopeParts(graph: Graph, scope: string): ScopePart[] {
 }
 
 /** Returns the iterations that contain the block of a span, outermost first. */
-export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
+export function iterationsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
   const parts = scopeParts(graph, spanId);
   // For the span of an iteration, the list ends with this iteration itself.
   return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;

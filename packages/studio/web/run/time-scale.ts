@@ -23,7 +23,7 @@ const MIN_WIDTH = 0.002;
 /**
  * Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n).
  */
-export function timeScale(spans: readonly SpanTiming[], nowMs: number): TimeScale {
+export function createTimeScale(spans: readonly SpanTiming[], nowMs: number): TimeScale {
   const periods = busyPeriodsOf(spans, nowMs);
   const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
   const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);

@@ -6,7 +6,7 @@ import type { Overview, Span } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { durationText } from '../parts/time.tsx';
 import { STATUS_NAMES } from '../graph/block-status.ts';
-import { timeScale } from './time-scale.ts';
+import { createTimeScale } from './time-scale.ts';
 
 const ROW_PX = 26;
 
@@ -21,7 +21,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
   const spans = useInfiniteQuery(spansQuery(run.runId, {}));
   const rows = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);
   const scale = useMemo(
-    () => timeScale(rows, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
+    () => createTimeScale(rows, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
     [rows, run],
   );
   const list = useRef<HTMLDivElement>(null);

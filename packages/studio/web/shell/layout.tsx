@@ -3,7 +3,7 @@ import { Link, Outlet } from '@tanstack/react-router';
 import { useState } from 'react';
 import { signOut } from '../api/session.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import { setTheme, storedTheme } from './theme.ts';
+import { setTheme, readStoredTheme } from './theme.ts';
 import type { Theme } from './theme.ts';
 import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.ts';
 
@@ -67,7 +67,7 @@ export function Layout() {
 }
 
 function ThemeChoice() {
-  const [theme, setShownTheme] = useState(storedTheme);
+  const [theme, setShownTheme] = useState(readStoredTheme);
   return (
     <select
       aria-label="Colours"

@@ -5,7 +5,7 @@ import { readSession, signInWithKey } from '../api/session.ts';
 import { Failed, Loading } from '../parts/notice.tsx';
 
 /** Shows the sign-in form, and after signing in the pages. `refusal`: why the token in the URL was refused. */
-export function SignedIn({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
+export function SignInGate({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
   if (session.isPending) return <Loading what="the Studio" />;
   if (session.error) return <Failed error={session.error} retry={session.refetch} />;

@@ -3,7 +3,7 @@ export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'heddle-theme';
 
 /** Returns the theme that the reader has chosen; without a choice, that of the system. */
-export function storedTheme(): Theme {
+export function readStoredTheme(): Theme {
   const stored = localStorage.getItem(KEY);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
@@ -14,7 +14,7 @@ export function setTheme(theme: Theme): void {
 }
 
 export function applyStoredTheme(): void {
-  const theme = storedTheme();
+  const theme = readStoredTheme();
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
 }

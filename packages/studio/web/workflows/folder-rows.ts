@@ -33,7 +33,7 @@ const NO_FOLDER = 'Without a folder';
  * Returns the visible rows: all workflows, those without a folder, and the folders, including those in open folders.
  * Takes O(folders).
  */
-export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>): FolderRow[] {
+export function toFolderRows(folders: readonly Folder[], open: ReadonlySet<string>): FolderRow[] {
   const children = Map.groupBy(folders, ({ parentPath }) => parentPath);
   const size = (children.get(ROOT)?.length ?? 0) + 2;
   const shared = { locked: false, level: 1, isOpen: undefined, size };

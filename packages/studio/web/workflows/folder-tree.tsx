@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import { useRowFocus } from '../parts/row-focus.ts';
-import { folderRows, moveOf, parentOf } from './folder-rows.ts';
+import { toFolderRows, moveOf, parentOf } from './folder-rows.ts';
 import type { Folder, FolderRow } from './folder-rows.ts';
 
 const ROW_PX = 30;
@@ -21,7 +21,7 @@ interface TreeProps {
  */
 export function FolderTree({ folders, selected, select }: TreeProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
-  const rows = useMemo(() => folderRows(folders, open), [folders, open]);
+  const rows = useMemo(() => toFolderRows(folders, open), [folders, open]);
   const container = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import { drawnGraph } from '@heddle/core/drawing';
+import { toDrawnGraph } from '@heddle/core/drawing';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { BlockGraph } from '../graph/graph.tsx';
@@ -35,7 +35,7 @@ interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'go'> {
 
 function StateGraph({ state, blockId, go }: StateGraphProps) {
   // The state comes from a response, so it is JSON.
-  const graph = useMemo(() => drawnGraph(state as unknown as JsonObject), [state]);
+  const graph = useMemo(() => toDrawnGraph(state as unknown as JsonObject), [state]);
   const selected = graph.blocks.find(({ id }) => id === blockId);
   const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };
   if (graph.blocks.length === 0) return <Empty title="There are no blocks" />;

@@ -103,7 +103,7 @@ export class TemporalRuntime implements RuntimePort {
     return this.#runs.readRun(...request);
   }
 
-  async saved(): Promise<void> {
+  async whenSaved(): Promise<void> {
     // Workers save their runs. This process has no unsaved state.
   }
 
@@ -200,7 +200,7 @@ export class TemporalRuntime implements RuntimePort {
    * child run, which its parent starts.
    */
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
-    const recorded = seq <= 1 ? await this.#runs.recorded(runId) : undefined;
+    const recorded = seq <= 1 ? await this.#runs.readStart(runId) : undefined;
     if (recorded?.header.parent) return true;
     if (recorded) await this.#launch(recorded, await this.#cancelMessage(runId, reason));
     return false;

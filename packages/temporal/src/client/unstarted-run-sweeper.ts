@@ -69,7 +69,7 @@ export class UnstartedRunSweeper {
     if (dueTime === 'later') return;
     if (dueTime === 'never') return void this.#ignored.add(runId);
     try {
-      const recorded = await this.#runs.recorded(runId);
+      const recorded = await this.#runs.readStart(runId);
       if (recorded) await launcher.start(runInputOf(recorded.plan, recorded.header, recorded.first, profile));
       this.#ignored.add(runId);
     } catch (error) {

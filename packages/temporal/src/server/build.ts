@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Installer } from './cache.ts';
-import { type Env, onPath, runCommand } from './command.ts';
+import { type Env, findOnPath, runCommand } from './command.ts';
 
 /** A build takes three to five minutes on two free cores, and much longer on a slow machine. */
 const BUILD_TIMEOUT_MS = 30 * 60_000;
@@ -12,7 +12,7 @@ const REPORT_MS = 30_000;
  */
 export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
   return async (scratch) => {
-    const go = onPath('go', env);
+    const go = findOnPath('go', env);
     if (!go) return { problem: 'go is not on PATH' };
     say(
       `No Temporal server found: building ${version} with ${go}. ` +

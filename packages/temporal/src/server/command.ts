@@ -14,7 +14,7 @@ export type CommandResult =
 const MAX_OUTPUT = 8192;
 
 /** Returns the path of the executable `name` in the folders of PATH, or undefined. */
-export function onPath(name: string, env: Env): string | undefined {
+export function findOnPath(name: string, env: Env): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

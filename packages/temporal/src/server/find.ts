@@ -1,6 +1,6 @@
 import { goInstaller } from './build.ts';
 import { cachedBinary, cacheFolder, installOnce, type Installer } from './cache.ts';
-import { type Env, isExecutable, onPath, runCommand } from './command.ts';
+import { type Env, isExecutable, findOnPath, runCommand } from './command.ts';
 import { DOWNLOADS, downloadInstaller } from './download.ts';
 
 /** The newest version that `go install` builds from the module proxy. It contains server 1.27.1. */
@@ -87,11 +87,11 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_CLI: async ({ env }) => {
     const command = env['TEMPORAL_CLI'];
     if (!command) return toUnavailable('not set');
-    const path = command.includes('/') ? command : onPath(command, env);
+    const path = command.includes('/') ? command : findOnPath(command, env);
     return path ? probe(path, 'TEMPORAL_CLI', env) : toUnavailable(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
-    const path = onPath('temporal', env);
+    const path = findOnPath('temporal', env);
     return path ? probe(path, 'PATH', env) : toUnavailable('temporal is not on PATH');
   },
   cache: async ({ env }) => {

@@ -16,7 +16,7 @@ import { visibilityOptions } from '../search-attributes.ts';
 import type { Inbox } from './inbox.ts';
 import { nodeAt } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
-import { childBlocked, childLost, timerFired } from './synthetic-events.ts';
+import { createBlockedBatch, createLostBatch, createTimerBatch } from './synthetic-events.ts';
 import type { Timers } from './timers.ts';
 
 interface ChildRunsParts {
@@ -63,7 +63,7 @@ export class ChildRuns {
         if (isCancellation(error)) return;
         if (!(error instanceof ChildWorkflowFailure)) throw error;
         if (!(error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)) return;
-        inbox.post({ batch: childLost(history.skeleton, lossOf(child)) });
+        inbox.post({ batch: createLostBatch(history.skeleton, lossOf(child)) });
         // The block has failed and no longer needs its other child runs.
         this.cancel(child.at.join('.'));
       })
@@ -80,7 +80,7 @@ export class ChildRuns {
 
   #post(message: ChildMessage, id?: string): void {
     const { inbox, history } = this.#parts;
-    inbox.post({ batch: childBlocked(history.skeleton, message, id) });
+    inbox.post({ batch: createBlockedBatch(history.skeleton, message, id) });
   }
 
   #onEnd(child: ChildStart): void {
@@ -129,7 +129,7 @@ export class ChildRuns {
     if (!work || !('dueMs' in work) || work.dueMs === undefined) return;
     const { dueMs } = work;
     timers.set(`timeout:${at.join('.')}`, dueMs, () =>
-      inbox.post({ batch: timerFired(history.skeleton, { at, timer: 'timeout', dueMs, attempt }) }),
+      inbox.post({ batch: createTimerBatch(history.skeleton, { at, timer: 'timeout', dueMs, attempt }) }),
     );
   }
 

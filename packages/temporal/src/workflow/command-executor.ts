@@ -17,7 +17,7 @@ import type { DurabilityTracker } from './durability-tracker.ts';
 import type { Inbox, InboxItem } from './inbox.ts';
 import { nodeAt } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
-import { timerFired } from './synthetic-events.ts';
+import { createTimerBatch } from './synthetic-events.ts';
 import { Timers } from './timers.ts';
 import type { SleepUntil } from './timers.ts';
 
@@ -215,7 +215,7 @@ export class CommandExecutor {
     this.commandCount++;
     const name = `${timer}:${at.join('.')}`;
     this.#timers.set(name, dueMs, () => {
-      inbox.post({ batch: timerFired(history.skeleton, { at, timer, dueMs, attempt }) });
+      inbox.post({ batch: createTimerBatch(history.skeleton, { at, timer, dueMs, attempt }) });
     });
   }
 }

@@ -20,7 +20,7 @@ import { DurabilityTracker } from './durability-tracker.ts';
 import { Inbox } from './inbox.ts';
 import { CancelTracker, registerMessageHandlers } from './message-handlers.ts';
 import { RunHistory } from './run-history.ts';
-import { cancelledOnServer } from './synthetic-events.ts';
+import { createCancelBatch } from './synthetic-events.ts';
 import type { SleepUntil } from './timers.ts';
 
 /** Maximum time for which an ended run waits for the child runs that it has cancelled. */
@@ -41,7 +41,7 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
     const history = new RunHistory(input);
     const inbox = new Inbox();
     const durability = new DurabilityTracker();
-    const cancels = new CancelTracker(() => inbox.post({ batch: cancelledOnServer(Date.now()) }));
+    const cancels = new CancelTracker(() => inbox.post({ batch: createCancelBatch(Date.now()) }));
     const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
     const onChild = (message: ChildMessage): void => executor.reportChild(message);
     registerMessageHandlers({ history, inbox, durability, cancels, onChild });
@@ -71,7 +71,7 @@ interface RunParts {
 
 async function run(input: RunInput, { history, inbox, durability, executor }: RunParts): Promise<void> {
   const write = async (fault?: string): Promise<void> => {
-    if (history.closed && fault === undefined) return;
+    if (history.isClosed && fault === undefined) return;
     const position = history.position();
     await settle(
       { runId: input.runId, position, ...(fault !== undefined && { fault }) },

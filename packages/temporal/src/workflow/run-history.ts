@@ -13,7 +13,7 @@ export class RunHistory {
   /** The command with which the machine ended the run. */
   end: Extract<Command, { type: 'end' }> | undefined;
   /** The store has the whole run, including its end. */
-  closed = false;
+  isClosed = false;
   /** Time of the latest event. */
   atMs: number;
   /** Number of journal entries. */
@@ -78,7 +78,7 @@ export class RunHistory {
       this.#waiters = this.#waiters.filter(({ seq }) => !this.has(seq));
     }
     this.#recordEnd(commands);
-    if (written && this.end) this.closed = true;
+    if (written && this.end) this.isClosed = true;
     return { commands, seq: appliedCount > 0 ? this.#seq : 0 };
   }
 

@@ -5,7 +5,7 @@ import { placeOf } from './run-history.ts';
 // Events that arise in the workflow itself rather than in an activity, with their journal entries.
 
 /** Returns the batch for a timer that fired. The time of its event is the due time of the timer. */
-export function timerFired(
+export function createTimerBatch(
   skeleton: Region,
   {
     at,
@@ -35,7 +35,7 @@ export function timerFired(
 }
 
 /** Returns the batch for a child run that reported what it waits for, or that it runs again. */
-export function childBlocked(
+export function createBlockedBatch(
   skeleton: Region,
   { at, runId, on, atMs }: ChildMessage,
   id = `blocked:${runId}:${atMs}:${on}`,
@@ -48,7 +48,7 @@ export function childBlocked(
 }
 
 /** Returns the batch for a child run that was terminated or timed out on the server. Its record has no end. */
-export function childLost(
+export function createLostBatch(
   skeleton: Region,
   {
     at,
@@ -85,7 +85,7 @@ export function childLost(
 }
 
 /** Returns the batch for a workflow that was cancelled on the server, without a cancel signal from Heddle. */
-export function cancelledOnServer(atMs: number): EventBatch {
+export function createCancelBatch(atMs: number): EventBatch {
   return {
     id: 'cancelled:outside',
     chunk: { v: [{ atMs, type: 'cancelled', reason: 'The workflow was cancelled on the server.' }] },

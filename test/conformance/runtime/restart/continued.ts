@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
-import { ask, Asking } from '../../../support/asking.ts';
+import { ask, AskBlocks } from '../../../support/asking.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of blocks that continue after a pause, across a restart. */
-export function describeContinuedLater(makeEngines: () => EngineSequence): void {
+export function describeContinuedBlocks(makeEngines: () => EngineSequence): void {
   it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
     const engines = makeEngines();
     const askWorkflow = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
-    const first = new Asking();
+    const first = new AskBlocks();
     const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(askWorkflow(2));
     const run = await before.start('w');
     await run.result();
     const [pause] = (await before.getRun(run.runId)).pauses;
-    expect(first.done).toEqual(['A 0']);
-    const second = new Asking();
+    expect(first.executedSteps).toEqual(['A 0']);
+    const second = new AskBlocks();
     const after = await engines.next({ blocks: [second.executor] });
     expect(await after.deploy(askWorkflow(9))).toMatchObject({ version: 2 });
     const token = pause?.token ?? '';
@@ -23,21 +23,21 @@ export function describeContinuedLater(makeEngines: () => EngineSequence): void 
     expect(await after.resume(run.runId, { token, input: { answer: 1 } })).toMatchObject({
       status: 'paused',
     });
-    expect(second.done).toEqual(['A 1']);
-    const third = new Asking();
+    expect(second.executedSteps).toEqual(['A 1']);
+    const third = new AskBlocks();
     const last = await engines.next({ blocks: [third.executor] });
     expect(await last.resume(run.runId, { token, input: { answer: 9 } })).toMatchObject({ status: 'paused' });
     expect(await last.resume(run.runId, { input: { answer: 2 } })).toMatchObject({
       status: 'completed',
       output: { answers: [{ answer: 1 }, { answer: 2 }], attempt: 1 },
     });
-    expect(third.done).toEqual(['A 2']);
+    expect(third.executedSteps).toEqual(['A 2']);
   });
 
   it('R46 an answer is delivered by the next engine if the first engine stops before the answer has an effect', async () => {
     const engines = makeEngines();
     const answerRead = Promise.withResolvers<void>();
-    const first = new Asking((_, answers) => {
+    const first = new AskBlocks((_, answers) => {
       if (answers.length === 0) return Promise.resolve();
       answerRead.resolve();
       return new Promise(() => undefined);
@@ -47,7 +47,7 @@ export function describeContinuedLater(makeEngines: () => EngineSequence): void 
     await result();
     before.resume(runId, { input: { answer: 'yes' } }).catch(() => undefined);
     await answerRead.promise;
-    const second = new Asking();
+    const second = new AskBlocks();
     const after = await engines.next({ blocks: [second.executor] });
     // Polls, because an engine that shares the store may end the run before this engine attaches to it.
     await expect
@@ -56,6 +56,6 @@ export function describeContinuedLater(makeEngines: () => EngineSequence): void 
         status: 'completed',
         output: { answers: [{ answer: 'yes' }], attempt: 1 },
       });
-    expect([first.done, second.done]).toEqual([['A 0'], ['A 1']]);
+    expect([first.executedSteps, second.executedSteps]).toEqual([['A 0'], ['A 1']]);
   });
 }

@@ -6,7 +6,7 @@ import type { EngineSequence } from './engine-sequence.ts';
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of runs that lack an environment value: they are suspended and do not fail. */
-export function describeNeeds(makeEngines: () => EngineSequence): void {
+export function describeMissingEnvironment(makeEngines: () => EngineSequence): void {
   it('a run without a required environment value is suspended with the name of the value, and continues once it is available', async () => {
     const engines = makeEngines();
     const env = { API_KEY: { value: 'k-1', secret: false as const } };

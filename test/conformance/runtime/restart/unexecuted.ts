@@ -10,7 +10,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const { before, runId } = await startUntilA(engines);
     await before.close({ graceMs: 0 });
-    await engines.runtime.askForCancel?.(runId);
+    await engines.runtime.requestCancel?.(runId);
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     await expect.poll(() => after.getRun(runId), { timeout: 20_000 }).toMatchObject({ status: 'cancelled' });

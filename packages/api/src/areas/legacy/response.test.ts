@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { egressTo, listening } from '../../../../../test/support/call-chain.ts';
+import { egressTo, listenOnFreePort } from '../../../../../test/support/call-chain.ts';
 import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
@@ -82,7 +82,7 @@ describe('an output in the shape of a Response', () => {
       response.end('{"a": 1}');
     });
     onTestFinished(() => server.close().closeAllConnections());
-    const url = await listening(server);
+    const url = await listenOnFreePort(server);
     const egressApi = await testApi({ engineOptions: { egress: egressTo(url) } });
     const fetch = block('Fetch', 'api', { url, method: 'GET' });
     const id = await egressApi.deploy(workflow([fetch], ['Start -> Fetch']));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { talk } from '../../../../../test/streams/talk.ts';
+import { talkExecutor } from '../../../../../test/streams/talk.ts';
 import { testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, BROKEN, GREETING, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
@@ -142,7 +142,7 @@ it('an execution is streamed when a header requests it', async () => {
 
 describe('an execution stream of blocks that emit text', () => {
   it('has the text between the start and the end of its block, and resumes after each event', async () => {
-    const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
+    const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
     const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
@@ -176,7 +176,7 @@ describe('an execution stream of blocks that emit text', () => {
   });
 
   it('is not readable for another workspace, even after the first events', async () => {
-    const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
+    const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk')], ['Start -> T']));
     const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { store } = talkApi;

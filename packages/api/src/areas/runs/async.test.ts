@@ -3,7 +3,7 @@ import { queuedStart, testApi } from '../../../../../test/support/api.ts';
 import {
   GREETING,
   LONG,
-  greetingOf,
+  deployGreeting,
   queueRun,
   untilStatus,
 } from '../../../../../test/support/api-workflows.ts';
@@ -15,7 +15,7 @@ const { call } = api;
 
 describe('an asynchronous run', () => {
   it('is accepted with a URL at which it can be read immediately', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const accepted = await call<ShownRun>('POST', `${path}/execute`, {
       body: { async: true, input: { name: 'Ada' } },
     });
@@ -153,7 +153,7 @@ describe('a draft', () => {
     });
     expect(await runFrom('ghost')).toMatchObject({ status: 404 });
     expect(await runFrom(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
-    const otherRun = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    const otherRun = await call<ShownRun>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await runFrom(otherRun.data.runId)).toMatchObject({ status: 404 });
   });
 });

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BlockText } from './block-text.ts';
-import type { TextFrame } from './block-text.ts';
+import type { TextEvent } from './block-text.ts';
 
 /** Ends a scope as `OutputEvents` does. */
-function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextFrame[] {
+function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextEvent[] {
   const hasText = text.has(scope, content);
   return [...text.end(scope, hasText ? values : [content, ...values], { hasText })];
 }
 
-const chunk = (text: string): TextFrame => ({ chunk: text });
-const RESET: TextFrame = { event: 'chunk_reset' };
+const chunk = (text: string): TextEvent => ({ chunk: text });
+const RESET: TextEvent = { event: 'chunk_reset' };
 
 describe('the text of a block in iterations and branches', () => {
   it('is sent as it arrives, one iteration after another, each once', () => {
@@ -66,7 +66,7 @@ describe('the text of a block in iterations and branches', () => {
         const text = new BlockText();
         const texts: { [scope: string]: string } = {};
         const endedValues: string[] = [];
-        const events: TextFrame[] = [];
+        const events: TextEvent[] = [];
         for (const [nth, [key, kind]] of steps.entries()) {
           if (kind === 'add') {
             const part = `<${nth}>`;

@@ -2,7 +2,7 @@
 const MAX_REPEATED_CHARS = 262_144;
 
 /** An event about a block: a part of its text, or the instruction to discard all of its text so far. */
-export type TextFrame = { chunk: string } | { event: 'chunk_reset' };
+export type TextEvent = { chunk: string } | { event: 'chunk_reset' };
 
 /**
  * Decides when the text of one block is sent to a client. Events name only the block, although its iterations and
@@ -23,7 +23,7 @@ export class BlockText {
   /** Text that waits for the end of the live scope. */
   #waitingTexts: string[] = [];
 
-  *add(scope: string, text: string): Generator<TextFrame> {
+  *add(scope: string, text: string): Generator<TextEvent> {
     if (!this.#isLive) return;
     const textSoFar = this.#texts.get(scope) ?? '';
     this.#texts.set(scope, textSoFar + text);
@@ -33,7 +33,7 @@ export class BlockText {
   }
 
   /** Discards the text of the scope so far. If the client has that text, it gets a `chunk_reset`. */
-  *reset(scope: string): Generator<TextFrame> {
+  *reset(scope: string): Generator<TextEvent> {
     this.#texts.delete(scope);
     if (this.#liveScope !== scope) return;
     this.#liveScope = undefined;
@@ -52,7 +52,7 @@ export class BlockText {
    * Ends the scope and sends `values` as text. `hasText`: the text of the scope has been sent and stays. Otherwise that
    * text is discarded.
    */
-  *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextFrame> {
+  *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextEvent> {
     if (hasText) {
       this.#keep(this.#texts.get(scope) ?? '');
       this.#texts.delete(scope);
@@ -63,7 +63,7 @@ export class BlockText {
   }
 
   /** Yields the waiting text. Called after the last event, too. */
-  *flush(): Generator<TextFrame> {
+  *flush(): Generator<TextEvent> {
     for (const chunk of this.#waitingTexts.splice(0)) {
       this.#keep(chunk);
       yield { chunk };

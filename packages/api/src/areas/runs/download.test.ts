@@ -40,7 +40,7 @@ describe('the download of a file', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       'cache-control': 'private, no-store',
     });
-    expect(await store.audit.ofResource(file.id)).toMatchObject([
+    expect(await store.audit.listByResource(file.id)).toMatchObject([
       {
         action: 'FILE_DOWNLOADED',
         workspace_id: workspaceId,
@@ -48,7 +48,7 @@ describe('the download of a file', () => {
         resource_type: 'run_file',
       },
     ]);
-    const [event] = await store.audit.ofResource(file.id);
+    const [event] = await store.audit.listByResource(file.id);
     expect(JSON.parse(event?.details ?? '')).toMatchObject({ runId, name: file.name });
   });
 
@@ -58,7 +58,7 @@ describe('the download of a file', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-disposition')).toContain('abc.txt');
     expect(await response.text()).toBe('');
-    expect(await store.audit.ofResource(file.id)).toEqual([]);
+    expect(await store.audit.listByResource(file.id)).toEqual([]);
     expect(await api.fetch('HEAD', `${path}/runs/none/files/none`)).toMatchObject({ status: 404 });
     expect(await api.fetch('HEAD', filePath, { key: null })).toMatchObject({ status: 401 });
     const run = await api.fetch(

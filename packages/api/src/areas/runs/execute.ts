@@ -20,13 +20,13 @@ import type { Call, Reply } from '../../operation.ts';
 import type { Definition, QueuedStart } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
-import { MAX_INLINE_BYTES, base64Inliner, filesFor } from './files.ts';
+import { MAX_INLINE_BYTES, base64Inliner, openFileReader } from './files.ts';
 import { engineIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { publicRefusal, publicResult } from './public-result.ts';
 import { redactedMessage } from './redacted-message.ts';
 import { modeOf, reserveRunId } from './reserve-run-id.ts';
-import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
+import { agentEventsOf, expectCombination, expectConnected, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
 import { resolveSelectors } from './selected.ts';
@@ -35,7 +35,7 @@ import { draftOf, originFrom, sourceOf, startRun } from './start.ts';
 import type { PageTrigger, RunOrigin } from './start.ts';
 import { finalResult, resultEvents, resultLines } from './streams.ts';
 import type { StreamedRun } from './streams.ts';
-import { receiptOf } from './views.ts';
+import { acceptedRunOf } from './views.ts';
 
 type ExecuteCall = Pick<
   Call<object, object, ExecuteBody>,
@@ -76,7 +76,7 @@ export const executeWorkflow = operationsOf<AreaContext>()({
       schema: schemas.runResult,
       description: 'The result of the run, even if it failed',
     },
-    { status: 202, schema: schemas.receipt, description: 'The run was accepted' },
+    { status: 202, schema: schemas.acceptedRun, description: 'The run was accepted' },
   ],
   streams: [
     {
@@ -160,10 +160,10 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
   const body = await storeInputFiles(services, runOrigin, call.body, { ...ids, signal, isPublic });
   if (body.async) {
     await enqueue(services, runOrigin, { ...call, body });
-    return { status: 202, headers, data: receiptOf(runOrigin.workflow.id, runId, origin) };
+    return { status: 202, headers, data: acceptedRunOf(runOrigin.workflow.id, runId, origin) };
   }
   const selected = await selectionOf(services, runOrigin, body);
-  expectPresent(signal);
+  expectConnected(signal);
   const cancellation = runSignal(signal);
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
@@ -239,7 +239,7 @@ async function storeInputFiles(
     return { ...body, input: input as ExecuteBody['input'] };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
-    expectPresent(signal);
+    expectConnected(signal);
     const reason = await redactedMessage(services.engine, workflow, error.message, versionOption);
     const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
@@ -290,7 +290,7 @@ function fileInliner(
   { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
 ): StreamedRun['inlineFiles'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return base64Inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
+  return base64Inliner(() => openFileReader(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
 async function selectionOf(

@@ -12,7 +12,7 @@ export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 const READ_LIMITS = { files: 100, bytes: 3 * MAX_INLINE_BYTES };
 
 /** Returns a reader of files for one response about a run. It stops when `signal` aborts. */
-export function filesFor(
+export function openFileReader(
   engine: Pick<Engine, 'fileReader'>,
   runId: string,
   signal: AbortSignal,

@@ -24,7 +24,7 @@ export async function findRun(
   const ids = reservation
     ? { engineId: reservation.engineId, runId: reservation.runId }
     : { engineId: runId, runId };
-  const run = await engineRun(engine, ids.engineId);
+  const run = await findEngineRun(engine, ids.engineId);
   if (!run && reservation && isUnstarted(reservation)) return { ...ids, run, reservation };
   if (!run || run.workflowId !== id) throw notFound('Run');
   return { ...ids, run, reservation };
@@ -49,7 +49,7 @@ function isUnstarted({ isQueued, failure }: Reservation): boolean {
 }
 
 /** Returns the engine's run with this id; undefined when there is none. */
-export async function engineRun(
+export async function findEngineRun(
   engine: Pick<Engine, 'getRun'>,
   engineId: string,
 ): Promise<RunDetail | undefined> {

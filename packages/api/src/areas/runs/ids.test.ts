@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
 import type { CallOptions, TestApi } from '../../../../../test/support/api.ts';
 import { FILE } from '../../../../../test/support/api-files.ts';
-import { GREETING, greetingOf, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { GREETING, deployGreeting, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -38,7 +38,7 @@ const { call, fetch } = api;
 
 describe('a run id', () => {
   it('can be used once, and a second use does not return the first run', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const runId = `mine.${crypto.randomUUID()}`;
     const headers = { 'X-Run-Id': runId };
     const first = await call('POST', `${path}/execute`, { headers, body: {} });
@@ -54,7 +54,7 @@ describe('a run id', () => {
   });
 
   it('is reserved by only one of many concurrent requests', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => call('POST', `${path}/execute`, { headers, body: {} })),
@@ -72,7 +72,7 @@ describe('a run id', () => {
     // Ids of child runs.
     ...['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-9D3A-000000000001'],
   ])('is refused when malformed: %j', async (runId) => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const response = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     expect(response).toMatchObject({ status: 400 });
   });
@@ -95,7 +95,7 @@ const character = fc.oneof(
 
 describe('a well-formed id', () => {
   it('identifies its run in every URL', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
     const suffix = crypto.randomUUID();
     await fc.assert(
@@ -134,7 +134,7 @@ describe('the run ids of a workspace', () => {
       [api, 'Ada'],
       [otherApi, 'Bob'],
     ] as const) {
-      const path = await greetingOf(client);
+      const path = await deployGreeting(client);
       const body = { input: { name } };
       responses.push(await client.call('POST', `${path}/execute`, { headers, body }));
       const read = await client.call('GET', `${path}/runs/${runId}?includeOutput=true`);
@@ -154,7 +154,7 @@ describe('the run ids of a workspace', () => {
     const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
     const job = `/api/jobs/${headers['X-Run-Id']}`;
     const execute = async (client: TestApi): Promise<unknown> =>
-      client.call('POST', `${await greetingOf(client)}/execute`, {
+      client.call('POST', `${await deployGreeting(client)}/execute`, {
         headers,
         body: { input: { name: client.userId } },
       });
@@ -181,7 +181,7 @@ describe('the run ids of a workspace', () => {
     expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 200, data: { runId } });
     const { engine, store } = api;
     const otherApi = await testApi({ engine, store });
-    const otherPath = await greetingOf(otherApi);
+    const otherPath = await deployGreeting(otherApi);
     expect((await otherApi.call('POST', `${otherPath}/execute`, { headers, body: {} })).status).toBe(200);
   });
 });
@@ -282,7 +282,7 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('is also found by the engine’s id, and shows the caller’s', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
@@ -315,7 +315,7 @@ describe('options that cannot be combined', () => {
       'includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: agent-events-v1 header',
     ],
   ])('%j are refused, and nothing is recorded', async (body, message) => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const response = await call('POST', `${path}/execute`, { headers, body });
     expect(response.body).toEqual({ error: { code: 'BAD_REQUEST', message } });
@@ -323,7 +323,7 @@ describe('options that cannot be combined', () => {
   });
 
   it('are accepted in supported combinations, within their bounds', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const headers = { 'X-Sim-Stream-Protocol': 'x, Agent-Events-V1' };
     const body = { stream: true, includeToolCalls: true };
     expect((await fetch('POST', `${path}/execute`, { headers, body })).status).toBe(200);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { greetingOf } from '../../../../../test/support/api-workflows.ts';
+import { deployGreeting } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
@@ -8,7 +8,7 @@ const { call } = api;
 
 describe('runs of a workflow', () => {
   it('are listed by time, status and trigger, in pages', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const ids: string[] = [];
     for (const run of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
       ids.push((await call<ShownRun>('POST', `${path}/execute`, { body: run })).data.runId);
@@ -46,12 +46,12 @@ describe('runs of a workflow', () => {
     'startDate=yesterday',
     'startDate=2026-02-01T00:00:00Z&endDate=2026-01-01T00:00:00Z',
   ])('cannot be listed by %s', async (query) => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     expect(await call('GET', `${path}/runs?${query}`)).toMatchObject({ status: 400 });
   });
 
   it('show outputs selected by name or id, repeated or separated by commas', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const runPath = `${path}/runs/${data.runId}`;
     const expected = { data: { blockOutputs: { 'Start.name': 'Ada', 'Reply.data': { hello: 'Ada' } } } };
@@ -63,8 +63,8 @@ describe('runs of a workflow', () => {
   });
 
   it('are not found under the path of another workflow', async () => {
-    const path = await greetingOf(api);
-    const otherPath = await greetingOf(api);
+    const path = await deployGreeting(api);
+    const otherPath = await deployGreeting(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
     for (const [method, suffix] of [
       ['GET', ''],

@@ -7,14 +7,14 @@ import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
-import { MAX_INLINE_BYTES, filesFor, runFilesOf } from './files.ts';
+import { MAX_INLINE_BYTES, openFileReader, runFilesOf } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import { withCallerId } from './ids.ts';
 import { listRunsPage } from './list-page.ts';
 import * as schemas from './schemas.ts';
 import { resolveSelectors, selectedValues } from './selected.ts';
-import { pausedOf, resultOf, triggerOf, unstartedRun } from './views.ts';
+import { pauseStateOf, resultOf, triggerOf, unstartedRun } from './views.ts';
 
 const TAG = 'Workflow Runs';
 const READ = {
@@ -54,7 +54,7 @@ export const getWorkflowRun = define({
         ...resultOf({ ...run, runId: foundRun.runId }, blockOutputs),
         output: hasOutput ? run.output : null,
         trigger: triggerOf(run, reservation),
-        paused: pausedOf(foundRun, mayResume),
+        paused: pauseStateOf(foundRun, mayResume),
         cost: null,
         files: query.includeOutput
           ? await filesOf(services, hasOutput ? foundRun : undefined, query, { signal, basePath })
@@ -74,7 +74,7 @@ async function filesOf(
   if (!foundRun?.run) return [];
   const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
   const run = { ...foundRun.run, runId: foundRun.runId, basePath };
-  return runFilesOf(() => filesFor(engine, foundRun.engineId, signal), run, inline);
+  return runFilesOf(() => openFileReader(engine, foundRun.engineId, signal), run, inline);
 }
 
 /** Throws 400 for file options without `includeOutput`. */

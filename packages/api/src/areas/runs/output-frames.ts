@@ -2,7 +2,7 @@ import type { BlockLog, Json } from '@heddle/core';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
 import { BlockText } from './block-text.ts';
-import type { TextFrame } from './block-text.ts';
+import type { TextEvent } from './block-text.ts';
 import { valueAt } from './selected.ts';
 import type { ResolvedSelector } from './selected.ts';
 
@@ -24,7 +24,7 @@ interface OutputEventsOptions {
  * Turns events of a run into stream events about its selected outputs. A client that knows agent events gets text as it
  * arrives; every other client gets the output of a block when the block ends.
  */
-export class OutputFrames {
+export class OutputEvents {
   /** Selectors whose values have been sent. */
   readonly sentSelectors = new Set<string>();
   readonly #options: OutputEventsOptions;
@@ -120,7 +120,7 @@ export class OutputFrames {
   }
 }
 
-function* eventsOf(blockId: string, textEvents: Iterable<TextFrame>): Generator<object> {
+function* eventsOf(blockId: string, textEvents: Iterable<TextEvent>): Generator<object> {
   for (const event of textEvents) yield { blockId, ...event };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, GREETING, greetingOf } from '../../../../../test/support/api-workflows.ts';
+import { APPROVAL, GREETING, deployGreeting } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -124,7 +124,7 @@ describe('the preview of a run from a block', () => {
     expect(await preview('ghost')).toMatchObject({ status: 400 });
     expect(await preview('')).toMatchObject({ status: 400 });
     expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
-    const otherRun = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    const otherRun = await call<ShownRun>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
     const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL)}`;
     const openRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });

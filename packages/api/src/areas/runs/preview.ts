@@ -8,7 +8,7 @@ import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
 import { withCallerId } from './ids.ts';
 import * as schemas from './schemas.ts';
-import { draftOf, sourceRun } from './start.ts';
+import { draftOf, findSourceRun } from './start.ts';
 
 export const previewRunFromBlock = operationsOf<AreaContext>()({
   id: 'previewWorkflowRunFromBlock',
@@ -28,7 +28,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   async handle(services, { query }, workflow) {
     const { blockId, sourceRunId } = query;
     const iterations = query.iterations?.map(Number);
-    const source = await sourceRun(services, workflow, sourceRunId);
+    const source = await findSourceRun(services, workflow, sourceRunId);
     const draft = await draftOf(services, workflow);
     const preview = await withCallerId(source, async () => {
       try {

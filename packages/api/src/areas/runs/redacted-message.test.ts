@@ -10,7 +10,7 @@ import {
   testApi,
 } from '../../../../../test/support/api.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
-import { overriding } from '../../../../../test/support/overriding.ts';
+import { overrideMethods } from '../../../../../test/support/overriding.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const SECRET = 'sk-very-secret';
@@ -31,7 +31,7 @@ async function createApiWithHeldStarts() {
   const engine = await createEngine(options);
   const { promise: start, reject } = Promise.withResolvers<never>();
   start.catch(() => undefined);
-  const api = await testApi({ store, engine: overriding(engine, { start: () => start }) });
+  const api = await testApi({ store, engine: overrideMethods(engine, { start: () => start }) });
   const accept = async (id: string) => {
     const response = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },

@@ -14,7 +14,7 @@ import type { RunIds } from './ids.ts';
 import { reserveRunId } from './reserve-run-id.ts';
 import { expectRunIdForm } from './rules.ts';
 import * as schemas from './schemas.ts';
-import { receiptOf } from './views.ts';
+import { acceptedRunOf } from './views.ts';
 
 export const rerunWorkflowRun = operationsOf<AreaContext>()({
   id: 'rerunWorkflowRun',
@@ -31,7 +31,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   query: noQuery,
   body: schemas.rerunBody,
   bodyOptional: true,
-  success: [{ status: 202, schema: schemas.receipt, description: 'The new run has started' }],
+  success: [{ status: 202, schema: schemas.acceptedRun, description: 'The new run has started' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
   check({ headers, body }) {
@@ -78,7 +78,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       if (!isStarted) await services.reservations.release(ids.engineId);
       throw error;
     }
-    const data = receiptOf(workflow.id, ids.runId, origin);
+    const data = acceptedRunOf(workflow.id, ids.runId, origin);
     return { status: 202, headers: { 'X-Run-Id': ids.runId }, data };
   },
 });

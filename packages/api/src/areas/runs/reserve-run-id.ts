@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { runIdConflict, unavailable } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
 import type { Definition, NewReservation } from '../../ports.ts';
-import { engineRun } from './find.ts';
+import { findEngineRun } from './find.ts';
 import type { RunIds } from './ids.ts';
 import { isManual } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
@@ -50,7 +50,7 @@ async function isRunOfHost(
   { workspaceId }: Definition,
   runId: string,
 ): Promise<boolean> {
-  const run = await engineRun(engine, runId);
+  const run = await findEngineRun(engine, runId);
   const owner = run && (await definitions.find(run.workflowId));
   return owner?.workspaceId === workspaceId && !(await reservations.byEngineIds([runId])).has(runId);
 }

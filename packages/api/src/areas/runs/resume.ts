@@ -13,7 +13,7 @@ import { findRun } from './find.ts';
 import { withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import * as schemas from './schemas.ts';
-import { receiptOf, resultOf } from './views.ts';
+import { acceptedRunOf, resultOf } from './views.ts';
 
 /** Interval at which a resumed run is polled until it has accepted the answer. */
 const POLL_MS = 20;
@@ -40,7 +40,7 @@ export const resumeRun = operationsOf<AreaContext>()({
     },
     {
       status: 202,
-      schema: schemas.receipt,
+      schema: schemas.acceptedRun,
       description: 'The answer was accepted; the run was started asynchronously',
     },
   ],
@@ -59,7 +59,7 @@ export const resumeRun = operationsOf<AreaContext>()({
     if (isSync) return { headers, data: resultOf({ ...(await nextResult), runId }, null) };
     // The response does not wait for the run.
     nextResult.catch(services.report);
-    return { status: 202, headers, data: receiptOf(workflow.id, runId, origin) };
+    return { status: 202, headers, data: acceptedRunOf(workflow.id, runId, origin) };
   },
 });
 

@@ -66,7 +66,7 @@ export function expectRunIdForm(headers: Headers): void {
 }
 
 /** Throws 499 when the client has closed the connection. */
-export function expectPresent(signal: AbortSignal): void {
+export function expectConnected(signal: AbortSignal): void {
   if (signal.aborted) throw clientClosedRequest();
 }
 

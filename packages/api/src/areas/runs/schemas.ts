@@ -96,7 +96,7 @@ export const runResult = z.object({
 
 export type RunResult = z.output<typeof runResult>;
 
-export const receipt = z.object({ runId: z.string(), statusUrl: z.url() });
+export const acceptedRun = z.object({ runId: z.string(), statusUrl: z.url() });
 
 export const runPath = z.strictObject({ workflowId: z.string().min(1), runId: z.string().min(1).max(128) });
 

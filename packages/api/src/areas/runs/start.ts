@@ -122,7 +122,7 @@ async function startDraft(
   const entry = body.run?.source === 'manual' ? body.run.entry : undefined;
   const input = body.input as Json | undefined;
   if (entry?.type === 'block') {
-    const source = await sourceRun(services, workflow, entry.sourceRunId);
+    const source = await findSourceRun(services, workflow, entry.sourceRunId);
     const { iterations } = entry;
     const restartOptions = {
       ...options,
@@ -137,7 +137,7 @@ async function startDraft(
 }
 
 /** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
-export async function sourceRun(services: AreaContext, workflow: Definition, runId: string): Promise<RunIds> {
+export async function findSourceRun(services: AreaContext, workflow: Definition, runId: string): Promise<RunIds> {
   try {
     const foundRun = await findRun(services, workflow, runId);
     if (foundRun.run) return foundRun;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, BROKEN, GREETING, LONG, greetingOf } from '../../../../../test/support/api-workflows.ts';
+import { APPROVAL, BROKEN, GREETING, LONG, deployGreeting } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
@@ -8,7 +8,7 @@ const { call, fetch } = api;
 
 describe('JSON lines', () => {
   it('begin with a heartbeat and end with the result', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await fetch('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
     expect(response.status).toBe(200);
@@ -59,7 +59,7 @@ describe('JSON lines', () => {
     ['application/x-ndjson-other', false],
     ['*/*', false],
   ])('are sent for Accept %s: %s', async (accept, isNdjson) => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const response = await fetch('POST', `${path}/execute`, { headers: { Accept: accept }, body: {} });
     expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isNdjson);
     await response.body?.cancel();

@@ -3,7 +3,7 @@ import type { RunEvent, RunHandle, RunResource } from '@heddle/engine';
 import { eventStream, ndjson } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
 import type { AreaContext } from '../../context.ts';
-import { OutputFrames } from './output-frames.ts';
+import { OutputEvents } from './output-frames.ts';
 import type { AgentEvents } from './output-frames.ts';
 import { AGENT_EVENTS } from './rules.ts';
 import type { RunResult } from './schemas.ts';
@@ -79,7 +79,7 @@ async function* streamedEvents(
 ): AsyncGenerator<ServerSentEvent> {
   try {
     const { agents, inlineFiles } = streamedRun;
-    const outputs = new OutputFrames({ selected: ownSelectors, agents, inlineFiles });
+    const outputs = new OutputEvents({ selected: ownSelectors, agents, inlineFiles });
     for await (const event of events ?? []) {
       for await (const data of outputs.eventsFor(event)) yield { data };
     }

@@ -5,7 +5,7 @@ import {
   BROKEN,
   GREETING,
   LONG,
-  greetingOf,
+  deployGreeting,
   untilStatus,
 } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
@@ -15,7 +15,7 @@ const { call } = api;
 
 describe('a synchronous run', () => {
   it('returns its result; a Response block is part of the output', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const response = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-run-id')).toBe(response.data.runId);
@@ -51,7 +51,7 @@ describe('a synchronous run', () => {
   });
 
   it('shows the selected outputs by the selectors of the request', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const selectedOutputs = ['Reply.data.hello', 'reply.nothing', 'Start.name', 'start'];
     const response = await call('POST', `${path}/execute`, {
       body: { input: { name: 'Ada' }, selectedOutputs },
@@ -65,7 +65,7 @@ describe('a synchronous run', () => {
   });
 
   it('does not start with an unknown selector, and its id stays free', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const body = { selectedOutputs: ['Ghost.x'] };
     const response = await call('POST', `${path}/execute`, { headers, body });
@@ -125,7 +125,7 @@ describe('a synchronous run', () => {
   });
 
   it('does not start for a client that has disconnected', async () => {
-    const path = await greetingOf(api);
+    const path = await deployGreeting(api);
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: AbortSignal.abort() };
     // The body of an aborted request cannot be read.

@@ -67,7 +67,7 @@ export function unstartedRun(
  * Returns why the run waits; null for a run that is not paused. If `mayResume`, the result has the token of the first
  * pause point that waits for a person, and the tool calls of an agent that this pause point asks about.
  */
-export function pausedOf(foundRun: RunIds & { run: RunDetail }, mayResume: boolean) {
+export function pauseStateOf(foundRun: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = foundRun;
   const { pauses, resumedCount } = run;
   const pause = pauses.find(({ kind }) => kind === 'human') ?? pauses[0];
@@ -112,7 +112,7 @@ function detailsOf(details: Json | undefined): { [name: string]: Json } {
 }
 
 /** Returns the id of an accepted run, and the URL of its status. */
-export function receiptOf(workflowId: string, runId: string, origin: string) {
+export function acceptedRunOf(workflowId: string, runId: string, origin: string) {
   const path = `${encodeURIComponent(workflowId)}/runs/${encodeURIComponent(runId)}`;
   return { runId, statusUrl: `${origin}/api/v2/workflows/${path}` };
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { TenantFile, TenantFolder } from '@heddle/engine/tenant-data';
 import type { DriverCall } from '../driver.ts';
 import { folderIn } from './folders.ts';
-import { unknownFolder } from './read.ts';
+import { unknownFolderError } from './read.ts';
 import { workspaceFiles } from './sources.ts';
 
 /** Maximum number of entries of a list. */
@@ -20,7 +20,7 @@ export async function listFolder({ args, context }: DriverCall): Promise<JsonObj
     limit: typeof limit === 'number' ? limit : DEFAULT_ENTRIES,
     ...(typeof search === 'string' && { search }),
   });
-  if (!listing) throw unknownFolder(path);
+  if (!listing) throw unknownFolderError(path);
   const { folders, files, truncated } = listing;
   const entries = [
     ...folders.map((folder) => folderEntry(folder, path)),

@@ -5,7 +5,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Context } from '../../define.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
-import { refuse, invalidCallError } from '../failures.ts';
+import { permanentError, invalidCallError } from '../failures.ts';
 import { folderIn } from './folders.ts';
 import { chunksOf, contentOf, MAX_FILES, openSource, sourcesOf, workspaceFiles } from './sources.ts';
 import type { Content, Source } from './sources.ts';
@@ -27,7 +27,7 @@ interface ParsedFile {
  * Returns the files with their texts. Files of the workspace and files at URLs become files of the run. Throws a
  * BlockError.
  */
-export async function parsedFiles(
+export async function parseFiles(
   { context }: DriverCall,
   value: Json,
   headers: readonly [string, string][] = [],
@@ -46,7 +46,7 @@ export async function parsedFiles(
 function limitText(text: string, budget: { chars: number }): string {
   budget.chars -= text.length;
   if (budget.chars >= 0) return text;
-  throw refuse(
+  throw permanentError(
     'FILE_TOO_LARGE',
     `The texts of the files have more than ${MAX_TEXT_CHARS} characters together: read fewer files or fewer lines.`,
   );
@@ -64,7 +64,7 @@ async function recordOf(
 }
 
 /** Returns the texts of all files, separated by a line of equals signs. */
-export function combinedText(parsed: readonly ParsedFile[]): string {
+export function combineTexts(parsed: readonly ParsedFile[]): string {
   return parsed.map(({ content }) => content).join(DIVIDER);
 }
 
@@ -74,13 +74,13 @@ export function withTexts(parsed: readonly ParsedFile[]): JsonObject {
     ...{ name: file.name, size: file.size, fileType: mediaType(file.type), binary: false, content },
     file: { ...file } as unknown as JsonObject,
   }));
-  return { files, combinedContent: combinedText(parsed), processedFiles: files.map(({ file }) => file) };
+  return { files, combinedContent: combineTexts(parsed), processedFiles: files.map(({ file }) => file) };
 }
 
 /** Returns the output of the newer block versions: the files, and their combined text. */
 export function withRecords(parsed: readonly ParsedFile[]): JsonObject {
   const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
-  return { files, combinedContent: combinedText(parsed) };
+  return { files, combinedContent: combineTexts(parsed) };
 }
 
 /** Returns the files of a call: those in the argument `file`, else all files of the folder. */
@@ -92,7 +92,7 @@ async function selectedSources({ args, context }: DriverCall): Promise<Source[]>
   const recursive = own(args, 'includeSubfolders') !== false;
   const query = { folderPath, recursive, limit: MAX_ENTRIES };
   const listing = await workspaceFiles(context).list(query);
-  if (!listing) throw unknownFolder(folderPath);
+  if (!listing) throw unknownFolderError(folderPath);
   if (listing.files.length > MAX_FILES || listing.truncated)
     throw invalidCallError(
       `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller folder, or name the files`,
@@ -101,8 +101,8 @@ async function selectedSources({ args, context }: DriverCall): Promise<Source[]>
 }
 
 /** Returns FILE_UNKNOWN for a folder. */
-export function unknownFolder(path: string): ReturnType<typeof refuse> {
-  return refuse('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
+export function unknownFolderError(path: string): ReturnType<typeof permanentError> {
+  return permanentError('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
 }
 
 /** Returns the files of the run, without their texts. Contents are streamed, not held in memory. */

@@ -5,7 +5,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { RunTenantFiles } from '@heddle/engine/tenant-data';
 import type { Context } from '../../define.ts';
 import { download } from '../../download.ts';
-import { missingFeature, refuse, invalidCallError } from '../failures.ts';
+import { missingFeatureError, permanentError, invalidCallError } from '../failures.ts';
 
 /** Maximum number of files of a call. */
 export const MAX_FILES = 50;
@@ -28,12 +28,12 @@ export interface Content {
 /** Returns the files of the workspace. Throws FEATURE_MISSING if the host stores none. */
 export function workspaceFiles({ services, block }: Context): RunTenantFiles {
   if (services.tenantFiles) return services.tenantFiles;
-  throw missingFeature(block, 'files');
+  throw missingFeatureError(block, 'files');
 }
 
 /** Returns FILE_UNKNOWN, which is the same for a file of another workspace. */
-export function unknownFile(name: string): ReturnType<typeof refuse> {
-  return refuse(
+export function unknownFileError(name: string): ReturnType<typeof permanentError> {
+  return permanentError(
     'FILE_UNKNOWN',
     `The workspace has no file ${JSON.stringify(name.slice(0, 100))}: it was deleted or never existed.`,
   );
@@ -103,14 +103,14 @@ export async function openSource(
 ): Promise<OpenedFile> {
   if (source.kind === 'workspace') {
     const found = await workspaceFiles(context).open(source.id);
-    if (!found) throw unknownFile(source.id);
+    if (!found) throw unknownFileError(source.id);
     const { name, type } = found.file;
     return { name: fileName(name), type, chunks: found.chunks() };
   }
   const { record } = source;
   const found = await context.services.openFile(record);
   if (!found)
-    throw refuse(
+    throw permanentError(
       'FILE_UNKNOWN',
       `The run has no file ${JSON.stringify(record.name.slice(0, 100))}: its content was deleted, or it belongs to another workspace.`,
     );
@@ -148,7 +148,7 @@ export async function readWhole(name: string, chunks: AsyncIterable<Uint8Array>)
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > MAX_FILE_BYTES)
-      throw refuse(
+      throw permanentError(
         'FILE_TOO_LARGE',
         `The file "${name}" has more than ${MAX_FILE_BYTES / 2 ** 20} MiB, the maximum for reading its text. Use the file itself instead.`,
       );

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { markedEncoding } from '../../byte-order-mark.ts';
-import { refuse } from '../failures.ts';
+import { permanentError } from '../failures.ts';
 import type { Content } from './sources.ts';
 
 /** Formats that are not text, by their first bytes. */
@@ -33,7 +33,7 @@ export function textOf({ name, type = '', bytes }: Content): string {
     const decoder = declaredDecoder(type);
     if (decoder) return decoder.decode(bytes);
   }
-  throw refuse(
+  throw permanentError(
     'FILE_TYPE_UNSUPPORTED',
     `The file "${name}" is ${format ?? (isBinary ? 'not text' : 'not UTF-8 text')}, so this block cannot read it. Give it to an agent or a block that reads such files, such as mistral_parse, or convert it to text first.`,
   );

@@ -13,11 +13,11 @@ import {
   readWhole,
   openSource,
   sourcesOf,
-  unknownFile,
+  unknownFileError,
   workspaceFiles,
 } from './sources.ts';
 import { textOf, textTypeOf } from './text.ts';
-import { unknownFolder } from './read.ts';
+import { unknownFolderError } from './read.ts';
 
 /** Maximum number of attempts to change a file that other runs change at the same time. */
 const MAX_ATTEMPTS = 5;
@@ -136,7 +136,7 @@ async function changeContent(
   const id = await targetIn(args, files);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await files.open(id);
-    if (!found) throw unknownFile(id);
+    if (!found) throw unknownFileError(id);
     const { file } = found;
     const chunks = await contentFrom(file, found.chunks());
     const changed = await files.replace({ id, revision: file.revision, chunks }, idempotencyKey);
@@ -161,9 +161,9 @@ async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string
   const scope = folderIn(args, 'folderPath');
   const recursive = scope === undefined || own(args, 'includeSubfolders') !== false;
   const listing = await files.list({ folderPath: scope ?? '/', recursive, name, limit: 10 });
-  if (!listing) throw unknownFolder(scope ?? '/');
+  if (!listing) throw unknownFolderError(scope ?? '/');
   const [match, ...otherMatches] = listing.files;
-  if (!match) throw unknownFile(name);
+  if (!match) throw unknownFileError(name);
   if (otherMatches.length === 0) return match.id;
   const folders = listing.files.map(({ folderPath }) => folderPath).join(', ');
   throw invalidCallError(`names a file that is in several folders (${folders}): name its folder, or its id`);
@@ -181,7 +181,7 @@ export async function moveFile({ args, context, idempotencyKey }: DriverCall): P
   const id = plainText(own(args, 'fileId') ?? null).trim();
   const folderPath = folderIn(args, 'folderPath') ?? '/';
   const moved = await workspaceFiles(context).move({ id, folderPath }, idempotencyKey);
-  if (!moved) throw unknownFile(id);
+  if (!moved) throw unknownFileError(id);
   return { fileId: moved.id, folderPath: moved.folderPath };
 }
 

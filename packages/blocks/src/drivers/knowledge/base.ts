@@ -2,7 +2,7 @@ import { own } from '@heddle/core/blocks';
 import type { BlockError, JsonObject } from '@heddle/core/blocks';
 import type { RunTenantKnowledge } from '@heddle/engine/tenant-data';
 import type { DriverCall } from '../driver.ts';
-import { missingFeature, refuse } from '../failures.ts';
+import { missingFeatureError, permanentError } from '../failures.ts';
 
 /** Number of items of a list if the call has no limit. */
 const DEFAULT_ITEMS = 50;
@@ -12,7 +12,7 @@ export function knowledgeOf({
   context: { services, block },
 }: Pick<DriverCall, 'context'>): RunTenantKnowledge {
   if (services.tenantKnowledge) return services.tenantKnowledge;
-  throw missingFeature(block, 'knowledge');
+  throw missingFeatureError(block, 'knowledge');
 }
 
 /** Returns a string argument; undefined if it is absent. */
@@ -61,11 +61,11 @@ function unknownItemError(call: DriverCall): BlockError {
     return id === undefined ? [] : [`${noun} ${JSON.stringify(id.slice(0, 100))}`];
   });
   const suffix = items.length === 0 ? '' : `, or it has no ${items.join(' of the ')}`;
-  return unknownBase(idIn(call, 'knowledgeBaseId'), suffix);
+  return unknownBaseError(idIn(call, 'knowledgeBaseId'), suffix);
 }
 
 /** Returns KNOWLEDGE_UNKNOWN. `suffix`: what else may be unknown. */
-export function unknownBase(id: string, suffix = ''): BlockError {
+export function unknownBaseError(id: string, suffix = ''): BlockError {
   const base = JSON.stringify(id.slice(0, 100));
-  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${suffix}.`);
+  return permanentError('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${suffix}.`);
 }

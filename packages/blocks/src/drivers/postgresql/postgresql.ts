@@ -5,7 +5,7 @@ import { plainText } from '../../openapi/wire.ts';
 import { defineDriver } from '../driver.ts';
 import type { DriverCall } from '../driver.ts';
 import { conditionProblem } from '../statement.ts';
-import { columnsOf, quote, quotedTable, serverOf, settings, wrongArgument } from './server.ts';
+import { columnsOf, quote, quoteTable, serverOf, settings, invalidArgumentError } from './server.ts';
 import { runStatement } from './session.ts';
 import type { Statement } from './session.ts';
 
@@ -39,7 +39,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
   const parameters = [...values];
   if (typeof where === 'string') {
     const problem = conditionProblem(where);
-    if (problem !== undefined) throw wrongArgument(`"where" ${problem}`);
+    if (problem !== undefined) throw invalidArgumentError(`"where" ${problem}`);
     // The condition is on a separate line, because it can end with a comment.
     parts.push(`(\n${where}\n)`);
   }
@@ -58,12 +58,12 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
     }
   }
   if (parts.length === 0)
-    throw wrongArgument('it has neither "where" nor "conditions", and would change all rows');
+    throw invalidArgumentError('it has neither "where" nor "conditions", and would change all rows');
   return { sql: parts.join(' AND '), values: parameters };
 }
 
 function targetOf({ args }: DriverCall): string {
-  return quotedTable(plainText(args['table'] ?? ''));
+  return quoteTable(plainText(args['table'] ?? ''));
 }
 
 /** Returns SQL that reads the rows in a parameter, with the types of the table. */
@@ -73,7 +73,7 @@ function rowsFrom(target: string, parameter: number): string {
 
 async function run(call: DriverCall, statement: Statement): Promise<Json> {
   const server = await serverOf(call);
-  if (statement.sql.includes('\0')) throw wrongArgument('it has a NUL character');
+  if (statement.sql.includes('\0')) throw invalidArgumentError('it has a NUL character');
   const { rows, rowCount } = await runStatement(call.context, server, statement);
   return { message: `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}.`, rows, rowCount };
 }

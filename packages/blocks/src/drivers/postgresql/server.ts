@@ -2,7 +2,7 @@ import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import { text } from '../../integrations/integration.ts';
-import { refuse } from '../../openapi/call.ts';
+import { permanentError } from '../../openapi/call.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 
@@ -75,7 +75,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
     return checkServer({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
   const { address } = service;
   if (address === undefined)
-    throw refuse(
+    throw permanentError(
       'TOOL_ADDRESS_MISSING',
       `The credential for PostgreSQL is not a URL, and the URL of the server is unknown: set it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
     );
@@ -97,7 +97,7 @@ async function secretOf(
         ? await services.credential({ provider: SERVICE, type: 'api_key' })
         : { secret: operatorSecret };
   if (found) return found.secret;
-  throw refuse(
+  throw permanentError(
     'CREDENTIAL_UNKNOWN',
     credentialId === undefined
       ? `PostgreSQL needs "host", "database", "username" and "password", a stored credential in "credential" or for the provider "${SERVICE}", or --credential ${SERVICE}=postgresql://USER:PASSWORD@HOST/DATABASE.`
@@ -145,38 +145,38 @@ function checkServer({ port, tls, ...parts }: Parts, http: HttpClient): Server {
   return { ...parts, port: Number(port), tls: tls as Tls, http };
 }
 
-function configError(why: string): ReturnType<typeof refuse> {
-  return refuse('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
+function configError(why: string): ReturnType<typeof permanentError> {
+  return permanentError('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
 }
 
 /** Returns the name of a table in quotes. Each part of `schema.table` has its own quotes. */
-export function quotedTable(name: string): string {
+export function quoteTable(name: string): string {
   const parts = name.trim().split('.');
   if (parts.length > 2 || parts.some((part) => part === ''))
-    throw wrongArgument(`"table" is "${name.slice(0, 100)}": write TABLE or SCHEMA.TABLE`);
+    throw invalidArgumentError(`"table" is "${name.slice(0, 100)}": write TABLE or SCHEMA.TABLE`);
   return parts.map(quote).join('.');
 }
 
 /** Returns a name in quotes. */
 export function quote(name: string): string {
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > 63)
-    throw wrongArgument(`"${name.slice(0, 100)}" is not a name: it must have 1 to 63 bytes`);
+    throw invalidArgumentError(`"${name.slice(0, 100)}" is not a name: it must have 1 to 63 bytes`);
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Returns TOOL_ARGUMENTS_INVALID. */
-export function wrongArgument(why: string): ReturnType<typeof refuse> {
-  return refuse('TOOL_ARGUMENTS_INVALID', `The statement for PostgreSQL cannot be made: ${why}.`);
+export function invalidArgumentError(why: string): ReturnType<typeof permanentError> {
+  return permanentError('TOOL_ARGUMENTS_INVALID', `The statement for PostgreSQL cannot be made: ${why}.`);
 }
 
 /** Returns the columns of rows, which must be the same in all. */
 export function columnsOf(rows: readonly JsonObject[]): string[] {
   const [first = {}] = rows;
   const columns = Object.keys(first);
-  if (columns.length === 0) throw wrongArgument('"data" has no columns');
+  if (columns.length === 0) throw invalidArgumentError('"data" has no columns');
   const isSame = (row: JsonObject): boolean =>
     Object.keys(row).length === columns.length && columns.every((name) => Object.hasOwn(row, name));
   const index = rows.findIndex((row) => !isSame(row));
-  if (index !== -1) throw wrongArgument(`row ${index + 1} of "data" has other columns than the first`);
+  if (index !== -1) throw invalidArgumentError(`row ${index + 1} of "data" has other columns than the first`);
   return columns;
 }

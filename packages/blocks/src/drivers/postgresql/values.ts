@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
+import { parseIfJson } from '@heddle/core/fields';
 import { types } from 'pg';
 
 type Parse = (text: string) => Json;
@@ -13,8 +13,8 @@ const PARSERS: { readonly [oid: number]: Parse } = {
   26: numberIn,
   700: numberIn,
   701: numberIn,
-  114: parsedText,
-  3802: parsedText,
+  114: parseIfJson,
+  3802: parseIfJson,
 };
 /** The element type of each array type whose values are parsed. */
 const ELEMENT_TYPES: { readonly [oid: number]: number } = {

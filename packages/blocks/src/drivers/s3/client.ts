@@ -4,7 +4,7 @@ import { BlockError, own } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { text } from '../../integrations/integration.ts';
-import { refuse } from '../../openapi/call.ts';
+import { permanentError } from '../../openapi/call.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 
@@ -89,7 +89,7 @@ async function secretOf(
     credentialId === undefined ? { provider: SERVICE, type: 'api_key' as const } : { id: credentialId };
   const found = await services.credential(query);
   if (found) return found.secret;
-  throw refuse(
+  throw permanentError(
     'CREDENTIAL_UNKNOWN',
     credentialId === undefined
       ? `S3 needs "accessKeyId" and "secretAccessKey", a stored credential in "credential" or for the provider "${SERVICE}", or --credential ${SERVICE}=ACCESS_KEY_ID:SECRET_ACCESS_KEY.`
@@ -107,7 +107,7 @@ function keysIn(secret: string): Account['keys'] {
 }
 
 function configError(why: string): BlockError {
-  return refuse('BLOCK_CONFIG_INVALID', `S3 cannot be used: ${why}.`);
+  return permanentError('BLOCK_CONFIG_INVALID', `S3 cannot be used: ${why}.`);
 }
 
 /** A request of the library. */

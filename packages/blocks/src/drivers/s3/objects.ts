@@ -2,7 +2,7 @@ import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
-import { chunksFrom, startOf } from '../../openapi/body.ts';
+import { chunksFrom, readStart } from '../../openapi/body.ts';
 import { dataOf } from '../../openapi/send.ts';
 import type { DriverCall } from '../driver.ts';
 
@@ -28,7 +28,7 @@ export async function readObject(
   if (!Body) return { content: dataOf(new Uint8Array(), ContentType), file: null };
   const reader = Body.transformToWebStream().getReader();
   try {
-    const start = await startOf(reader, FILE_ABOVE_BYTES);
+    const start = await readStart(reader, FILE_ABOVE_BYTES);
     if (start.isWhole) return { content: dataOf(start.bytes, ContentType), file: null };
     const name = Key.split('/').at(-1) || 'object';
     const chunks = chunksFrom(start.bytes, reader);

@@ -2,7 +2,7 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { data, integer, text } from '../../integrations/integration.ts';
-import { refuse } from '../../openapi/call.ts';
+import { permanentError } from '../../openapi/call.ts';
 import { fileOf } from '../../openapi/request.ts';
 import { ArgumentError, plainText } from '../../openapi/wire.ts';
 import { defineDriver } from '../driver.ts';
@@ -77,8 +77,8 @@ function checkBucket(name: string): string {
   );
 }
 
-function argumentError(why: string): ReturnType<typeof refuse> {
-  return refuse('TOOL_ARGUMENTS_INVALID', `The call of S3 cannot be made: ${why}.`);
+function argumentError(why: string): ReturnType<typeof permanentError> {
+  return permanentError('TOOL_ARGUMENTS_INVALID', `The call of S3 cannot be made: ${why}.`);
 }
 
 /** Runs `work` with a client. Throws a BlockError. */
@@ -124,7 +124,7 @@ async function contentOf({
     return { Body: plainText(own(args, 'content') ?? ''), ContentType: type ?? 'text/plain; charset=utf-8' };
   try {
     const { bytes, type: fileType } = await fileOf('file', file, {
-      file: (record) => context.services.file(record),
+      readFile: (record) => context.services.readFile(record),
     });
     return { Body: bytes, ContentType: type ?? fileType };
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import type { EventCondition, EventRule } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmpty, oneOf, problemsOf, integerField } from '../read-fields.ts';
+import { nonEmptyFields, oneOf, problemsOf, integerField } from '../read-fields.ts';
 
 const MAX_WORKFLOWS = 100;
 const MAX_HOURS = 168;
@@ -120,7 +120,7 @@ const COMMON_FIELDS: readonly string[] = ['eventType', 'workflowIds', 'cooldownM
 
 /** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
 export function readEvents(block: JsonObject): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
-  const fields = nonEmpty(block);
+  const fields = nonEmptyFields(block);
   const { eventType = '' } = fields;
   const isCondition = typeof eventType === 'string' && Object.hasOwn(CONDITION_FIELDS, eventType);
   const names: readonly string[] = [

@@ -95,7 +95,7 @@ export const gmailTriggers: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf: (config) => JSON.stringify([configOf(config).credential, configOf(config).query ?? null]),
   poll: (config, call) => pollMessages(configOf(config), call),
-  async accepted(config, ids, call) {
+  async acknowledge(config, ids, call) {
     const { markAsRead, credential } = configOf(config);
     if (!markAsRead) return;
     const client = await GmailClient.open(call, credential);
@@ -161,9 +161,9 @@ async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCal
   const backlog = backfill === 0 ? [] : all.slice(-backfill);
   const poll = await readNew(client, { config, call, ids: backlog });
   const backlogIds = new Set(backlog);
-  const passed = [...poll.passed, ...recent.filter((id) => !backlogIds.has(id))];
+  const skipped = [...poll.skipped, ...recent.filter((id) => !backlogIds.has(id))];
   const cursor = { ...position, afterS: secondsOf(call), ...(poll.hasMore && { backlog }) };
-  return { ...poll, passed, cursor };
+  return { ...poll, skipped, cursor };
 }
 
 function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): string {
@@ -174,24 +174,24 @@ function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): 
     .join(' ');
 }
 
-/** Reads the new messages, up to the limits of a poll. `passed`: the ids of messages without the required labels. */
+/** Reads the new messages, up to the limits of a poll. `skipped`: the ids of messages without the required labels. */
 async function readNew(
   client: GmailClient,
   { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },
-): Promise<Pick<FeedPoll, 'items' | 'passed' | 'hasMore'>> {
-  const unknown = await call.unknown(ids);
+): Promise<Pick<FeedPoll, 'items' | 'skipped' | 'hasMore'>> {
+  const unknown = await call.filterUnknown(ids);
   const items: FeedItem[] = [];
-  const passed: string[] = [];
+  const skipped: string[] = [];
   let bytes = MAX_POLL_BYTES;
   for (const id of ids) {
     if (!unknown.has(id)) continue;
-    const isFull = items.length >= call.limit || passed.length >= MAX_READ || bytes <= 0;
-    if (isFull) return { items, passed, hasMore: true };
+    const isFull = items.length >= call.limit || skipped.length >= MAX_READ || bytes <= 0;
+    if (isFull) return { items, skipped, hasMore: true };
     const message = await client.message(id);
     // The message has been removed.
     if (!message) continue;
     if (!matchesLabels(message.labels, config)) {
-      passed.push(id);
+      skipped.push(id);
       continue;
     }
     bytes -= message.raw.byteLength;
@@ -199,7 +199,7 @@ async function readNew(
     const parts = { id, raw, isCut, receivedAt, metadata: { id, threadId, labels } };
     items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
-  return { items, passed, hasMore: false };
+  return { items, skipped, hasMore: false };
 }
 
 function matchesLabels(messageLabels: readonly string[], { labels, isExcluding }: GmailConfig): boolean {

@@ -31,7 +31,7 @@ export const imap: FeedTrigger = {
   },
   poll: (config, call) =>
     withSession(configOf(config), call, (client) => pollAccount(client, configOf(config), call)),
-  async accepted(config, ids, call) {
+  async acknowledge(config, ids, call) {
     const { markAsRead } = configOf(config);
     if (markAsRead) await withSession(configOf(config), call, (client) => markRead(client, ids));
   },
@@ -77,7 +77,7 @@ async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall)
       atMs: Math.max(batch.atMs, candidates.atMs),
     };
   }
-  return { cursor, items, passed: [], hasMore };
+  return { cursor, items, skipped: [], hasMore };
 }
 
 function positionOf(cursor: JsonObject | undefined, path: string): Position | undefined {
@@ -124,7 +124,7 @@ async function candidatesIn(
     : await receivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
   const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED);
   const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
-  const unknown = await call.unknown([...ids.values()]);
+  const unknown = await call.filterUnknown([...ids.values()]);
   return { uids: [...ids].filter(([, id]) => unknown.has(id)).map(([uid]) => uid), atMs: position.atMs };
 }
 

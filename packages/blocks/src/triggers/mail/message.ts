@@ -44,11 +44,11 @@ export async function messageItem(
     attachments: attachments.map(attachmentInfo),
   };
   const timestamp = new Date(nowMs).toISOString();
-  const into = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
+  const toInput = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
   const input = { email, timestamp };
   // The last attachment of a truncated message is incomplete.
   if (!withFiles || isCut || attachments.length === 0) return { id, input };
-  return { id, input, files: { list: attachments.map(fileOf), into } };
+  return { id, input, files: { list: attachments.map(fileOf), toInput } };
 }
 
 /** Returns the parsed message; undefined if it exceeds the limits of the parser. */

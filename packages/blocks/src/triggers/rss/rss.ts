@@ -59,18 +59,18 @@ async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<F
     call,
   );
   if (response.status === 304 && call.cursor)
-    return { cursor: call.cursor, items: [], passed: [], hasMore: false };
+    return { cursor: call.cursor, items: [], skipped: [], hasMore: false };
   if (response.status < 200 || response.status > 299)
     throw statusError(response, 'The server of the feed', call.nowMs);
   const feed = await parseFeed(textOf(response.body, headerOf(response, 'content-type')));
-  const { items, passed, hasMore } = await selectItems(feed.items, { backfill, call });
+  const { items, skipped, hasMore } = await selectItems(feed.items, { backfill, call });
   // The query of a URL may have a credential.
   const base = response.url.replace(/[?#].*/s, '');
   return {
     // Until all items have been accepted, the document is read again.
     cursor: hasMore ? {} : validatorsOf(response),
     items: items.map((item): FeedItem => ({ id: item.id, input: inputOf(item, feed, { base, call }) })),
-    passed,
+    skipped,
     hasMore,
   };
 }
@@ -96,15 +96,15 @@ function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
 async function selectItems(
   all: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
-): Promise<{ items: ParsedItem[]; passed: string[]; hasMore: boolean }> {
+): Promise<{ items: ParsedItem[]; skipped: string[]; hasMore: boolean }> {
   // A feed begins with its newest item.
   const byId = new Map(all.toReversed().map((item) => [item.id, item]));
-  const unknown = await call.unknown([...byId.keys()]);
+  const unknown = await call.filterUnknown([...byId.keys()]);
   const newItems = sortByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
   const passedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
   const startingItems = newItems.slice(passedCount);
-  const passed = newItems.slice(0, passedCount).map(({ id }) => id);
-  return { items: startingItems.slice(0, call.limit), passed, hasMore: startingItems.length > call.limit };
+  const skipped = newItems.slice(0, passedCount).map(({ id }) => id);
+  return { items: startingItems.slice(0, call.limit), skipped, hasMore: startingItems.length > call.limit };
 }
 
 /** Returns the items by date if all have one. Otherwise keeps their order. */

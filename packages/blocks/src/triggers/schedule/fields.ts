@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmpty, oneOf, problemsOf, integerField } from '../read-fields.ts';
+import { nonEmptyFields, oneOf, problemsOf, integerField } from '../read-fields.ts';
 import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 import { zoneNamed, instantOf } from './time-zone.ts';
@@ -121,7 +121,7 @@ const REQUIRED_FIELDS: { readonly [kind in Fields['scheduleType']]: readonly (ke
 export function readSchedule(
   block: JsonObject,
 ): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
-  const fields = nonEmpty(block);
+  const fields = nonEmptyFields(block);
   const { scheduleType: kind = 'daily' } = fields;
   const required =
     typeof kind === 'string' && Object.hasOwn(REQUIRED_FIELDS, kind) ? REQUIRED_FIELDS[kind as 'daily'] : [];

@@ -260,9 +260,9 @@ function eventsOf(
   provider: ProviderName,
   { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,
 ): string[] | undefined {
-  const { knows } = PROVIDERS[provider] as Provider;
-  if (!knows) return listOf(eventTypes);
-  return event === undefined || knows(event) ? listOf(event) : undefined;
+  const { isKnownEvent } = PROVIDERS[provider] as Provider;
+  if (!isKnownEvent) return listOf(eventTypes);
+  return event === undefined || isKnownEvent(event) ? listOf(event) : undefined;
 }
 
 function pathOf(value: string | undefined): { path?: string } {

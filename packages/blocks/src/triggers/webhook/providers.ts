@@ -13,9 +13,9 @@ export interface Provider {
   /** Returns the input of the run. Default: the payload. */
   input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
   /** Returns whether the event starts runs of a trigger with these `events`. Default: every event does. */
-  wants?: (events: readonly string[], delivery: ParsedDelivery) => boolean;
+  matchesEvents?: (events: readonly string[], delivery: ParsedDelivery) => boolean;
   /** Returns whether `events` may contain this name. Default: any name. */
-  knows?: (event: string) => boolean;
+  isKnownEvent?: (event: string) => boolean;
 }
 
 /** Returns the value at a path of the payload; undefined if there is none. */
@@ -90,8 +90,8 @@ const github: Provider = {
   },
   handshake: (delivery) => (gitHubEventHeader(delivery) === 'ping' ? { ok: true } : undefined),
   input: (payload, delivery) => ({ ...payload, event_type: gitHubEventHeader(delivery) ?? null }),
-  knows: (name) => name === 'github_webhook' || Object.hasOwn(GITHUB_EVENTS, name),
-  wants: (names, delivery) =>
+  isKnownEvent: (name) => name === 'github_webhook' || Object.hasOwn(GITHUB_EVENTS, name),
+  matchesEvents: (names, delivery) =>
     names.some((name) => {
       if (name === 'github_webhook') return true;
       const { event, action, when = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
@@ -127,7 +127,7 @@ const slack: Provider = {
 const stripe: Provider = {
   deliveryId: ({ payload }) => textAt(payload, 'id'),
   event: ({ payload }) => textAt(payload, 'type'),
-  wants: (events, { payload }) => events.includes(textAt(payload, 'type') ?? ''),
+  matchesEvents: (events, { payload }) => events.includes(textAt(payload, 'type') ?? ''),
 };
 
 const LINEAR_TYPES: { readonly [name: string]: string } = {
@@ -167,8 +167,8 @@ const linear: Provider = {
     const type = textAt(payload, 'type');
     return type && `${type}.${textAt(payload, 'action') ?? ''}`;
   },
-  knows: (name) => LINEAR_WILDCARDS.has(name) || parseLinearEvent(name).type !== undefined,
-  wants: (names, { payload }) =>
+  isKnownEvent: (name) => LINEAR_WILDCARDS.has(name) || parseLinearEvent(name).type !== undefined,
+  matchesEvents: (names, { payload }) =>
     names.some((name) => {
       const { type, action } = parseLinearEvent(name);
       const isMatch = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
@@ -191,7 +191,7 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
 const circleback: Provider = {
   // The id in the payload identifies the meeting, not the delivery: a meeting can be sent several times.
   deliveryId: () => undefined,
-  knows: (name) => CIRCLEBACK_EVENTS.has(name),
+  isKnownEvent: (name) => CIRCLEBACK_EVENTS.has(name),
 };
 
 const standard: Provider = {

@@ -113,7 +113,7 @@ function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMean
   const handshakeBody = signer.handshake?.(delivery);
   if (handshakeBody !== undefined) return { kind: 'handshake', body: handshakeBody };
   const event = signer.event?.(delivery);
-  if (config.events && provider.wants && !provider.wants(config.events, delivery))
+  if (config.events && provider.matchesEvents && !provider.matchesEvents(config.events, delivery))
     return { kind: 'ignored', event: event ?? '' };
   const { idField } = config;
   const deliveryId =

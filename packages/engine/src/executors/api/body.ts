@@ -1,6 +1,6 @@
 import { BlockError, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
-import { fillJsonText, resolveJson, wholeHole } from '@heddle/core/fields';
+import { fillJsonText, resolveJson, findSingleHole } from '@heddle/core/fields';
 import type { TextPart } from '@heddle/core/fields';
 import type { FieldContext } from '../services.ts';
 import { asPairs, asText } from '../values.ts';
@@ -20,9 +20,9 @@ export function readBody(template: Template, { lookup, field }: FieldContext): J
   const type = contentType(field('headers'));
   if (type.name === FORM) return formBody(template, lookup);
   const { boundary } = type;
-  if (boundary !== undefined && template.kind === 'text' && !wholeHole(template))
+  if (boundary !== undefined && template.kind === 'text' && !findSingleHole(template))
     return multipartBody(template.parts, boundary, lookup);
-  return fillJsonText(template, lookup) ?? resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
+  return fillJsonText(template, lookup) ?? resolveTemplate(findSingleHole(template) ?? template, lookup, 'native');
 }
 
 function contentType(headers: Json | undefined): { name: string; boundary?: string } {
@@ -37,7 +37,7 @@ function formBody(template: Template, lookup: Lookup): Json {
   const value = resolveJson(template, lookup);
   const pairs = typeof value === 'object' ? (asPairs(value) ?? []) : [];
   if (pairs.length > 0) return new URLSearchParams(pairs).toString();
-  if (template.kind !== 'text' || wholeHole(template)) return asText(value);
+  if (template.kind !== 'text' || findSingleHole(template)) return asText(value);
   return template.parts
     .map((part) => (typeof part === 'string' ? part : fillHole(part, lookup, encodeForm)))
     .join('');

@@ -1,7 +1,7 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { EgressResponse } from '@heddle/sandbox/egress';
-import { redactedUrl } from './request.ts';
+import { redactUrl } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
 
@@ -29,12 +29,12 @@ export function statusFailure(
 ): BlockError {
   const { status, statusText } = response;
   const hint = HINTS.find(([test]) => test(status))?.[1];
-  const text = `${request.method} ${redactedUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
+  const text = `${request.method} ${redactUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
   return new BlockError('HTTP_FAILED', hint === undefined ? text : `${text} ${hint}`, {
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     details: {
       method: request.method,
-      url: redactedUrl(request.url),
+      url: redactUrl(request.url),
       status,
       body: excerpt(apiOutput(response)),
     },
@@ -49,10 +49,10 @@ export function requestFailure(request: ApiRequest, error: unknown): BlockError 
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
   const isPolicyError = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
-  return new BlockError('HTTP_FAILED', `${request.method} ${redactedUrl(request.url)} failed: ${reason}`, {
+  return new BlockError('HTTP_FAILED', `${request.method} ${redactUrl(request.url)} failed: ${reason}`, {
     retryable: !isPolicyError,
     cause: error,
-    details: { method: request.method, url: redactedUrl(request.url), reason: code },
+    details: { method: request.method, url: redactUrl(request.url), reason: code },
   });
 }
 

@@ -38,25 +38,25 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
 function methodOf(text: string): string {
   const method = fieldSchemas.httpMethod.safeParse(text || 'GET');
   if (method.success) return method.data;
-  throw invalid(`The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`);
+  throw configInvalid(`The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`);
 }
 
 /** Returns the pairs of a table. Throws BLOCK_CONFIG_INVALID. */
 export function pairsOf(context: BlockContext, name: string): [string, string][] {
   const pairs = asPairs(context.field(name));
-  if (pairs === undefined) throw invalid(`The ${name} of the request are not a table.`);
+  if (pairs === undefined) throw configInvalid(`The ${name} of the request are not a table.`);
   return pairs;
 }
 
 /** Returns the URL with these query parameters added. Throws BLOCK_CONFIG_INVALID. */
 export function urlOf(text: string, params: readonly [string, string][]): string {
   if (!URL.canParse(text))
-    throw invalid(
-      `The URL "${redactedUrl(text)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
+    throw configInvalid(
+      `The URL "${redactUrl(text)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
     );
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw invalid(`The URL "${redactedUrl(text)}" is not valid: only http and https are supported.`);
+    throw configInvalid(`The URL "${redactUrl(text)}" is not valid: only http and https are supported.`);
   for (const [key, value] of params) url.searchParams.append(key, value);
   return url.href;
 }
@@ -100,7 +100,7 @@ function hasHeader(headers: readonly (readonly [string, string])[], name: string
 }
 
 /** Returns the URL for messages: without credentials and values of query parameters. */
-export function redactedUrl(text: string): string {
+export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return (text.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);
   const { origin, host, protocol, pathname, searchParams } = new URL(text);
   const names = [...new Set(searchParams.keys())].map((name) => `${name}=…`);
@@ -111,6 +111,6 @@ export function redactedUrl(text: string): string {
 }
 
 /** Returns the error BLOCK_CONFIG_INVALID with this message. */
-export function invalid(message: string): BlockError {
+export function configInvalid(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }

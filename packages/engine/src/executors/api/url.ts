@@ -1,6 +1,6 @@
 import { BlockError, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
-import { wholeHole } from '@heddle/core/fields';
+import { findSingleHole } from '@heddle/core/fields';
 import type { TextPart } from '@heddle/core/fields';
 import type { FieldContext } from '../services.ts';
 import { asText } from '../values.ts';
@@ -37,7 +37,7 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  */
 export function readUrl(template: Template, { lookup, compat }: FieldContext): Json {
   const pieces =
-    template.kind === 'text' && !compat && !wholeHole(template) ? piecesOf(template.parts, lookup) : [];
+    template.kind === 'text' && !compat && !findSingleHole(template) ? piecesOf(template.parts, lookup) : [];
   if (pieces.every((piece) => typeof piece === 'string'))
     return unquote(asText(resolveTemplate(template, lookup, 'text')).trim());
   const values = pieces.filter((piece) => typeof piece !== 'string');

@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { closeParts, fileHttpClient, partsOf, reportAsWarning } from '../../assemble.ts';
+import { closeParts, fileClientLoader, partsOf, reportAsWarning } from '../../assemble.ts';
 import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
@@ -26,7 +26,7 @@ export interface LeaseTiming {
 }
 
 /** Returns the duration of a lease. Throws OPTIONS_INVALID. */
-export function validLease(leaseMs: number = DEFAULT_LEASE_MS): number {
+export function validateLeaseMs(leaseMs: number = DEFAULT_LEASE_MS): number {
   if (Number.isInteger(leaseMs) && leaseMs >= MIN_LEASE_MS) return leaseMs;
   throw new EngineError(
     'OPTIONS_INVALID',
@@ -43,7 +43,7 @@ export async function createLeasedEngine(
 ): Promise<Engine> {
   const { recover = true, onError = reportAsWarning } = options;
   const { clock = systemClock } = timing;
-  const leaseMs = validLease(timing.leaseMs);
+  const leaseMs = validateLeaseMs(timing.leaseMs);
   const { leases, requests } = stores;
   const parts = partsOf(stores, registry, options);
   const report = (error: unknown): void => onError(error, undefined);
@@ -79,5 +79,5 @@ export async function createLeasedEngine(
     throw error;
   }
   const runtime = new LeasedRuntime(local, peers);
-  return new HeddleEngine({ ...parts, runtime, httpClient: fileHttpClient(options), close });
+  return new HeddleEngine({ ...parts, runtime, httpClient: fileClientLoader(options), close });
 }

@@ -106,12 +106,12 @@ export class LeasedRunOwnership implements RunOwnership {
    */
   async #asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
     const { membership } = this.#parts;
-    const owner = await membership.member();
+    const owner = await membership.ensureMember();
     try {
       return await work(owner);
     } catch (error) {
       if (!(error instanceof ProcessRemovedError)) throw error;
-      return work(await membership.member(owner));
+      return work(await membership.ensureMember(owner));
     }
   }
 }

@@ -23,8 +23,8 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   /** Returns the live run, which continues even if another process takes over the run. */
-  protected override live(run: ActiveRun, after: EventPosition): LiveRun {
-    const local = super.live(run, after);
+  protected override toLiveRun(run: ActiveRun, after: EventPosition): LiveRun {
+    const local = super.toLiveRun(run, after);
     const { runId } = local;
     return {
       runId,

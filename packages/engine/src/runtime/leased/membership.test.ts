@@ -109,10 +109,10 @@ describe('Membership', () => {
     const { leases, losses, membership } = await joinedMember();
     const { owner: before = '' } = membership;
     leases.expires.clear();
-    const after = await Promise.all([1, 2, 3].map(() => membership.member(before)));
+    const after = await Promise.all([1, 2, 3].map(() => membership.ensureMember(before)));
     expect(new Set(after)).toEqual(new Set([membership.owner]));
     expect(losses).toHaveLength(1);
-    expect(await membership.member(before)).toBe(membership.owner);
+    expect(await membership.ensureMember(before)).toBe(membership.owner);
     expect(losses).toHaveLength(1);
   });
 
@@ -147,6 +147,6 @@ describe('Membership', () => {
     const { membership } = await joinedMember();
     await membership.end();
     expect(membership.owner).toBeUndefined();
-    await expect(membership.member()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+    await expect(membership.ensureMember()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 });

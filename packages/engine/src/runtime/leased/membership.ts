@@ -55,7 +55,7 @@ export class Membership {
   async begin(onLost: (reason: string) => void): Promise<void> {
     this.#onLost = onLost;
     const { clock, leaseMs } = this.#parts;
-    await this.member();
+    await this.ensureMember();
     this.#stopHeartbeats = repeat(
       clock,
       leaseMs / BEATS_PER_LEASE,
@@ -84,7 +84,7 @@ export class Membership {
    * Resolves with the owner id once the process may own runs. `removedId`: an id that the database no longer accepts.
    * Throws the errors of the database.
    */
-  member(removedId?: string): Promise<string> {
+  ensureMember(removedId?: string): Promise<string> {
     if (this.#hasEnded)
       return Promise.reject(
         new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
@@ -103,7 +103,7 @@ export class Membership {
       const renewed = await leases.renew(owner, leaseMs);
       if (owner === this.owner && renewed) return this.#extend(requestedMs);
     }
-    await this.member(owner);
+    await this.ensureMember(owner);
   }
 
   async #join(): Promise<string> {

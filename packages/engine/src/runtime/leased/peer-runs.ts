@@ -10,7 +10,7 @@ import type { NewControlRequest, RequestStore } from '../../store/control.ts';
 import { isIdle, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
-import { eventsAfter, positionAfter } from '../../records/follow.ts';
+import { eventsAfter, currentPosition } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
 
 /** Duration of the wait for an outcome before this process tries again to own the run. */
@@ -36,7 +36,7 @@ export class PeerRuns {
   async open(runId: string): Promise<LiveRun | undefined> {
     const { record } = (await readRun(this.#parts.runtime, runId, { logs: false })) ?? {};
     if (!record || isEnded(record.status)) return undefined;
-    const position = await positionAfter(this.#parts.runtime.stores, record);
+    const position = await currentPosition(this.#parts.runtime.stores, record);
     return {
       runId,
       whenIdle: () => this.whenIdle(runId, record.seq),

@@ -111,7 +111,7 @@ export class ActiveRun {
       clock: runtime.clock,
       record: () => this.#currentRecord(),
       save: (record, logs) => store.saveRecord(record, logs),
-      writing: () => this.#driver.writing,
+      isWriting: () => this.#driver.isWriting,
       isIdle: () => this.replica.idleState() !== 'running',
       report: (error) => parts.report(error, this.runId),
     });
@@ -121,7 +121,7 @@ export class ActiveRun {
     const { store } = this.#parts;
     return thenMaybe(this.#endEmissions(batch), () => {
       if (this.stopError) throw this.stopError;
-      return store.append(this.runId, batch.map(entryOf), this.#saver.commitWith(batch));
+      return store.append(this.runId, batch.map(entryOf), this.#saver.takeForCommit(batch));
     });
   }
 
@@ -145,7 +145,7 @@ export class ActiveRun {
       clock: runtime.clock,
       sanitizer: environment.sanitizer,
       isNew,
-      onPublished: (event) => this.#listeners.wantEvents && this.#emit({ type: 'event', event }),
+      onPublished: (event) => this.#listeners.hasEventListeners && this.#emit({ type: 'event', event }),
       report: (error) => this.#parts.report(error, this.runId),
     });
   }
@@ -210,7 +210,7 @@ export class ActiveRun {
     for (const entry of entries) {
       const applied = this.replica.replay(entry);
       // The stored logs include all entries up to that of the stored record.
-      if (entry.seq > (record?.seq ?? 0)) this.#saver.changed(applied.logs);
+      if (entry.seq > (record?.seq ?? 0)) this.#saver.markChanged(applied.logs);
     }
     if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
@@ -245,7 +245,7 @@ export class ActiveRun {
   /** Starts with the journal's first entry, which is already written. */
   start(first: Entry): void {
     const applied = this.replica.apply(first);
-    this.#saver.changed(applied.logs);
+    this.#saver.markChanged(applied.logs);
     this.#onWritten([{ entry: first, applied }]);
     this.#driver.begin(applied.commands);
     if (this.#lastIdleState === 'running') this.#saver.saveSoon();
@@ -266,7 +266,7 @@ export class ActiveRun {
   get notifiedIdleState(): IdleStateEvent | undefined {
     const event = this.#notifiedIdleState;
     const isCurrent = event?.idleState === this.#lastIdleState && this.#lastIdleSeq === this.replica.seq;
-    return event?.error === undefined && isCurrent && !this.#driver.busy ? event : undefined;
+    return event?.error === undefined && isCurrent && !this.#driver.isBusy ? event : undefined;
   }
 
   /** Adds a listener for all events. Returns a function that removes it. */
@@ -280,7 +280,7 @@ export class ActiveRun {
   }
 
   #isIdle(): boolean {
-    if (this.#driver.busy || this.#awaitingChildStatus.size > 0) return false;
+    if (this.#driver.isBusy || this.#awaitingChildStatus.size > 0) return false;
     return this.#lastIdleState === 'ended' || this.#lastIdleState === 'human';
   }
 
@@ -302,14 +302,14 @@ export class ActiveRun {
   }
 
   /** True if the run can leave memory until it is needed again. */
-  evictable(): boolean {
-    const isQuiet = this.#executor.idle && !this.#driver.busy && !this.pauses.busy && this.#listeners.empty;
+  isEvictable(): boolean {
+    const isQuiet = this.#executor.isIdle && !this.#driver.isBusy && !this.pauses.isBusy && this.#listeners.isEmpty;
     return isQuiet && this.#lastIdleState === 'human' && this.suspended === undefined;
   }
 
   /** Returns the current record, which never includes an entry that the journal lacks. */
   record(): Promise<RunRecord> {
-    return this.#saver.betweenEntries(() => this.#currentRecord());
+    return this.#saver.runBetweenEntries(() => this.#currentRecord());
   }
 
   #currentRecord(): RunRecord {
@@ -326,7 +326,7 @@ export class ActiveRun {
     const { state } = this.#life;
     if (state !== 'open' && state !== 'closing') return;
     this.#life = { state, suspended: reason };
-    this.#saver.changed([]);
+    this.#saver.markChanged([]);
     this.#saveThenNotify(this.#lastIdleState);
   }
 
@@ -375,7 +375,7 @@ export class ActiveRun {
   #onWritten(batch: readonly AppliedEntry[]): void {
     for (const { entry, applied } of batch) {
       if ('block' in entry && entry.block !== undefined) this.#executor.attemptEnded(entry as Place);
-      if (this.#listeners.wantEvents)
+      if (this.#listeners.hasEventListeners)
         for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
@@ -404,7 +404,7 @@ export class ActiveRun {
   #saveThenNotify(idleState: IdleState): void {
     const seq = this.#lastIdleSeq;
     this.#saving = undefined;
-    if (idleState === 'ended' && this.#saver.saved) return this.#emit({ type: 'idle-state', idleState });
+    if (idleState === 'ended' && this.#saver.isSaved) return this.#emit({ type: 'idle-state', idleState });
     this.#saving = this.#saver.save().then(
       () => {
         // If the run has continued in the meantime, listeners already know.

@@ -62,7 +62,7 @@ describe('Driver', () => {
     const { driver, calls } = startDriver(() => undefined);
     driver.post(completedEntry('Start'));
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
-    expect(driver.busy).toBe(false);
+    expect(driver.isBusy).toBe(false);
   });
 
   it('begins all commands of the first entry before it applies the result of one (R6)', () => {
@@ -82,7 +82,7 @@ describe('Driver', () => {
       'run B.1',
     ]);
     expect(calls.at(-1)).toBe('idle');
-    expect(driver.busy).toBe(false);
+    expect(driver.isBusy).toBe(false);
   });
 
   it('reports that it is idle after a first entry that ends the run', () => {
@@ -97,11 +97,11 @@ describe('Driver', () => {
     driver.post(completedEntry('Start'));
     await Promise.resolve();
     expect(calls).toEqual(['write 2']);
-    expect([driver.busy, driver.writing]).toEqual([true, true]);
+    expect([driver.isBusy, driver.isWriting]).toEqual([true, true]);
     resolve();
     await driver.flushed();
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
-    expect([driver.busy, driver.writing]).toEqual([false, false]);
+    expect([driver.isBusy, driver.isWriting]).toEqual([false, false]);
   });
 
   it('writes entries that arrive during a write as one batch, in order', async () => {
@@ -153,6 +153,6 @@ describe('Driver', () => {
     await driver.flushed();
     expect(results).toEqual(['stopped']);
     expect(calls).toEqual(['write 2', 'error full', 'idle']);
-    expect(driver.writing).toBe(false);
+    expect(driver.isWriting).toBe(false);
   });
 });

@@ -38,9 +38,9 @@ export class Driver {
   readonly #inbox = new Inbox();
   readonly #idleListeners: (() => void)[] = [];
   /** True while entries are processed. */
-  busy = false;
+  isBusy = false;
   /** True while the replica includes entries that the journal does not contain yet. */
-  writing = false;
+  isWriting = false;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
@@ -48,7 +48,7 @@ export class Driver {
 
   post(body: EntryBody, listener?: PostListener): void {
     this.#inbox.post(body, listener);
-    if (!this.busy && !this.#inbox.isEmpty) void this.#pump();
+    if (!this.isBusy && !this.#inbox.isEmpty) void this.#pump();
   }
 
   /**
@@ -61,7 +61,7 @@ export class Driver {
 
   /** Resolves when the inbox is empty. */
   flushed(): Promise<void> {
-    return this.busy ? new Promise((resolve) => this.#idleListeners.push(resolve)) : Promise.resolve();
+    return this.isBusy ? new Promise((resolve) => this.#idleListeners.push(resolve)) : Promise.resolve();
   }
 
   /** Drops all further entries. */
@@ -70,19 +70,19 @@ export class Driver {
   }
 
   async #pump(commands: readonly Command[] = []): Promise<void> {
-    this.busy = true;
+    this.isBusy = true;
     try {
       for (const command of commands) this.#parts.execute(command);
       for (let batches = 1; !this.#inbox.isEmpty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
         const write = this.#parts.append(batch);
-        this.writing = write !== undefined;
+        this.isWriting = write !== undefined;
         if (write ?? batches % BATCHES_PER_TURN === 0) {
           this.#parts.onYield();
           await (write ?? new Promise(setImmediate));
         }
-        this.writing = false;
+        this.isWriting = false;
         this.#parts.onWritten(batch);
         this.#inbox.batchWritten();
         for (const { applied } of batch) for (const command of applied.commands) this.#parts.execute(command);
@@ -91,7 +91,7 @@ export class Driver {
       this.#inbox.batchLost();
       this.#parts.onError(error);
     }
-    this.writing = this.busy = false;
+    this.isWriting = this.isBusy = false;
     for (const resolve of this.#idleListeners.splice(0)) resolve();
     this.#parts.onIdle();
   }

@@ -26,12 +26,12 @@ export class RunListeners {
     });
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#all.size === 0 && this.#idleState.size === 0;
   }
 
   /** True if there is a listener for all events. */
-  get wantEvents(): boolean {
+  get hasEventListeners(): boolean {
     return this.#all.size > 0;
   }
 

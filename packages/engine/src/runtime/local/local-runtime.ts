@@ -28,7 +28,7 @@ export class LocalRuntime implements RuntimePort {
   async start(request: StartRequest): Promise<LiveRun> {
     const run = await this.parts.runs.start(request);
     if (request.signal) this.#cancelOnAbort(request.signal, run);
-    return this.live(run, RUN_START);
+    return this.toLiveRun(run, RUN_START);
   }
 
   /**
@@ -52,7 +52,7 @@ export class LocalRuntime implements RuntimePort {
   }
 
   /** Returns the live run. `after`: the position after which its events begin. */
-  protected live(startedRun: ActiveRun, after: EventPosition): LiveRun {
+  protected toLiveRun(startedRun: ActiveRun, after: EventPosition): LiveRun {
     const { runs } = this.parts;
     const { runId } = startedRun;
     let latestRun = startedRun;
@@ -90,8 +90,8 @@ export class LocalRuntime implements RuntimePort {
   async open(runId: string): Promise<LiveRun | undefined> {
     const run = await this.parts.runs.open(runId);
     if (!run) return undefined;
-    const emission = await this.parts.stores.live.last(runId);
-    return this.live(run, { seq: run.lastNotifiedSeq, emission });
+    const emission = await this.parts.stores.live.lastNumber(runId);
+    return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emission });
   }
 
   async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
@@ -102,7 +102,7 @@ export class LocalRuntime implements RuntimePort {
     return readRun(this.parts, runId, { logs });
   }
 
-  async saved(runId: string): Promise<void> {
+  async whenSaved(runId: string): Promise<void> {
     await this.#runInMemory(runId)?.save();
   }
 

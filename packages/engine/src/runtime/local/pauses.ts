@@ -23,7 +23,7 @@ export class Pauses {
   }
 
   /** True while a resume is being recorded. */
-  get busy(): boolean {
+  get isBusy(): boolean {
     return this.#resuming.size > 0;
   }
 

@@ -278,7 +278,7 @@ export class RunRegistry {
     const maxIdle = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {
       if (this.#idleRuns.size <= maxIdle) return;
-      if (!run.evictable()) continue;
+      if (!run.isEvictable()) continue;
       run.evict();
       this.#idleRuns.delete(run);
       this.#remove(run);

@@ -10,7 +10,7 @@ import { readDefinition, readRun, recordSuspension } from '../../records/read-ru
 import type { RunState } from '../../records/read-run.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
-import { eventsAfter, positionAfter, RUN_START } from '../../records/follow.ts';
+import { eventsAfter, currentPosition, RUN_START } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
 import type { TimedEntry } from './position.ts';
 import { readRecordedRun, recordStart } from './recording.ts';
@@ -56,7 +56,7 @@ export class RemoteRuns {
   /**
    * Returns the start of the run; undefined if the run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT.
    */
-  async recorded(runId: string): Promise<RecordedRun | undefined> {
+  async readStart(runId: string): Promise<RecordedRun | undefined> {
     const header = await this.#parts.stores.runs.header(runId);
     return header && readRecordedRun(this.#parts, header);
   }
@@ -126,7 +126,7 @@ export class RemoteRuns {
 
   /** Returns the current position of a run. */
   position(record: RunRecord): Promise<EventPosition> {
-    return positionAfter(this.#parts.stores, record);
+    return currentPosition(this.#parts.stores, record);
   }
 
   /**

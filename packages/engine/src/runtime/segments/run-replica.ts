@@ -107,7 +107,7 @@ export class RunReplica {
    * Records that the replica was advanced by entries that will become item `id`. The entries are speculative until a
    * position confirms them.
    */
-  advancedBy(id: string, logs: readonly BlockLog[]): void {
+  markAdvanced(id: string, logs: readonly BlockLog[]): void {
     this.#lastItemId = id;
     this.#isSpeculative = true;
     this.#logsChanged(logs);

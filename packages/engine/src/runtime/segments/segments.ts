@@ -97,7 +97,7 @@ export class Segments {
     try {
       const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
-      if (beyond && outcome.entries.length > 0) runReplica.advancedBy(id, outcome.logs);
+      if (beyond && outcome.entries.length > 0) runReplica.markAdvanced(id, outcome.logs);
       if (limit.exceeded)
         this.#detached.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
       else {
@@ -166,7 +166,7 @@ export class Segments {
 
   async #recordFailure(runId: string, error: unknown): Promise<void> {
     this.#parts.report(error, runId);
-    if (this.#stalls.stalled) return;
+    if (this.#stalls.wasStalled) return;
     try {
       await recordSuspension(this.#parts, runId, error instanceof Error ? error.message : String(error));
     } catch {

@@ -37,14 +37,14 @@ export class StallDetector {
   }
 
   /** True if the process was stalled since the current work began. */
-  get stalled(): boolean {
+  get wasStalled(): boolean {
     const atBegin = this.#stallsAtBegin.getStore();
     return atBegin !== undefined && atBegin !== this.#check();
   }
 
   /** Throws RUN_ELSEWHERE if the process was stalled since the current work began. Called before each write. */
   expectNoStall(runId: string): void {
-    if (!this.stalled) return;
+    if (!this.wasStalled) return;
     throw new EngineError(
       'RUN_ELSEWHERE',
       `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so nothing of it is written here.`,

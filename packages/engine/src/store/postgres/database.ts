@@ -109,7 +109,7 @@ export class Database {
    * Calls `work` in a transaction, with a function that runs queries. Calls `work` again if the transaction conflicts
    * with another one.
    */
-  async queries<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
+  async runTransaction<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.transaction((client) =>

@@ -88,7 +88,7 @@ export class PostgresLiveEvents implements LiveEventStore {
     return rows.map(({ place }) => place);
   }
 
-  async last(runId: string): Promise<number> {
+  async lastNumber(runId: string): Promise<number> {
     const { rows } = await this.#run<{ last: number }>(
       sql`SELECT last FROM ${this.#table('live_streams')} WHERE run_id = ${runId}`,
     );

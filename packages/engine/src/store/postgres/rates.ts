@@ -1,4 +1,4 @@
-import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { Database, Transaction } from './database.ts';
 
@@ -13,10 +13,10 @@ export class PostgresRates implements RateStore {
   async take(key: string, demand: RateDemand): Promise<number> {
     if (isUnlimited(demand)) {
       const { rows } = await this.#database.run(this.#state(key));
-      return waitFor(rows[0] ?? UNUSED_KEY, demand);
+      return waitMsFor(rows[0] ?? UNUSED_KEY, demand);
     }
     return this.#change(key, async (state, set) => {
-      const waitMs = waitFor(state, demand);
+      const waitMs = waitMsFor(state, demand);
       if (waitMs === 0) await set(stateAfter(state, demand));
       return waitMs;
     });
@@ -57,7 +57,7 @@ export class PostgresRates implements RateStore {
   /** Calls `work` with the state of a key. No other process changes the state until `work` resolves. */
   #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
     const { build } = this.#database;
-    return this.#database.queries(async (run: Transaction) => {
+    return this.#database.runTransaction(async (run: Transaction) => {
       await run(
         build
           .insertInto('rates')

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { storedChange } from '../stored-change.ts';
+import { toStoredChange } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { Database } from './database.ts';
 
@@ -50,7 +50,7 @@ export class PostgresRunChanges implements RunChangeStore {
       .orderBy('run_changes.position')
       .limit(limit);
     const { rows } = await this.#database.run(query);
-    return rows.map(storedChange);
+    return rows.map(toStoredChange);
   }
 
   async acknowledge(positions: readonly number[]): Promise<void> {

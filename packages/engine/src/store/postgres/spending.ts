@@ -14,7 +14,7 @@ export class PostgresSpending implements SpendingStore {
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
     const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
-    return this.#database.queries(async (run) => {
+    return this.#database.runTransaction(async (run) => {
       const sums = new Map<string, number>();
       for (const account of accounts.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
         await this.#lock(run, account);
@@ -52,7 +52,7 @@ export class PostgresSpending implements SpendingStore {
 
   async settle(id: string, micros: number): Promise<void> {
     const { build } = this.#database;
-    await this.#database.queries(async (run) => {
+    await this.#database.runTransaction(async (run) => {
       const accounts = build.selectFrom('spending_calls').select('account').where('id', '=', id);
       await run(
         build

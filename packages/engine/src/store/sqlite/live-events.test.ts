@@ -20,7 +20,7 @@ describe('live events in a data folder', () => {
   it('have a file that only this user can read, and reading does not create the file', () => {
     const data = dataFolder();
     const [writer, reader] = [open(data), open(data, { writes: false })];
-    expect([writer.last('r'), reader.last('r')]).toEqual([0, 0]);
+    expect([writer.lastNumber('r'), reader.lastNumber('r')]).toEqual([0, 0]);
     writer.remove('r');
     expect(existsSync(join(data, 'live.db'))).toBe(false);
     writer.publish('r', [EVENT]);

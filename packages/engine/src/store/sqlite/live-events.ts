@@ -130,7 +130,7 @@ export class SqliteLiveEvents implements LiveEventStore {
     );
   }
 
-  last(runId: string): number {
+  lastNumber(runId: string): number {
     return this.#use(0, ({ db }) => {
       const row = db.prepare('SELECT last FROM streams WHERE run_id = ?').get(runId);
       return (row?.['last'] as number | undefined) ?? 0;

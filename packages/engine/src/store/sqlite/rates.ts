@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
 import { lazyStatements, withFileErrors } from './database.ts';
@@ -31,10 +31,10 @@ export class SqliteRates implements RateStore {
   }
 
   async take(key: string, demand: RateDemand): Promise<number> {
-    if (isUnlimited(demand)) return withFileErrors(this.#file, () => waitFor(this.#state(key), demand));
+    if (isUnlimited(demand)) return withFileErrors(this.#file, () => waitMsFor(this.#state(key), demand));
     return this.#commit.run(() => {
       const state = this.#state(key);
-      const waitMs = waitFor(state, demand);
+      const waitMs = waitMsFor(state, demand);
       if (waitMs === 0) this.#set(key, stateAfter(state, demand));
       return waitMs;
     });

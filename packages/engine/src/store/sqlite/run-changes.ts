@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { storedChange } from '../stored-change.ts';
+import { toStoredChange } from '../stored-change.ts';
 import type { ChangeRow } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
@@ -50,7 +50,7 @@ export class SqliteRunChanges implements RunChangeStore {
 
   read(limit: number): StoredChange[] {
     const rows = withFileErrors(this.#file, () => this.#sql().read.all(limit)) as unknown as ChangeRow[];
-    return rows.map(storedChange);
+    return rows.map(toStoredChange);
   }
 
   acknowledge(positions: readonly number[]): Promise<void> {

@@ -12,7 +12,7 @@ function createWriter(limits = { files: 3, bytes: 100 }): TreeWriter {
 }
 
 const put = (tree: TreeWriter, path: string, text: string, size = text.length): Promise<void> =>
-  tree.file(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
+  tree.writeFile(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
 
 describe('a tree writer', () => {
   it('fails with image_too_large beyond its limits of files and bytes', async () => {
@@ -27,10 +27,10 @@ describe('a tree writer', () => {
   });
 
   it.each(['', '.', './', '/'])('treats "%s" as its root', (entry) => {
-    expect(createWriter().path(entry)).toBe('');
+    expect(createWriter().relativePath(entry)).toBe('');
   });
 
   it.each(['..', 'a/../../b', 'a/../b', '/../a', 'a\nb'])('refuses the name %j', (entry) => {
-    expect(() => createWriter().path(entry)).toThrow(/leads out of the archive/);
+    expect(() => createWriter().relativePath(entry)).toThrow(/leads out of the archive/);
   });
 });

@@ -33,7 +33,7 @@ export class TreeWriter {
   }
 
   /** Returns the path of an archive entry below the root: relative, without `.`; empty for the root itself. */
-  path(entry: string): string {
+  relativePath(entry: string): string {
     const path = posix.normalize(entry.replace(/^(?:\.?\/)+/, '')).replace(/\/+$/, '');
     if (path === '.' || path === '') return '';
     if (
@@ -53,12 +53,12 @@ export class TreeWriter {
     this.#count(size);
   }
 
-  async folder(path: string): Promise<void> {
+  async createFolder(path: string): Promise<void> {
     this.#count();
     await this.#folders(path);
   }
 
-  async file(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
+  async writeFile(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
     this.#count(size);
     const target = await this.#prepare(path);
     let remaining = size;
@@ -152,11 +152,11 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
   source.pipe(tar);
   for await (const entry of tar) {
     const { name, type, mode, size } = entry.header;
-    const path = writer.path(name);
+    const path = writer.relativePath(name);
     const target = `${folder}/${path}`;
-    if (type === 'file') await writer.file(target, entry as unknown as Readable, { mode, size });
+    if (type === 'file') await writer.writeFile(target, entry as unknown as Readable, { mode, size });
     else if (type === 'symlink') await writer.link(target, entry.header.linkname ?? '');
-    else if (type === 'directory' && path !== '') await writer.folder(target);
+    else if (type === 'directory' && path !== '') await writer.createFolder(target);
     else writer.skip(size);
     entry.resume();
   }
@@ -169,7 +169,7 @@ export async function mergeTree(from: string, writer: TreeWriter, inner = ''): P
     const fullPath = join(from, path);
     const stat = await lstat(fullPath);
     if (stat.isDirectory()) {
-      await writer.folder(path);
+      await writer.createFolder(path);
       await mergeTree(from, writer, path);
     } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(fullPath));
     else await writer.linkStored(path, fullPath, stat.size);

@@ -54,7 +54,7 @@ class TestMirror {
       ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
       ...{ now: () => nowMs, largest: (name, value) => this.#records.largest(name, value) },
       ...{ fetchVerified: unused, cachedFolder: unused },
-      fetchPage: (url, options) => fetcher.page(url, options, signal),
+      fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
     };
   }
 

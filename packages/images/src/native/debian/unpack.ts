@@ -55,15 +55,15 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   const { name, type, mode, size } = header;
   // The links of the merged /usr are created once, for all packages.
   if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
-  const path = mergedPath(writer.path(name));
+  const path = mergedPath(writer.relativePath(name));
   if (path === undefined) return writer.skip(size);
   const target = header.linkname ?? '';
-  if (type === 'directory') return writer.folder(path);
-  if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
+  if (type === 'directory') return writer.createFolder(path);
+  if (type === 'file' || type === 'contiguous-file') return writer.writeFile(path, content, { mode, size });
   if (type === 'symlink') return writer.link(path, target);
   if (type !== 'link')
     throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
-  const other = mergedPath(writer.path(target));
+  const other = mergedPath(writer.relativePath(target));
   if (other !== undefined) await writer.hardLink(path, other);
 }
 

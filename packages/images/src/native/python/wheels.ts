@@ -64,13 +64,13 @@ export async function installWheels(
 ): Promise<UnpackedWheels> {
   const writer = new TreeWriter(root, MAX_SIZE, 'The Python packages');
   const put = (path: string, bytes: Buffer, mode: number): Promise<void> =>
-    writer.file(path, Readable.from([bytes]), { mode, size: bytes.length });
+    writer.writeFile(path, Readable.from([bytes]), { mode, size: bytes.length });
   return unpackWheels(wheels, context, {
     verb: 'installing',
     put: async ({ archive, contents }) => {
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
-        await put(`${site}/${writer.path(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
+        await put(`${site}/${writer.relativePath(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
       }
       for (const file of archive) {
         const name = SCRIPT.exec(file.path)?.[1];

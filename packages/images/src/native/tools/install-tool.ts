@@ -41,7 +41,7 @@ async function unpackZip(path: string, writer: TreeWriter, toolFolder: string): 
       const bytes = await file.read();
       // Zip archives may have no file modes, so all files are executable.
       const meta = { mode: 0o755, size: bytes.length };
-      await writer.file(`${toolFolder}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
+      await writer.writeFile(`${toolFolder}/${writer.relativePath(file.path)}`, Readable.from([bytes]), meta);
     }
   });
 }
@@ -74,7 +74,7 @@ async function installDownload(
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);
         const meta = { mode: 0o755, size: bytes.length };
-        await writer.file(`${toolFolder}/${name}`, Readable.from([bytes]), meta);
+        await writer.writeFile(`${toolFolder}/${name}`, Readable.from([bytes]), meta);
       }
   } catch (error) {
     if (isImageError(error)) throw error;

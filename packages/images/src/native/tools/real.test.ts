@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
-import { nativeBench } from '../../../../../test/support/native-images.ts';
+import { setUpNativeImages } from '../../../../../test/support/native-images.ts';
 
-const bench = await nativeBench();
+const bench = await setUpNativeImages();
 afterAll(() => bench.close());
 
 const AGE = 'age@1.3.1-r1';

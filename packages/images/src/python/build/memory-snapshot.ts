@@ -13,7 +13,7 @@ import type { PackageArchive } from './site.ts';
 import type { PythonLoader } from './python-loader.ts';
 
 /** The result of importing an image's modules. */
-export interface Memory {
+export interface ImportResult {
   /** The memory snapshot; absent if the modules cannot be stored in one. */
   readonly path?: string;
   /** Modules that user code can import, in the order of the specification. */
@@ -39,7 +39,7 @@ export async function makeMemorySnapshot(
   site: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
-): Promise<Memory> {
+): Promise<ImportResult> {
   const allModules = names.flatMap((name) => site.modules.get(name) ?? []);
   const load = (modules: readonly string[], snapshot?: string): Promise<PythonReport> =>
     loader.run(

@@ -58,7 +58,7 @@ export class PartialSolution<Note> {
   }
 
   /** Removes assignments above a level. */
-  backTo(level: number): void {
+  backtrackTo(level: number): void {
     const steps = this.#steps.filter((step) => step.level <= level);
     this.#steps.length = 0;
     this.#remaining.clear();

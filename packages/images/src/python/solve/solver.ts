@@ -161,7 +161,7 @@ class Solver<Note> {
     while (current.terms.size > 0) {
       const { step, previousLevel } = this.#solution.satisfaction(current.terms);
       if (!step.cause || previousLevel < step.level) {
-        this.#solution.backTo(previousLevel);
+        this.#solution.backtrackTo(previousLevel);
         if (current !== conflict) this.#learn(current);
         for (const id of current.terms.keys()) this.#changed.add(id);
         return;

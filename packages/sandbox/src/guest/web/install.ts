@@ -6,7 +6,7 @@ import loadCrypto from 'lazy:./crypto.ts';
 import loadFetch from 'lazy:./fetch.ts';
 import loadUrl from 'onDemand:./url.ts';
 import { construct, define, now } from '../primordials.ts';
-import { lazy } from './lazy.ts';
+import { defineLazyGlobals } from './lazy.ts';
 
 /**
  * Removes globals that can allocate memory outside the isolate's limit, or compile code. Called for the snapshot, where
@@ -54,12 +54,12 @@ function installPerformance(): void {
 /** Installs the web's globals, most of them as getters that load on first use. */
 export function installWebGlobals(): void {
   installPerformance();
-  lazy(['URL', 'URLSearchParams'], loadUrl);
-  lazy(['structuredClone'], loadClone);
-  lazy(['atob', 'btoa'], loadBase64);
-  lazy(['Buffer'], loadBuffer);
-  lazy(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadAbort);
-  lazy(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadFetch);
-  lazy(['crypto'], loadCrypto);
+  defineLazyGlobals(['URL', 'URLSearchParams'], loadUrl);
+  defineLazyGlobals(['structuredClone'], loadClone);
+  defineLazyGlobals(['atob', 'btoa'], loadBase64);
+  defineLazyGlobals(['Buffer'], loadBuffer);
+  defineLazyGlobals(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadAbort);
+  defineLazyGlobals(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadFetch);
+  defineLazyGlobals(['crypto'], loadCrypto);
   define(globalThis, 'self', globalThis);
 }

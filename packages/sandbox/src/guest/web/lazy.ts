@@ -16,7 +16,7 @@ const shared = {
  * Defines globals that are created at their first use: each object makes a fresh context slower, and most blocks use
  * only a few of these globals. The code itself is in the snapshot.
  */
-export function lazy(
+export function defineLazyGlobals(
   names: readonly string[],
   load: (modules: object) => Readonly<Record<string, unknown>>,
 ): void {

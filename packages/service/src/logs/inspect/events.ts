@@ -16,7 +16,7 @@ export interface EventSummary {
 }
 
 /** Returns how many events a reconnecting client has received. Throws 400 for an invalid `Last-Event-ID`. */
-export function receivedEvents(headers: Headers): number {
+export function receivedEventCount(headers: Headers): number {
   const lastEventId = headers.get('last-event-id') ?? '0';
   if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
   throw badRequest('Last-Event-ID must be the id of an event: a whole number');
@@ -26,7 +26,7 @@ export function receivedEvents(headers: Headers): number {
  * Yields the events after the first `received` ones. The id of an event is its number, from 1. Pauses and resumes have
  * no id: only current readers get them. Emissions of running blocks are left out.
  */
-export async function* leanEvents(
+export async function* summarizeEvents(
   events: AsyncIterable<RunEvent>,
   received: number,
 ): AsyncGenerator<{ id?: number; data: EventSummary }> {

@@ -14,7 +14,7 @@ import * as z from 'zod';
 import { log } from '../resource.ts';
 import type { LogServices } from '../logs.ts';
 import type { LogRow } from '../tables.ts';
-import { leanEvents, receivedEvents } from './events.ts';
+import { summarizeEvents, receivedEventCount } from './events.ts';
 import { hidesInput, hidesOutput } from '../spans.ts';
 import { findSpan, pageOfSpans } from './flat-spans.ts';
 import { overviewOf } from './overview.ts';
@@ -135,7 +135,7 @@ export const followRun = define({
     },
   ],
   handle(services, { headers, head }, row) {
-    const received = receivedEvents(headers);
+    const received = receivedEventCount(headers);
     const cancellation = new AbortController();
     const { signal } = cancellation;
     // A HEAD request reads no events.
@@ -155,7 +155,7 @@ async function* eventsOf(
   { received, signal }: { received: number; signal: AbortSignal },
 ): AsyncGenerator<{ id?: number; data: unknown }> {
   try {
-    yield* leanEvents(engine.follow(engineId, { signal }), received);
+    yield* summarizeEvents(engine.follow(engineId, { signal }), received);
   } catch (error) {
     // The run was deleted, or the process shuts down: clients read the run again.
     if (!refusalOf(error)) report(error);

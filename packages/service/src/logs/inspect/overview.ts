@@ -1,4 +1,4 @@
-import { drawnGraph } from '@heddle/core/drawing';
+import { toDrawnGraph } from '@heddle/core/drawing';
 import type { RunDetail } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { filesOf, outputOf, workflowOf } from '../views.ts';
@@ -52,7 +52,7 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
         : [];
     }),
     childCount: allChildren.length,
-    graph: drawnGraph(await snapshotOf(services, row)),
+    graph: toDrawnGraph(await snapshotOf(services, row)),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Span } from '@heddle/core/run';
 import { expect, it } from 'vitest';
-import { modelUsage } from '../usage.ts';
+import { modelUsagesOf } from '../usage.ts';
 import { pageOfSpans } from './flat-spans.ts';
 import { statesOf } from './states.ts';
 
@@ -14,5 +14,5 @@ it('a run with 300,000 iterations, more than a call can have arguments, is count
   expect(statesOf(root, '')).toMatchObject([{ blockId: 'loop', iterations: { total: 300_000 } }]);
   const page = pageOfSpans(root, { under: 'loop', direct: true }, { from: 299_990, limit: 100 });
   expect(page).toMatchObject({ next: undefined, spans: { length: 10 } });
-  expect(await modelUsage({ readValue: () => Promise.resolve(null) }, root)).toEqual([]);
+  expect(await modelUsagesOf({ readValue: () => Promise.resolve(null) }, root)).toEqual([]);
 });

@@ -26,7 +26,7 @@ import {
   cursorOf,
   deleteOldestItems,
   hashOf,
-  knownItems,
+  findStoredItems,
   storeCursor,
   storeSkippedItems,
 } from './store.ts';
@@ -117,7 +117,7 @@ export class Poll {
     const { workspace_id: workspaceId } = this.#trigger;
     return {
       ...{ cursor, limit: MAX_ITEMS, http, service, nowMs: now(), signal: this.#signal },
-      unknown: (ids) => this.#findUnknown(ids),
+      filterUnknown: (ids) => this.#findUnknown(ids),
       text: async (template) => {
         const filled = await fillPlaceholders(environments, workspaceId, template);
         for (const [name, secret] of filled?.secrets ?? []) this.#secrets.set(name, secret);
@@ -135,7 +135,7 @@ export class Poll {
 
   async #findUnknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
-    const known = await knownItems(this.#services.db, this.#trigger, [...hashes.values()]);
+    const known = await findStoredItems(this.#services.db, this.#trigger, [...hashes.values()]);
     for (const [item, seen] of known) this.#knownItems.set(item, seen);
     return new Set([...hashes].filter(([, item]) => !known.has(item)).map(([id]) => id));
   }
@@ -196,7 +196,7 @@ export class Poll {
     const options = { version, start, signal: this.#signal, fields: ['files'] };
     try {
       const stored = await this.#services.engine.storeFiles(workflowId, { files: [...files.list] }, options);
-      return files.into((stored as JsonObject)['files'] ?? []);
+      return files.toInput((stored as JsonObject)['files'] ?? []);
     } catch (error) {
       if (isEngineError(error) && error.code === 'INPUT_INVALID') return input;
       throw error;
@@ -256,14 +256,14 @@ export class Poll {
    */
   async #storeProgress(
     tx: FeedDb,
-    { passed, cursor }: FeedPoll,
+    { skipped, cursor }: FeedPoll,
     { isComplete, nowMs }: { isComplete: boolean; nowMs: number },
   ): Promise<void> {
     const { workflow_id, block_id } = this.#trigger;
     await storeSkippedItems(
       tx,
       this.#trigger,
-      passed.map((id) => this.#hash(id)),
+      skipped.map((id) => this.#hash(id)),
       nowMs,
     );
     await deleteOldestItems(tx, this.#trigger, { known: this.#knownItems, nowMs });
@@ -324,7 +324,7 @@ export class Poll {
   /** Confirms the accepted items to the source. A failure is only recorded, because the runs have started. */
   async #confirm(ids: readonly string[], call: FeedCall): Promise<void> {
     try {
-      await this.#type.accepted?.(this.#config, ids, call);
+      await this.#type.acknowledge?.(this.#config, ids, call);
     } catch (error) {
       if (!isBlockError(error)) this.#services.report(error);
       const message = isBlockError(error) ? error.message : UNKNOWN_FAILURE;

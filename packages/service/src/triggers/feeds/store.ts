@@ -49,7 +49,7 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
 }
 
 /** Returns which of the items are stored, with the times at which they were marked. */
-export async function knownItems(
+export async function findStoredItems(
   db: FeedDb,
   key: FeedKey,
   items: readonly string[],

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 
 /** Adds the tables of flow control. */
-export async function flowTables(db: Kysely<unknown>): Promise<void> {
+export async function createFlowTables(db: Kysely<unknown>): Promise<void> {
   await createRunTables(db);
   await createEventTable(db);
 }

@@ -3,7 +3,7 @@ import { isAfter, pageOf } from '../../paging.ts';
 import { trigger } from '../operations.ts';
 import type { TriggerServices } from '../operations.ts';
 import * as schemas from '../schemas.ts';
-import { shownEvent, shownEvents } from './views.ts';
+import { eventView, selectEvents } from './views.ts';
 
 const define = operationsOf<TriggerServices>();
 const cursors = cursorCodec(schemas.eventPosition);
@@ -23,7 +23,7 @@ export const listTriggerEvents = define({
     const { limit } = query;
     const filters = { trigger: row.id };
     const after = cursors.decode(query.cursor, filters);
-    const fetched = await shownEvents(db as never)
+    const fetched = await selectEvents(db as never)
       .where('flow_events.workflow_id', '=', row.workflow_id)
       .where('flow_events.block_id', '=', row.block_id)
       .$if(after !== undefined, (rows) =>
@@ -37,6 +37,6 @@ export const listTriggerEvents = define({
       Number(each.received_ms),
       each.id,
     ]);
-    return { page: rows.map(shownEvent), nextCursor: next ? cursors.encode(next, filters) : null };
+    return { page: rows.map(eventView), nextCursor: next ? cursors.encode(next, filters) : null };
   },
 });

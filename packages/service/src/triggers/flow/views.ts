@@ -7,7 +7,7 @@ import type { FlowEventRow } from './tables.ts';
 type ShownRow = FlowEventRow & { waits_for: string | null };
 
 /** Selects events with the reasons why their runs wait. */
-export function shownEvents(db: FlowDb) {
+export function selectEvents(db: FlowDb) {
   return db
     .selectFrom('flow_events')
     .leftJoin('flow_runs', 'flow_runs.run_id', 'flow_events.run_id')
@@ -16,7 +16,7 @@ export function shownEvents(db: FlowDb) {
 }
 
 /** Returns the event in the form of responses. */
-export function shownEvent(row: ShownRow): z.output<typeof schemas.shownEvent> {
+export function eventView(row: ShownRow): z.output<typeof schemas.shownEvent> {
   return {
     ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecision(row) },
     receivedAt: timeOf(row.received_ms),
@@ -36,7 +36,7 @@ export function flowDecision({ key, state, reason, waits_for: waitsFor }: ShownR
 /** Returns events with the decisions of flow control, by their ids. */
 export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRow>> {
   if (ids.length === 0) return new Map();
-  const rows = await shownEvents(db).where('flow_events.id', 'in', ids).execute();
+  const rows = await selectEvents(db).where('flow_events.id', 'in', ids).execute();
   return new Map(rows.map((row) => [row.id, row]));
 }
 

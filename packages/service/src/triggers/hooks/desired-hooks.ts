@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type { Kysely } from 'kysely';
 import { isPostgres } from '../../store/dialect.ts';
-import { lockedTriggers } from '../rows.ts';
+import { lockTriggers } from '../rows.ts';
 import type { TriggerType } from '../types.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
@@ -101,7 +101,7 @@ export async function refreshHookUrls(db: Db, rules: HookRules, now: () => numbe
   for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
     await db.transaction().execute(async (tx) => {
       // A deployment locks the rows of its triggers too, so it happens entirely before or after this.
-      await lockedTriggers(tx as never, workflowId).execute();
+      await lockTriggers(tx as never, workflowId).execute();
       await recordDesiredHooks(tx, rules, { workflowId, nowMs: now() });
     });
 }
@@ -156,7 +156,7 @@ async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, no
 }
 
 /** Returns the ids of the archived workflows of a workspace that still have wanted hooks. */
-export async function archivedWithHooks(db: Db, workspaceId: string): Promise<string[]> {
+export async function archivedWorkflowsWithHooks(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('provider_hooks')
     .innerJoin('workflows', 'workflows.id', 'provider_hooks.workflow_id')

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { ProviderHookRow } from './tables.ts';
 
 /** Creates the table of the hooks at providers. */
-export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
+export async function createHookTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('provider_hooks')
     .addColumn('workflow_id', 'text', (column) => column.notNull())
@@ -36,7 +36,7 @@ export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the provider of each hook, because work on hooks is limited for each provider. */
-export async function hookProviders(db: Kysely<unknown>): Promise<void> {
+export async function addHookProviders(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('provider_hooks')
     .addColumn('provider', 'text', (column) => column.notNull().defaultTo(''))

@@ -54,7 +54,7 @@ export class Acceptor {
   }
 
   close(): Promise<void> {
-    return this.#batches.idle();
+    return this.#batches.whenIdle();
   }
 
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly StoreResult[]> {

@@ -16,11 +16,11 @@ import * as z from 'zod';
 import { isAfter, pageOf } from '../../paging.ts';
 import { eventsOf } from '../flow/views.ts';
 import { requireUnlocked } from '../../workflows/folders.ts';
-import { readRow, shownRows } from '../views.ts';
+import { toDeployedTrigger, selectDeployedTriggers } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
 import type { ServiceWebhooks, WebhookServices } from './store.ts';
-import { deliveryOf, shownDelivery, shownWebhooks } from './views.ts';
+import { deliveryOf, deliveryView, webhookViews } from './views.ts';
 import type { DeliveryRow } from './tables.ts';
 
 /** Dependencies of the operations of webhooks. */
@@ -53,10 +53,10 @@ async function findWebhook(
   { db, types }: OpenedWebhooks,
   triggerId: string,
 ): Promise<DeployedTrigger | undefined> {
-  const [row] = await shownRows(db as never)
+  const [row] = await selectDeployedTriggers(db as never)
     .where('triggers.id', '=', triggerId)
     .execute();
-  const value = row && readRow(row);
+  const value = row && toDeployedTrigger(row);
   return value && types.get(value.type)?.kind === 'webhook' ? value : undefined;
 }
 
@@ -93,7 +93,7 @@ export const listWebhooks = define({
     const types = [...services.types.values()]
       .filter(({ kind }) => kind === 'webhook')
       .map(({ type }) => type);
-    const fetched = await shownRows(services.db as never)
+    const fetched = await selectDeployedTriggers(services.db as never)
       .where('triggers.workspace_id', '=', workspaceId)
       .where('triggers.type', 'in', types.length > 0 ? types : [''])
       .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
@@ -102,9 +102,9 @@ export const listWebhooks = define({
       .limit(limit + 1)
       .execute();
     const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
-    const page = await shownWebhooks(
+    const page = await webhookViews(
       services,
-      rows.flatMap((row) => readRow(row) ?? []),
+      rows.flatMap((row) => toDeployedTrigger(row) ?? []),
       origin + WEBHOOK_PREFIX,
     );
     return { page, nextCursor: next ? webhookCursors.encode(next, filters) : null };
@@ -144,7 +144,7 @@ export const listWebhookDeliveries = define({
       db as never,
       rows.map(({ id }) => id),
     );
-    const page = rows.map((row) => shownDelivery(row, events));
+    const page = rows.map((row) => deliveryView(row, events));
     return { page, nextCursor: next ? deliveryCursors.encode(next, filters) : null };
   },
 });

@@ -18,7 +18,7 @@ import { compiledQueryForMany } from '../../store/compiled.ts';
 import type { Sealer } from '../../sealing.ts';
 import { asyncLimit } from '../fire.ts';
 import { hookSecret } from '../hooks/secret.ts';
-import type { HookedType, TriggerType } from '../types.ts';
+import type { WebhookTriggerType, TriggerType } from '../types.ts';
 import type { FlowDecision } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
@@ -148,7 +148,7 @@ export class ServiceWebhooks implements WebhookStore {
   async #hookSecret(webhook: FoundWebhook): Promise<string | undefined> {
     const { db, sealer } = this.#services;
     const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
-    const type: HookedType = webhook.type;
+    const type: WebhookTriggerType = webhook.type;
     if (!sealer || type.hook?.locationOf(webhook.config) === undefined) return undefined;
     return hookSecret(db as never, sealer, { workflow_id, block_id });
   }
@@ -221,7 +221,7 @@ export class ServiceWebhooks implements WebhookStore {
     };
   }
 
-  refused(webhook: FoundWebhook, reason: string): void {
+  recordRefusal(webhook: FoundWebhook, reason: string): void {
     this.#refusals.add(webhook as StoredWebhook, reason, this.#services.now());
   }
 

@@ -19,7 +19,7 @@ const SHOWN_REASONS = 10;
  * Returns webhooks in the form of responses. The number of queries does not depend on the number of webhooks. `prefix`
  * precedes the path in the URL of each webhook.
  */
-export async function shownWebhooks(
+export async function webhookViews(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
   webhooks: readonly DeployedTrigger[],
   prefix: string,
@@ -137,7 +137,7 @@ export function deliveryOf(
 }
 
 /** Returns a delivery in the form of responses. `events`: the decisions of flow control. */
-export function shownDelivery(
+export function deliveryView(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,
 ): z.output<typeof schemas.shownDelivery> {

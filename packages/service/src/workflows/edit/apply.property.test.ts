@@ -3,32 +3,32 @@ import type { Json, JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../../test/support/scale.ts';
-import { add, block, change, edit, graphOf, NESTED, UUID } from '../../../../../test/support/draft-edits.ts';
+import { addOperation, block, editOperation, edit, graphOf, NESTED, UUID } from '../../../../../test/support/draft-edits.ts';
 import { DraftTooLargeError } from './apply.ts';
 import { operationsBody } from './schemas.ts';
 
 describe('a hostile batch', () => {
   it('is refused if the draft would be too large', () => {
     const full = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
-    expect(() => edit(full, [add('one', { type: 'function', name: 'more' })])).toThrow(DraftTooLargeError);
+    expect(() => edit(full, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(DraftTooLargeError);
   });
 
   it.each([
-    ['too many operations', { operations: Array.from({ length: 201 }, () => change('a', {})) }],
+    ['too many operations', { operations: Array.from({ length: 201 }, () => editOperation('a', {})) }],
     [
       'too many nested blocks',
-      { operations: Array.from({ length: 5 }, () => change('a', { nestedNodes: emptyNodes(500) })) },
+      { operations: Array.from({ length: 5 }, () => editOperation('a', { nestedNodes: emptyNodes(500) })) },
     ],
     [
       'too many connections',
       {
         operations: Array.from({ length: 21 }, () =>
-          change('a', { connections: { source: Array(500).fill('b') } }),
+          editOperation('a', { connections: { source: Array(500).fill('b') } }),
         ),
       },
     ],
-    ['an undeclared key', { operations: [{ ...change('a', {}), more: 1 }] }],
-    ['an undeclared parameter', { operations: [change('a', { typo: 1 })] }],
+    ['an undeclared key', { operations: [{ ...editOperation('a', {}), more: 1 }] }],
+    ['an undeclared parameter', { operations: [editOperation('a', { typo: 1 })] }],
     ['no operation', { operations: [] }],
   ])('is refused with %s', (_, body) => {
     expect(operationsBody.safeParse(body).success).toBe(false);

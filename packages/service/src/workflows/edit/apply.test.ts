@@ -1,16 +1,16 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import {
-  add,
+  addOperation,
   block,
-  change,
+  editOperation,
   edge,
   edit,
-  ends,
+  edgeTexts,
   graphOf,
-  inside,
+  parentData,
   NESTED,
-  skips,
+  skippedTypes,
   START,
   UUID,
 } from '../../../../../test/support/draft-edits.ts';
@@ -19,15 +19,15 @@ import { containersOf } from '../containers.ts';
 describe('add', () => {
   it('keeps a UUID and replaces any other id, also in later operations', () => {
     const outcome = edit(START, [
-      add(UUID, { type: 'function', name: 'Kept' }),
-      add('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
-      change('mine', { connections: { success: UUID } }),
-      change('start', { connections: { source: [{ block: 'mine', handle: 'target' }] } }),
+      addOperation(UUID, { type: 'function', name: 'Kept' }),
+      addOperation('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
+      editOperation('mine', { connections: { success: UUID } }),
+      editOperation('start', { connections: { source: [{ block: 'mine', handle: 'target' }] } }),
     ]);
     expect(outcome.mintedBlockIds).toEqual({ mine: 'new-1' });
     expect(outcome.applied).toBe(4);
     expect(outcome.skipped).toEqual([]);
-    expect(ends(outcome)).toEqual([`new-1.source ${UUID}`, 'start.source new-1']);
+    expect(edgeTexts(outcome)).toEqual([`new-1.source ${UUID}`, 'start.source new-1']);
     expect(outcome.graph.blocks['new-1']).toMatchObject({
       id: 'new-1',
       name: 'Mine',
@@ -37,15 +37,15 @@ describe('add', () => {
 
   it('adds an edge to a block of a later operation at the end of the batch, and lists it', () => {
     const outcome = edit(START, [
-      change('start', { connections: { source: 'late' } }),
-      add('late', { type: 'function', name: 'Late' }),
-      change('start', { connections: { error: 'never' } }),
+      editOperation('start', { connections: { source: 'late' } }),
+      addOperation('late', { type: 'function', name: 'Late' }),
+      editOperation('start', { connections: { error: 'never' } }),
     ]);
     expect(outcome.deferred).toEqual([
       { sourceBlockId: 'start', sourceHandle: 'source', targetBlockId: 'new-1' },
     ]);
-    expect(skips(outcome)).toEqual(['invalid_edge_target']);
-    expect(ends(outcome)).toEqual(['start.source new-1']);
+    expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);
+    expect(edgeTexts(outcome)).toEqual(['start.source new-1']);
   });
 
   it.each([
@@ -58,15 +58,15 @@ describe('add', () => {
     ['reserved_block_name', { type: 'function', name: 'Loop' }],
     ['duplicate_block_name', { type: 'function', name: 'S t.art' }],
   ])('refuses with %s: %j', (type, params) => {
-    const outcome = edit(START, [add('a', params)]);
-    expect(skips(outcome)).toEqual([type]);
+    const outcome = edit(START, [addOperation('a', params)]);
+    expect(skippedTypes(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(0);
     expect(outcome.graph.blocks).toEqual(START.blocks);
   });
 
   it('refuses the id of an existing block, and accepts it after that block was deleted', () => {
-    const sameId = add('start', { type: 'function', name: 'Other' });
-    expect(skips(edit(START, [sameId]))).toEqual(['duplicate_block_name']);
+    const sameId = addOperation('start', { type: 'function', name: 'Other' });
+    expect(skippedTypes(edit(START, [sameId]))).toEqual(['duplicate_block_name']);
     const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, sameId]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(['new-1']);
   });
@@ -81,24 +81,24 @@ describe('add', () => {
     ['invalid_target_handle', { connections: { source: { block: 'z', handle: 'left' } } }],
   ])('skips an invalid part with %s and adds the block: %j', (type, params) => {
     const outcome = edit(START, [
-      add('z', { type: 'function', name: 'Z' }),
-      add('self', { type: 'function', name: 'Self', ...params }),
+      addOperation('z', { type: 'function', name: 'Z' }),
+      addOperation('self', { type: 'function', name: 'Self', ...params }),
     ]);
-    expect(skips(outcome)).toEqual([type]);
+    expect(skippedTypes(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(2);
   });
 
   it('ignores input that would change the prototype of objects', () => {
     const inputs = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject;
-    const outcome = edit(START, [add('l', { type: 'agent', name: 'L', inputs })]);
+    const outcome = edit(START, [addOperation('l', { type: 'agent', name: 'L', inputs })]);
     expect(Object.getPrototypeOf(outcome.graph.blocks['new-1']?.['subBlocks'])).toBe(Object.prototype);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
   it('drops a value that the field does not accept; values with references are not checked', () => {
     const outcome = edit(START, [
-      add('a', { type: 'wait', name: 'A', inputs: { timeValue: 'soon', timeUnit: 'seconds' } }),
-      add('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
+      addOperation('a', { type: 'wait', name: 'A', inputs: { timeValue: 'soon', timeUnit: 'seconds' } }),
+      addOperation('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
     ]);
     expect(outcome.inputValidationErrors).toEqual([
       { blockId: 'new-1', blockType: 'wait', field: 'timeValue', error: 'expected a number above 0' },
@@ -116,13 +116,13 @@ describe('add', () => {
     [Array.from({ length: 101 }, () => ({ type: 'slack' })), 'expected at most 100 tools, received 101'],
     [{ type: 'slack' }, 'expected a list of tools'],
   ])('refuses tools of an agent: %j', (tools, error) => {
-    const outcome = edit(START, [add('a', { type: 'agent', name: 'A', inputs: { tools } })]);
+    const outcome = edit(START, [addOperation('a', { type: 'agent', name: 'A', inputs: { tools } })]);
     expect(outcome.inputValidationErrors).toMatchObject([{ field: 'tools', error }]);
   });
 
   it('keeps settings of a container in its data', () => {
     const outcome = edit(START, [
-      add('l', { type: 'loop', name: 'L', inputs: { loopType: 'forEach', collection: '<start.items>' } }),
+      addOperation('l', { type: 'loop', name: 'L', inputs: { loopType: 'forEach', collection: '<start.items>' } }),
     ]);
     expect(outcome.graph.loops).toEqual({
       'new-1': {
@@ -137,8 +137,8 @@ describe('add', () => {
   });
 
   it('gives new blocks free positions, right of the block that leads to them', () => {
-    const operations = ['a', 'b', 'c'].map((id) => add(id, { type: 'function', name: id }));
-    const wired = [...operations, change('start', { connections: { source: ['a', 'b', 'c'] } })];
+    const operations = ['a', 'b', 'c'].map((id) => addOperation(id, { type: 'function', name: id }));
+    const wired = [...operations, editOperation('start', { connections: { source: ['a', 'b', 'c'] } })];
     const positions = (outcome: ReturnType<typeof edit>) =>
       ['new-1', 'new-2', 'new-3'].map((id) => outcome.graph.blocks[id]?.['position']);
     expect(positions(edit(START, wired))).toEqual([
@@ -156,43 +156,43 @@ describe('edit', () => {
       [block('a', 'function'), block('b', 'function'), block('c', 'function')],
       [edge('a', 'b'), edge('a', 'b', 'error')],
     );
-    expect(ends(edit(graph, [change('a', { connections: { source: 'c' } })]))).toEqual([
+    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { source: 'c' } })]))).toEqual([
       'a.error b',
       'a.source c',
     ]);
-    expect(ends(edit(graph, [change('a', { connections: { success: [] } })]))).toEqual(['a.error b']);
+    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual(['a.error b']);
   });
 
   it('removes an edge, and skips one that does not exist', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')], [edge('a', 'b')]);
     const outcome = edit(graph, [
-      change('a', { removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }] }),
+      editOperation('a', { removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }] }),
     ]);
-    expect(ends(outcome)).toEqual([]);
-    expect(skips(outcome)).toEqual(['invalid_edge_target']);
+    expect(edgeTexts(outcome)).toEqual([]);
+    expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);
   });
 
   it('accepts the rows of a condition as ports, even after they changed in the same batch', () => {
     const rows = JSON.stringify([{ id: 'yes', title: 'if', value: 'true' }]);
     const graph = graphOf([block('c', 'condition'), block('b', 'function')]);
     const outcome = edit(graph, [
-      change('c', { connections: { 'condition-yes': 'b' } }),
-      change('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
+      editOperation('c', { connections: { 'condition-yes': 'b' } }),
+      editOperation('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
     ]);
-    expect(skips(outcome)).toEqual(['invalid_source_handle']);
-    expect(ends(outcome)).toEqual(['c.condition-yes b']);
+    expect(skippedTypes(outcome)).toEqual(['invalid_source_handle']);
+    expect(edgeTexts(outcome)).toEqual(['c.condition-yes b']);
   });
 
   it('renames a block, even to another spelling of its name, but not to the name of another block', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')]);
-    const renamed = edit(graph, [change('a', { name: 'A' }), change('a', { name: 'B' })]);
+    const renamed = edit(graph, [editOperation('a', { name: 'A' }), editOperation('a', { name: 'B' })]);
     expect(renamed.graph.blocks['a']?.['name']).toBe('A');
-    expect(skips(renamed)).toEqual(['duplicate_block_name']);
+    expect(skippedTypes(renamed)).toEqual(['duplicate_block_name']);
   });
 
   it('adds nested blocks to a container and edits existing ones', () => {
     const outcome = edit(NESTED, [
-      change('Inner', {
+      editOperation('Inner', {
         nestedNodes: {
           leaf: { inputs: { code: 'return 2' } },
           extra: { type: 'function', name: 'Extra' },
@@ -202,16 +202,16 @@ describe('edit', () => {
     ]);
     expect(outcome.skipped).toEqual([]);
     expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: ['leaf', 'new-2'] });
-    expect(ends(outcome)).toContain('Inner.parallel-start-source new-2');
+    expect(edgeTexts(outcome)).toContain('Inner.parallel-start-source new-2');
   });
 
   it('skips unknown blocks, and names of Object.prototype', () => {
     const names = ['nobody', '__proto__', 'constructor', 'toString'];
     expect(
-      skips(
+      skippedTypes(
         edit(
           START,
-          names.map((name) => change(name, { name: 'X' })),
+          names.map((name) => editOperation(name, { name: 'X' })),
         ),
       ),
     ).toEqual(names.map(() => 'block_not_found'));
@@ -228,15 +228,15 @@ describe('delete', () => {
   it('does not change locked blocks, or blocks in a locked container', () => {
     const graph = graphOf([
       block('Box', 'loop', { locked: true }),
-      block('in', 'function', inside('Box')),
+      block('in', 'function', parentData('Box')),
       block('Outer', 'loop'),
-      block('kept', 'function', { ...inside('Outer'), locked: true }),
+      block('kept', 'function', { ...parentData('Outer'), locked: true }),
     ]);
     const outcome = edit(
       graph,
       [
         ...['Box', 'in', 'Outer', 'kept'].map((block_id) => ({ operation_type: 'delete', block_id })),
-        change('in', { name: 'New' }),
+        editOperation('in', { name: 'New' }),
         {
           operation_type: 'insert_into_subflow',
           block_id: 'n',
@@ -245,7 +245,7 @@ describe('delete', () => {
       ],
       { setBlockEnabled: [{ block_id: 'in', enabled: false }] },
     );
-    expect(skips(outcome)).toEqual(Array(7).fill('block_locked'));
+    expect(skippedTypes(outcome)).toEqual(Array(7).fill('block_locked'));
     expect(outcome.graph.blocks).toEqual(graph.blocks);
   });
 });
@@ -266,14 +266,14 @@ describe('containers', () => {
     const outcome = edit(NESTED, [insertInto('end', { subflowId: 'Outer' })]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'end'] });
     // An edge from the container itself to a block inside starts that block.
-    expect(ends(outcome)).toEqual([
+    expect(edgeTexts(outcome)).toEqual([
       'start.source Outer',
       'Outer.loop-start-source Inner',
       'Inner.parallel-start-source leaf',
       'Outer.source end',
     ]);
     const moved = edit(NESTED, [insertInto('end', { subflowId: 'Inner' })]);
-    expect(ends(moved)).not.toContain('Outer.source end');
+    expect(edgeTexts(moved)).not.toContain('Outer.source end');
     expect(moved.warnings).toEqual([
       '1 edge of the block "end" was removed: the other end is in another container.',
     ]);
@@ -297,30 +297,30 @@ describe('containers', () => {
     ['nested_subflow_not_allowed', insertInto('Outer', { subflowId: 'Outer' })],
     ['invalid_subflow_parent', extractFrom('leaf', 'Outer')],
     ['invalid_subflow_parent', extractFrom('end', 'Outer')],
-    ['invalid_edge_scope', change('start', { connections: { source: ['Outer', 'leaf'] } })],
+    ['invalid_edge_scope', editOperation('start', { connections: { source: ['Outer', 'leaf'] } })],
   ])('refuses with %s: %j', (type, operation) => {
     const outcome = edit(NESTED, [operation]);
-    expect(skips(outcome)).toEqual([type]);
+    expect(skippedTypes(outcome)).toEqual([type]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(Object.keys(NESTED.blocks));
     expect(outcome.graph.loops).toEqual(containersOf(Object.entries(NESTED.blocks)).loops);
   });
 
   it('refuses to nest containers deeper than the limit', () => {
     const chain = Array.from({ length: 50 }, (_, depth) =>
-      block(`L${depth}`, 'loop', depth === 0 ? {} : inside(`L${depth - 1}`)),
+      block(`L${depth}`, 'loop', depth === 0 ? {} : parentData(`L${depth - 1}`)),
     );
     const graph = graphOf([...chain, block('Box', 'loop'), block('f', 'function')]);
     const tooDeep = edit(graph, [insertInto('Box', { subflowId: 'L49' })]);
-    expect(skips(tooDeep)).toEqual(['nested_subflow_not_allowed']);
+    expect(skippedTypes(tooDeep)).toEqual(['nested_subflow_not_allowed']);
     const deepest = edit(graph, [
       insertInto('Box', { subflowId: 'L48' }),
       insertInto('f', { subflowId: 'L49' }),
     ]);
-    expect(skips(deepest)).toEqual([]);
+    expect(skippedTypes(deepest)).toEqual([]);
   });
 
   it('enables a block only if no enclosing container is disabled', () => {
-    const outcome = edit(NESTED, [change('leaf', {})], {
+    const outcome = edit(NESTED, [editOperation('leaf', {})], {
       setBlockEnabled: [
         { block_id: 'Outer', enabled: false },
         { block_id: 'leaf', enabled: false },
@@ -328,7 +328,7 @@ describe('containers', () => {
         { block_id: 'gone', enabled: true },
       ],
     });
-    expect(skips(outcome)).toEqual(['disabled_ancestor', 'block_not_found']);
+    expect(skippedTypes(outcome)).toEqual(['disabled_ancestor', 'block_not_found']);
     expect(outcome.graph.loops['Outer']).toMatchObject({ enabled: false });
     expect(outcome.graph.blocks['leaf']).toMatchObject({ enabled: false });
   });

@@ -1,6 +1,6 @@
 import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
-import { isContainer, objectOr } from '../containers.ts';
+import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Step } from './batch.ts';
 import { connect } from './connections.ts';
@@ -145,5 +145,5 @@ export function levelsOf({ batch: { editor } }: Step, id: string): number {
 
 /** Returns true if the block is disabled. */
 export function isDisabled(block: JsonObject | undefined): boolean {
-  return objectOr(block)['enabled'] === false;
+  return objectOrEmpty(block)['enabled'] === false;
 }

@@ -1,7 +1,7 @@
 import { isTriggerType, portReader } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import type { PortReader, RowBlock } from '@heddle/core/drafts';
-import { isContainer, objectOr } from '../containers.ts';
+import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, PendingEdge, Step } from './batch.ts';
 import { textOr } from './draft-editor.ts';
@@ -68,11 +68,11 @@ function checkPort(step: Step, handle: string): boolean {
 
 /** Returns the port reader of a block. It is cached until the block changes, because its rows can be long. */
 function portReaderOf({ batch, blockId }: Step, block: JsonObject): PortReader {
-  const { conditions, routes } = objectOr(block['subBlocks']);
+  const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];
   const cached = batch.ports.get(blockId);
   if (cached?.values.every((each, index) => each === values[index])) return cached.read;
-  const read = portReader(rowBlock(blockId, block));
+  const read = portReader(toRowBlock(blockId, block));
   batch.ports.set(blockId, { values, read });
   return read;
 }
@@ -113,7 +113,7 @@ function isInScope({ editor }: Batch, edge: JsonObject): boolean {
   const isInside = editor.parentOf(textOr(edge['target'])) === edge['source'];
   return textOr(edge['sourceHandle']).endsWith('-start-source')
     ? isInside
-    : !isInside && editor.sameScope(edge);
+    : !isInside && editor.isInSameScope(edge);
 }
 
 function targetFault(source: string, target: string, block: JsonObject): string | undefined {
@@ -126,9 +126,9 @@ function targetFault(source: string, target: string, block: JsonObject): string 
 }
 
 /** Returns the data on which the ports of a block depend. */
-export function rowBlock(id: string, block: JsonObject): RowBlock {
-  const fields = Object.entries(objectOr(block['subBlocks'])).map(
-    ([field, stored]) => [field, objectOr(stored)['value'] ?? null] as const,
+export function toRowBlock(id: string, block: JsonObject): RowBlock {
+  const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
+    ([field, stored]) => [field, objectOrEmpty(stored)['value'] ?? null] as const,
   );
   return { id, type: textOr(block['type']), fields: Object.fromEntries(fields) };
 }

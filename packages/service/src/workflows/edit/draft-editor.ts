@@ -1,6 +1,6 @@
 import { normalizeName } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
-import { childrenByParent, objectOr, parentIdOf } from '../containers.ts';
+import { childrenByParent, objectOrEmpty, parentIdOf } from '../containers.ts';
 import type { DraftGraph } from '../containers.ts';
 
 /** A draft that is being edited. Indexes find the edges of a block, and whether a name is taken, without a scan. */
@@ -120,19 +120,19 @@ export class DraftEditor {
   move(id: string, parent: string | undefined): JsonObject[] {
     const block = this.#blocks.get(id);
     if (!block) return [];
-    const data = objectOr(block['data']);
+    const data = objectOrEmpty(block['data']);
     if (parent === undefined) {
       delete data['parentId'];
       delete data['extent'];
     } else Object.assign(data, { parentId: parent, extent: 'parent' });
     this.put(id, { ...block, data });
-    const crossing = [...this.edgesFrom(id), ...this.edgesTo(id)].filter((edge) => !this.sameScope(edge));
+    const crossing = [...this.edgesFrom(id), ...this.edgesTo(id)].filter((edge) => !this.isInSameScope(edge));
     for (const edge of crossing) this.disconnect(edge);
     return crossing;
   }
 
   /** Returns true if both ends of the edge are in the same container, or one end is the container of the other. */
-  sameScope(edge: JsonObject): boolean {
+  isInSameScope(edge: JsonObject): boolean {
     const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
     const [outer, inner] = [this.parentOf(source), this.parentOf(target)];
     return outer === inner || inner === source || outer === target;

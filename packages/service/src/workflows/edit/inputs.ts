@@ -1,7 +1,7 @@
 import { BLOCK_FIELDS } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import * as z from 'zod';
-import { isContainer, objectOr } from '../containers.ts';
+import { isContainer, objectOrEmpty } from '../containers.ts';
 import { textOr } from './draft-editor.ts';
 
 /** Maximum number of tools of an agent. */
@@ -53,9 +53,9 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
   });
   if (isContainer(type)) setAll(block, 'data', accepted);
   else {
-    const current = objectOr(block['subBlocks']);
+    const current = objectOrEmpty(block['subBlocks']);
     const fieldEntries = accepted.map(([id, value]): [string, Json] => {
-      const stored = Object.hasOwn(current, id) ? objectOr(current[id]) : {};
+      const stored = Object.hasOwn(current, id) ? objectOrEmpty(current[id]) : {};
       return [id, { ...stored, id, type: textOr(stored['type'], TYPE_OF_NEW_FIELD), value }];
     });
     setAll(block, 'subBlocks', fieldEntries);
@@ -65,7 +65,7 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
 
 /** Defines properties of the object at `key`. Assignment would fail for the name `__proto__`. */
 function setAll(block: JsonObject, key: 'data' | 'subBlocks', entries: readonly [string, Json][]): void {
-  const object = objectOr(block[key]);
+  const object = objectOrEmpty(block[key]);
   block[key] = object;
   for (const [name, value] of entries) {
     Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });

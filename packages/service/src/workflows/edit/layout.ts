@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import { isContainer, objectOr } from '../containers.ts';
+import { isContainer, objectOrEmpty } from '../containers.ts';
 import type { DraftEditor } from './draft-editor.ts';
 import { textOr } from './draft-editor.ts';
 
@@ -71,7 +71,7 @@ function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
     if (!block) continue;
     if (source === parent) return { x: MARGIN, y: MARGIN };
     const { x, y } = pointOf(block);
-    const { width } = objectOr(block['data']);
+    const { width } = objectOrEmpty(block['data']);
     const containerWidth = isContainer(block['type']) && typeof width === 'number' ? width : 0;
     if (editor.parentOf(source) === parent) return { x: x + Math.max(COLUMN, containerWidth + MARGIN), y };
   }
@@ -81,7 +81,7 @@ function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
 function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): void {
   const block = editor.find(id);
   if (!block || !scope) return;
-  const data = objectOr(block['data']);
+  const data = objectOrEmpty(block['data']);
   const atLeast = (stored: unknown, min: number): number =>
     Math.max(typeof stored === 'number' ? stored : 0, min);
   editor.put(id, {
@@ -95,7 +95,7 @@ function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): voi
 }
 
 function pointOf(block: JsonObject): Point {
-  const { x, y } = objectOr(block['position']);
+  const { x, y } = objectOrEmpty(block['position']);
   return { x: typeof x === 'number' ? x : 0, y: typeof y === 'number' ? y : 0 };
 }
 

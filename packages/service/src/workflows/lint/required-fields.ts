@@ -1,7 +1,7 @@
 import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../../catalog/catalog.ts';
-import { objectOr } from '../containers.ts';
+import { objectOrEmpty } from '../containers.ts';
 import { isEmpty } from '../../transfer/graph.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
@@ -19,7 +19,7 @@ export interface MissingField {
  * Returns a function that resolves with the required fields of block types. The schemas of the types are read once, and
  * again after a failure. Without `describeBlocks`, the function resolves with undefined.
  */
-export function requiredFieldsOf(
+export function requiredFieldsReader(
   describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,
 ): () => Promise<RequiredFields | undefined> {
   let cached: Promise<RequiredFields> | undefined;
@@ -37,10 +37,10 @@ export function requiredFieldsOf(
 export function missingFields(graph: Graph, required: RequiredFields): MissingField[] {
   return Object.entries(graph.blocks).flatMap(([blockId, block]) => {
     if (block['enabled'] === false) return [];
-    const subBlocks = objectOr(block['subBlocks']);
+    const subBlocks = objectOrEmpty(block['subBlocks']);
     const names = required.get(textOr(block['type'])) ?? [];
     return names
-      .filter((name) => isBlank(objectOr(own(subBlocks, name))['value']))
+      .filter((name) => isBlank(objectOrEmpty(own(subBlocks, name))['value']))
       .map((field) => ({ blockId, field }));
   });
 }
@@ -48,9 +48,9 @@ export function missingFields(graph: Graph, required: RequiredFields): MissingFi
 /** Returns the required properties of a schema that have no default. */
 function requiredIn(schema: JsonObject): string[] {
   const required = own(schema, 'required');
-  const properties = objectOr(own(schema, 'properties'));
+  const properties = objectOrEmpty(own(schema, 'properties'));
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
-  return names.filter((name) => objectOr(own(properties, name))['default'] === undefined);
+  return names.filter((name) => objectOrEmpty(own(properties, name))['default'] === undefined);
 }
 
 function isBlank(value: Json | undefined): boolean {

@@ -2,7 +2,7 @@ import { branchPorts, portReader } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { isContainer, parentIdOf } from '../containers.ts';
 import type { LintReport } from '../draft-schemas.ts';
-import { rowBlock } from '../edit/connections.ts';
+import { toRowBlock } from '../edit/connections.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 import { MAX_LISTED, refOf, shownValue } from './context.ts';
@@ -28,7 +28,7 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
   const edgesFrom = Map.groupBy(realEdges(graph), ({ source }) => source);
   const empty: LintReport['emptyOutgoingPorts'] = [];
   for (const [id, block] of Object.entries(graph.blocks)) {
-    const rows = rowBlock(id, block);
+    const rows = toRowBlock(id, block);
     const ports = branchPorts(rows);
     if (ports.length === 0) continue;
     const edges = edgesFrom.get(id) ?? [];

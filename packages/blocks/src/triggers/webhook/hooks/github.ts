@@ -4,14 +4,14 @@ import { retryAfterMs } from '@heddle/core/fields';
 import { headerOf } from '../../http.ts';
 import { gitHubEventsOf } from '../providers.ts';
 import {
-  failedHook,
+  hookFailedError,
   findHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
-  refusedHook,
+  hookRefusedError,
   removeHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
@@ -83,14 +83,14 @@ function errorOf(response: HookResponse, call: HookCall, repository: string) {
     const message = 'The rate limit of GitHub for this credential is reached.';
     const resetMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - call.nowMs;
     const delayMs = retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) ?? 0;
-    return failedHook(message, { retryAfterMs: [delayMs, resetMs].find((ms) => ms > 0) });
+    return hookFailedError(message, { retryAfterMs: [delayMs, resetMs].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
-    return refusedHook(
+    return hookRefusedError(
       `The credential is not allowed to manage webhooks of ${repository} at GitHub: check the name of the repository, and give the credential the scope admin:repo_hook, or the permission Webhooks (read and write).`,
     );
   if (status === 422)
-    return refusedHook(
+    return hookRefusedError(
       `GitHub refuses the webhook for ${repository}: check the URL of this server, and the number of webhooks there.`,
     );
   return hookStatusError(SERVICE, response, call);

@@ -34,12 +34,12 @@ const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
 /** Returns the error for a hook that a provider refuses. It is not retryable. */
-export function refusedHook(message: string): BlockError {
+export function hookRefusedError(message: string): BlockError {
   return new BlockError('HOOK_FAILED', message, { retryable: false });
 }
 
 /** Returns the error for a call that can be retried. */
-export function failedHook(
+export function hookFailedError(
   message: string,
   options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
 ): BlockError {
@@ -51,8 +51,8 @@ export function failedHook(
 }
 
 /** Returns the error for a response of a provider that is not as documented. */
-export function unreadableHook({ title }: HookService): BlockError {
-  return failedHook(`${title} sent a response that cannot be read.`);
+export function hookResponseError({ title }: HookService): BlockError {
+  return hookFailedError(`${title} sent a response that cannot be read.`);
 }
 
 /** The service of a provider at which hooks are created. */
@@ -100,7 +100,7 @@ export async function hookRequest(
   } catch (error) {
     call.signal.throwIfAborted();
     // The message of the client is not shown, because it can contain a URL with a credential.
-    throw failedHook(`${title} could not be reached.`, { cause: error });
+    throw hookFailedError(`${title} could not be reached.`, { cause: error });
   }
 }
 
@@ -109,10 +109,10 @@ export async function hookRequest(
  */
 export function hookStatusError({ title }: HookService, response: HookResponse, call: HookCall): BlockError {
   const { status } = response;
-  if (status === 401) return refusedHook(`${title} does not accept the credential.`);
+  if (status === 401) return hookRefusedError(`${title} does not accept the credential.`);
   const message = `${title} answered with the status ${status}.`;
-  if (!isRetryableStatus(status)) return refusedHook(message);
-  return failedHook(message, { retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) });
+  if (!isRetryableStatus(status)) return hookRefusedError(message);
+  return hookFailedError(message, { retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) });
 }
 
 /** Returns the objects of a list; none for another value. */
@@ -124,7 +124,7 @@ export function objectsIn(value: Json | undefined): JsonObject[] {
 export function hookIdOf(service: HookService, value: Json | undefined): string {
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id === 'string' && /^[\w-]{1,128}$/.test(id)) return id;
-  throw unreadableHook(service);
+  throw hookResponseError(service);
 }
 
 /** A hook in a list of the provider. */

@@ -2,16 +2,16 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { linearTypesOf } from '../providers.ts';
 import {
-  failedHook,
+  hookFailedError,
   findHook,
   hookIdOf,
   hookRequest,
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
-  refusedHook,
+  hookRefusedError,
   removeHook,
-  unreadableHook,
+  hookResponseError,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
 import type { HookResponse, HookConfig, HookService, ListedHook, ProviderHooks } from './hook.ts';
@@ -53,7 +53,7 @@ export const linearHooks: ProviderHooks = {
       return { id: foundId };
     const input = { ...settings, label: 'Heddle', ...teamOf(hook) };
     const created = await sendQuery(CREATE, { input });
-    if (!created) throw refusedHook(REFUSED_MESSAGE);
+    if (!created) throw hookRefusedError(REFUSED_MESSAGE);
     return { id: hookIdOf(SERVICE, memberOf(created, 'webhookCreate', 'webhook')['id']) };
   },
   async deactivate(hook, call) {
@@ -94,19 +94,19 @@ function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined 
     throw errorOf(textOf(memberOf(error, 'extensions')['code']));
   }
   if (status !== 200) throw hookStatusError(SERVICE, response, call);
-  if (!isJsonObject(data)) throw unreadableHook(SERVICE);
+  if (!isJsonObject(data)) throw hookResponseError(SERVICE);
   return data;
 }
 
 function errorOf(code: string) {
-  if (code === 'RATELIMITED') return failedHook('The rate limit of Linear for this credential is reached.');
-  if (code === 'AUTHENTICATION_ERROR') return refusedHook('Linear does not accept the credential.');
+  if (code === 'RATELIMITED') return hookFailedError('The rate limit of Linear for this credential is reached.');
+  if (code === 'AUTHENTICATION_ERROR') return hookRefusedError('Linear does not accept the credential.');
   if (code === 'FORBIDDEN')
-    return refusedHook(
+    return hookRefusedError(
       'The credential is not allowed to manage webhooks at Linear: give it the scope admin.',
     );
-  if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear reported an internal error.');
-  return refusedHook(REFUSED_MESSAGE);
+  if (code === 'INTERNAL_SERVER_ERROR') return hookFailedError('Linear reported an internal error.');
+  return hookRefusedError(REFUSED_MESSAGE);
 }
 
 /**

@@ -6,9 +6,9 @@ import {
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
-  refusedHook,
+  hookRefusedError,
   removeHook,
-  unreadableHook,
+  hookResponseError,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
 import type { HookResponse, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
@@ -37,7 +37,7 @@ export const stripeHooks: ProviderHooks = {
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
     const { id, secret } = isJsonObject(body) ? body : {};
-    if (typeof secret !== 'string' || secret === '') throw unreadableHook(SERVICE);
+    if (typeof secret !== 'string' || secret === '') throw hookResponseError(SERVICE);
     return { id: hookIdOf(SERVICE, id), secret };
   },
   async deactivate(hook, call) {
@@ -66,11 +66,11 @@ function senderFor(call: HookCall, key: string): Send {
     const response = await hookRequest(SERVICE, call, request);
     if (response.status < 300 || accepted.includes(response.status)) return response;
     if (response.status === 403)
-      throw refusedHook(
+      throw hookRefusedError(
         'The credential is not allowed to manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
       );
     if (response.status === 400)
-      throw refusedHook(
+      throw hookRefusedError(
         'Stripe refuses the webhook endpoint: check the URL of this server, the events, and the number of endpoints.',
       );
     throw hookStatusError(SERVICE, response, call);

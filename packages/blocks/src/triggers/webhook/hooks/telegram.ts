@@ -1,6 +1,6 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { failedHook, hookRequest, hookStatusError, refusedHook } from './hook.ts';
+import { hookFailedError, hookRequest, hookStatusError, hookRefusedError } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
 import type { HookService, ProviderHooks } from './hook.ts';
 
@@ -17,7 +17,7 @@ export const telegramHooks: ProviderHooks = {
     const { id, callMethod } = await botOf(hook.credential, call);
     const currentUrl = await webhookUrlOf(callMethod);
     if (currentUrl !== '' && currentUrl !== call.url && !call.formerUrls.includes(currentUrl))
-      throw refusedHook('The bot already has a webhook at another URL: remove it first.');
+      throw hookRefusedError('The bot already has a webhook at another URL: remove it first.');
     await callMethod('setWebhook', { url: call.url, secret_token: call.secret });
     return { id };
   },
@@ -33,7 +33,7 @@ type CallMethod = (method: string, parameters: JsonObject) => Promise<unknown>;
 async function botOf(credential: string, call: HookCall): Promise<{ id: string; callMethod: CallMethod }> {
   const token = (await call.credential(credential)).trim();
   const [, id] = TOKEN.exec(token) ?? [];
-  if (id === undefined) throw refusedHook('The stored credential is not the token of a Telegram bot.');
+  if (id === undefined) throw hookRefusedError('The stored credential is not the token of a Telegram bot.');
   const headers = { 'content-type': 'application/json' };
   const callMethod: CallMethod = async (method, parameters) => {
     const path = `/bot${token}/${method}`;
@@ -41,14 +41,14 @@ async function botOf(credential: string, call: HookCall): Promise<{ id: string; 
     const response = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
     const { ok, result, parameters: details = null } = isJsonObject(response.body) ? response.body : {};
     if (response.status === 200 && ok === true) return result;
-    if (response.status === 404) throw refusedHook('Telegram does not accept the credential.');
+    if (response.status === 404) throw hookRefusedError('Telegram does not accept the credential.');
     if (response.status === 400)
-      throw refusedHook(
+      throw hookRefusedError(
         'Telegram refuses the URL of this server: it must have https and the port 443, 80, 88 or 8443.',
       );
     const seconds = isJsonObject(details) ? Number(details['retry_after']) : NaN;
     if (response.status === 429 && seconds > 0)
-      throw failedHook('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
+      throw hookFailedError('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
     throw hookStatusError(SERVICE, response, call);
   };
   return { id, callMethod };

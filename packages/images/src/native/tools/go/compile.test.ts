@@ -58,13 +58,13 @@ interface Fixtures {
   /** Modules in sibling folders. */
   readonly beside?: readonly (FixtureModule & { readonly folder: string })[];
   readonly variables?: Readonly<Record<string, string>>;
-  readonly answer?: GoProxy['answer'];
+  readonly answer?: GoProxy['intercept'];
 }
 
 /** Returns a proxy that has only fixtures, and a function that builds the program `tool` of a module with it. */
 async function prepareBuild({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
   const proxy = await goProxy([main, ...others, ...beside]);
-  if (answer !== undefined) proxy.answer = answer;
+  if (answer !== undefined) proxy.intercept = answer;
   const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
   const install: GoInstall = {
     from: 'go',
@@ -206,7 +206,7 @@ describe.skipIf(typeof toolchain === 'string')(
     });
 
     const refuseWith =
-      (status: number): GoProxy['answer'] =>
+      (status: number): GoProxy['intercept'] =>
       (request, response) => {
         const isWord = request.url?.startsWith('/example.test/!word/') === true;
         if (isWord) response.writeHead(status).end();

@@ -26,18 +26,18 @@ function lineOf(stderr: string, pattern: RegExp): string {
 /** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or undefined. */
 export function goFailure(
   id: string,
-  { stderr, stopped, exitCode }: TreeEnd,
+  { stderr, stopReason, exitCode }: TreeEnd,
   { fault, minutes, memoryMiB }: { fault: ImageError | undefined; minutes: number; memoryMiB: number },
 ): ImageError {
   const summary = `The command-line tool ${id} could not be compiled`;
-  if (exitCode === null && stopped === undefined)
+  if (exitCode === null && stopReason === undefined)
     return new ImageError(
       'provider_error',
       `${summary}: Go did not start in its sandbox: ${stderr || 'it ended immediately'}.`,
     );
-  if (stopped !== undefined) {
+  if (stopReason !== undefined) {
     const limit =
-      stopped === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
+      stopReason === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
     return new ImageError('install_failed', `${summary}: it took more than ${limit}.`);
   }
   for (const [pattern, code, sentence] of MEANINGS)

@@ -80,7 +80,7 @@ describe('the Go gate', () => {
     const proxy = await goProxy([]);
     const requests = [{ path: `${GoGate.url}${MOD}` }];
     expect((await requestThrough([proxy.url], requests)).fault).toMatch(/^package_not_found: .*!deep/);
-    proxy.answer = (_request, response) => (response.writeHead(429).end(), true);
+    proxy.intercept = (_request, response) => (response.writeHead(429).end(), true);
     const { responses, fault } = await requestThrough([proxy.url], requests);
     expect(fault).toMatch(/^rate_limited: /);
     expect(responses[0]).toMatch(/^403 .*too many requests/);

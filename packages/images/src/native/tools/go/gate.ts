@@ -1,5 +1,5 @@
 import { Proxy } from '@heddle/sandbox/build';
-import { denied, type EgressRequest, type EgressResponse } from '@heddle/sandbox/egress';
+import { deniedError, type EgressRequest, type EgressResponse } from '@heddle/sandbox/egress';
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
 import { MAX_PACKAGE_BYTES } from '../../limits.ts';
@@ -36,8 +36,8 @@ export class GoGate {
     this.#context = context;
     this.#proxy = new Proxy({
       send: (request) => this.#send(request),
-      requests: MAX_REQUESTS,
-      bytes: MAX_BYTES,
+      maxRequests: MAX_REQUESTS,
+      maxBytes: MAX_BYTES,
     });
   }
 
@@ -60,14 +60,14 @@ export class GoGate {
     const path = url.startsWith(GoGate.url) ? url.slice(GoGate.url.length).replaceAll('%21', '!') : '';
     // Only normalized paths, which cannot lead upwards.
     if (method !== 'GET' || !FILE.test(path) || new URL(path, GoGate.url).pathname !== path)
-      throw denied('A build may only request module files.');
+      throw deniedError('A build may only request module files.');
     try {
       const { status, host, body } = await fetchFromProxies(path, MAX_PACKAGE_BYTES, this.#context);
       if (status !== 200) this.#fault = refusalError(status, host, path);
       return { status, statusText: '', url, redirected: false, headers: [], body };
     } catch (error) {
       if (isImageError(error)) this.#fault = error;
-      throw denied(isImageError(error) ? error.message : 'The request could not be sent.');
+      throw deniedError(isImageError(error) ? error.message : 'The request could not be sent.');
     }
   }
 }

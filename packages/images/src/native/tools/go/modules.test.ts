@@ -37,7 +37,7 @@ describe('a Go module', () => {
     const withUser = proxy.url.replace('//', '//us:pass%20word@');
     expect(await unpackInBuild(pinOf(VALID), { proxies: [withUser] })).toBe('package main\n');
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:pass word').toString('base64')}`]);
-    proxy.answer = (_request, response) => (response.writeHead(401).end(), true);
+    proxy.intercept = (_request, response) => (response.writeHead(401).end(), true);
     const outcome = await unpackInBuild(pinOf(VALID), { proxies: [withUser] });
     expect(outcome).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
   });
@@ -84,13 +84,13 @@ describe('a Go module', () => {
     [503, /^registry_unavailable: .*answered 503/],
   ])('for which the proxy responds with %i fails', async (status, message) => {
     const proxy = await goProxy([VALID]);
-    proxy.answer = (_request, response) => (response.writeHead(status).end(), true);
+    proxy.intercept = (_request, response) => (response.writeHead(status).end(), true);
     expect(await unpackInBuild(pinOf(VALID), { proxies: [proxy.url] })).toMatch(message);
   });
 
   it('is fetched from the next proxy if one lacks it, and after other failures only if configured', async () => {
     const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([VALID])];
-    broken.answer = (_request, response) => (response.writeHead(503).end(), true);
+    broken.intercept = (_request, response) => (response.writeHead(503).end(), true);
     const fetchFrom = (proxies: readonly string[], fallbackOn: 'not-found' | 'any-error') =>
       unpackInBuild(pinOf(VALID), { proxies, fallbackOn });
     expect(await fetchFrom([empty.url, full.url], 'not-found')).toBe('package main\n');

@@ -73,10 +73,10 @@ export async function unpackModule(
           );
         const bytes = await file.read();
         digests.push([file.path, sha256(bytes)]);
-        const path = writer.path(file.path.slice(prefix.length));
+        const path = writer.relativePath(file.path.slice(prefix.length));
         if (!includes(path)) continue;
         const meta = { mode: isExecutable(path) ? 0o755 : 0o644, size: bytes.length };
-        await writer.file(path, Readable.from([bytes]), meta);
+        await writer.writeFile(path, Readable.from([bytes]), meta);
       }
     });
   } catch (error) {

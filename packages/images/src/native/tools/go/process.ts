@@ -8,7 +8,7 @@ import {
   type TreeEnd,
 } from '@heddle/sandbox/build';
 import { GoGate } from './gate.ts';
-import type { Output } from '../../../log.ts';
+import type { OutputListener } from '../../../log.ts';
 
 /** Limits of one run of Go. */
 export const GO_MINUTES = 60;
@@ -85,7 +85,7 @@ export async function runGo(
   run: GoRun,
   confinement: Confinement,
   signal: AbortSignal,
-  output: Output,
+  output: OutputListener,
 ): Promise<TreeEnd> {
   const { execPath, readable, environment } = bareRoot();
   return runTree(confinement, {
