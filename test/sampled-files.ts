@@ -1,4 +1,4 @@
-import { isSampled, seededRandomFor } from './support/seeded.ts';
+import { isSampled, seededRandomFor } from './support/seeded-random.ts';
 
 /** Test files of one kind. Each takes 3 to 30 seconds of processor time. */
 interface Group {
@@ -60,7 +60,7 @@ const GROUPS: readonly Group[] = [
     files: [
       'test/agents/killed-call.test.ts',
       'test/agents/killed-memory.test.ts',
-      'packages/images/src/broken-off.test.ts',
+      'packages/images/src/interruptions.test.ts',
       'test/agents/killed-notification.test.ts',
       'test/agents/killed.test.ts',
       'test/cli/killed-runs.test.ts',
@@ -121,7 +121,7 @@ const GROUPS: readonly Group[] = [
       'packages/images/src/native/debian/release.test.ts',
       'packages/images/src/native/builder.test.ts',
       'packages/images/src/javascript/npm.test.ts',
-      'packages/images/src/javascript/npm-end.test.ts',
+      'packages/images/src/javascript/npm-host-crash.test.ts',
       'packages/images/src/javascript/builder.test.ts',
       'packages/images/src/javascript/real.test.ts',
       'packages/images/src/native/tools/go/compile.test.ts',

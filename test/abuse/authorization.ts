@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import type { AnyOperation } from '@heddle/api/areas';
 import { requestOf } from '../support/requests.ts';
 import type { Subject } from '../support/requests.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
-import { deployTriggers } from '../support/triggered.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
+import { deployTriggers } from '../support/trigger-workflow.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
 import type { Caller, ServiceResponse, Service } from './service.ts';
@@ -137,7 +137,12 @@ function findOperation(id: string): AnyOperation {
 }
 
 /** Calls the operation as this caller. */
-function callAs(call: Service['call'], caller: Caller, id: string, subject: Subject): Promise<ServiceResponse> {
+function callAs(
+  call: Service['call'],
+  caller: Caller,
+  id: string,
+  subject: Subject,
+): Promise<ServiceResponse> {
   const { method, path, body } = requestOf(findOperation(id), subject);
   return call(caller, method, path, body === undefined ? {} : { body });
 }

@@ -58,7 +58,10 @@ export interface StoreOptions {
 }
 
 /** Starts `heddle serve` with this store and creates users and API keys. The test must end the process. */
-export async function startService({ args, store }: StoreOptions, options: readonly string[]): Promise<Service> {
+export async function startService(
+  { args, store }: StoreOptions,
+  options: readonly string[],
+): Promise<Service> {
   const started = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...options],
     { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },

@@ -21,7 +21,10 @@ describe.each(sampledStores('approvals with a kill'))(
           : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
       expect(await startProcess({ engine, ...common, stop }, 'paying').last).toBe(stop);
       expect(existsSync(common.effects)).toBe(stop === 'paid');
-      expectOnePayment(JSON.parse(await startProcess({ engine, ...common }, 'paying').last), stop === 'answered');
+      expectOnePayment(
+        JSON.parse(await startProcess({ engine, ...common }, 'paying').last),
+        stop === 'answered',
+      );
     });
   },
 );

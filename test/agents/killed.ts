@@ -160,7 +160,10 @@ export interface KillableProcess {
 }
 
 /** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
-export function startProcess(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): KillableProcess {
+export function startProcess(
+  options: AgentProcess,
+  program: keyof typeof PROGRAMS = 'counting',
+): KillableProcess {
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));

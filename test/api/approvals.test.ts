@@ -10,7 +10,9 @@ interface PausedRun {
 }
 
 it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
-  const { options: engineOptions, done } = await startPaymentModel([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
+  const { options: engineOptions, done } = await startPaymentModel([
+    { tools: [pay('ada', 1), pay('bob', 2)] },
+  ]);
   const api = await testApi({ engineOptions });
   const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
   const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });

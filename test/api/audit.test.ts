@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { recordingApi } from '../support/recorded.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
-import { createAcceptedCalls } from './accepted.ts';
+import { recordingApi } from '../support/recording-api.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
+import { createAcceptedCalls } from './accepted-calls.ts';
 
 const api = await recordingApi();
 const calls = await createAcceptedCalls(api);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 
 /** The operations that a host can withhold, with their capabilities: written by hand, not derived from operations. */
 const WITHHELD: { readonly [id: string]: string } = {
@@ -59,26 +59,29 @@ function send(operation: AnyOperation, key = api.key) {
 
 describe('a host that withholds capabilities', () => {
   it('can withhold exactly the listed operations', () => {
-    const declared = SERVED_OPERATIONS.flatMap(({ id, capability }) => (capability ? [[id, capability]] : []));
+    const declared = SERVED_OPERATIONS.flatMap(({ id, capability }) =>
+      capability ? [[id, capability]] : [],
+    );
     expect(Object.fromEntries(declared)).toEqual(WITHHELD);
   });
 
-  it.each(SERVED_OPERATIONS.filter(({ id }) => id in WITHHELD).map((operation) => [operation.id, operation] as const))(
-    'refuses %s to members with the role, and conceals it from others',
-    async (id, operation) => {
-      const refused = await send(operation);
-      // A record is looked up before its workspace is known.
-      if (refused.status === 404) expect(operation.resource.kind).toBe('record');
-      else {
-        expect(refused.status).toBe(403);
-        expect(errorIn(refused.body)).toMatchObject({
-          message: `The workspace withholds ${WITHHELD[id]} from you`,
-          details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
-        });
-      }
-      expect(await send(operation, foreign)).toMatchObject({ status: 404 });
-    },
-  );
+  it.each(
+    SERVED_OPERATIONS.filter(({ id }) => id in WITHHELD).map(
+      (operation) => [operation.id, operation] as const,
+    ),
+  )('refuses %s to members with the role, and conceals it from others', async (id, operation) => {
+    const refused = await send(operation);
+    // A record is looked up before its workspace is known.
+    if (refused.status === 404) expect(operation.resource.kind).toBe('record');
+    else {
+      expect(refused.status).toBe(403);
+      expect(errorIn(refused.body)).toMatchObject({
+        message: `The workspace withholds ${WITHHELD[id]} from you`,
+        details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
+      });
+    }
+    expect(await send(operation, foreign)).toMatchObject({ status: 404 });
+  });
 
   it('checks no capability for other operations', async () => {
     capabilities.length = 0;

@@ -128,7 +128,9 @@ describe('an area of a host', () => {
     });
     expect(await api.call('PUT', path, { body: { stars: 6 } })).toMatchObject({ status: 400 });
     expect(await api.call('PUT', path, { body: { stars: 5 }, key: null })).toMatchObject({ status: 401 });
-    const events = (await api.store.audit.listByResource(id)).filter(({ action }) => action === 'WORKFLOW_RATED');
+    const events = (await api.store.audit.listByResource(id)).filter(
+      ({ action }) => action === 'WORKFLOW_RATED',
+    );
     expect(events).toMatchObject([{ details: '{"stars":4}', workspace_id: api.workspaceId }]);
     expect(api.api.openApi('')).toMatchObject({ paths: { '/api/v2/workflows/{workflowId}/rating': {} } });
   });

@@ -2,14 +2,14 @@ import { openServiceStore } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { ownership, testApi } from '../support/api.ts';
 import type { ParsedResponse, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { createAcceptedCalls } from './accepted.ts';
-import type { AcceptedCall } from './accepted.ts';
+import { createAcceptedCalls } from './accepted-calls.ts';
+import type { AcceptedCall } from './accepted-calls.ts';
 
 /** Strings with NUL or with half of a surrogate pair, which not every database can store. */
 const HOSTILE = ['a\0b', 'a\uD800b', '\uDC00'];

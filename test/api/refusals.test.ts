@@ -4,14 +4,14 @@ import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import type { ErrorStatus } from '../../packages/api/src/errors.ts';
 import { AUTHENTICATED_LIMITS } from '../../packages/api/src/admission/input-limits.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { recordingApi } from '../support/recorded.ts';
-import { createAcceptedCalls } from './accepted.ts';
-import type { AcceptedCall } from './accepted.ts';
+import { recordingApi } from '../support/recording-api.ts';
+import { createAcceptedCalls } from './accepted-calls.ts';
+import type { AcceptedCall } from './accepted-calls.ts';
 import { sample } from '../support/scale.ts';
 
 const api = await recordingApi();
@@ -65,7 +65,9 @@ async function expectRefused(
   return error;
 }
 
-const TABLE = SERVED_OPERATIONS.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+const TABLE = SERVED_OPERATIONS.map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
 const SAMPLE = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
 /** Operations whose body may have any fields. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);

@@ -6,13 +6,13 @@ import { getRequestListener } from '@hono/node-server';
 import { openSandboxes } from '@heddle/service';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fakeBuilder, openImages } from '../support/images.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { openServiceStore, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { isFull, reportSkipped, sample } from '../support/scale.ts';
 import { requireTool } from '../tools/fetch.ts';
-import { createAcceptedCalls } from './accepted.ts';
+import { createAcceptedCalls } from './accepted-calls.ts';
 
 const tool = requireTool('schemathesis');
 /** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
@@ -41,11 +41,13 @@ const CHECKS = [
 type Statuses = Map<string, Set<number>>;
 
 /** Paths without parameters come first: `runs/preview` is not the run `preview`. */
-const PATHS = SERVED_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(({ id, method, path }) => ({
-  id,
-  method,
-  path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+const PATHS = SERVED_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(
+  ({ id, method, path }) => ({
+    id,
+    method,
+    path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }),
+);
 
 function parametersOf({ path }: { path: string }): number {
   return path.split('{').length;

@@ -10,7 +10,7 @@ export const CONTENDERS: { readonly [name: string]: Load } = {
   'heddle-standard': async () => ({ contender: (await import('./sandbox/heddle.ts')).standard }),
   'heddle-strict': async () => ({ contender: (await import('./sandbox/heddle.ts')).strict }),
   /** The workload without an engine: the least that the workload can cost. */
-  baseline: () => import('./contenders/floor.ts'),
+  baseline: () => import('./contenders/baseline.ts'),
   'ai-sdk': () => import('./agents/ai-sdk.ts'),
   'aws-local-stepfunctions': () => import('./contenders/aws-local-stepfunctions.ts'),
   bullmq: () => import('./contenders/bullmq.ts'),

@@ -13,8 +13,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
-import { countingStores } from './counted-stores.ts';
-import type { Counts } from './counted-stores.ts';
+import { countingStores } from './counting-stores.ts';
+import type { Counts } from './counting-stores.ts';
 
 // Instead of time, these tests assert work: the writes and commands of a run, and how they grow with its size.
 

@@ -1,5 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import type { Result } from './race.ts';
+import type { Result } from './measure-row.ts';
 import { NO_TARGET } from './rows.ts';
 
 /** Formats a number with three significant digits. */

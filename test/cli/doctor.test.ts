@@ -30,21 +30,30 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 
-  it.runIf(isLinux && isReadableByOthers)('requires the level standard by default, and prints JSON', async () => {
-    const { exit, stdout } = await heddle(['sandbox', 'doctor', '--json', '--bubblewrap', '/nowhere/bwrap']);
-    expect(exit).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      data: {
-        level: 'standard',
-        minimum: 'standard',
-        met: true,
-        reasons: { strict: [expect.stringContaining('/nowhere/bwrap')] },
-        checks: expect.arrayContaining([expect.objectContaining({ name: 'prlimit', result: 'ok' })]),
-        versions: { node: process.versions.node, v8: process.versions.v8 },
-        limits: { job: { wallMs: 60_000 }, process: { fileMiB: 0 } },
-      },
-    });
-  });
+  it.runIf(isLinux && isReadableByOthers)(
+    'requires the level standard by default, and prints JSON',
+    async () => {
+      const { exit, stdout } = await heddle([
+        'sandbox',
+        'doctor',
+        '--json',
+        '--bubblewrap',
+        '/nowhere/bwrap',
+      ]);
+      expect(exit).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        data: {
+          level: 'standard',
+          minimum: 'standard',
+          met: true,
+          reasons: { strict: [expect.stringContaining('/nowhere/bwrap')] },
+          checks: expect.arrayContaining([expect.objectContaining({ name: 'prlimit', result: 'ok' })]),
+          versions: { node: process.versions.node, v8: process.versions.v8 },
+          limits: { job: { wallMs: 60_000 }, process: { fileMiB: 0 } },
+        },
+      });
+    },
+  );
 
   it('refuses an unknown level, and names the three levels', async () => {
     const { exit, stderr } = await heddle(['sandbox', 'doctor', '--minimum', 'total']);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from '../triggers/event-setup.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
 

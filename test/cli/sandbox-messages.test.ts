@@ -8,7 +8,9 @@ const isLinux = process.platform === 'linux';
 
 describe('heddle sandbox run as text', () => {
   it('shows the failing line with its neighbours', async () => {
-    const { sandbox } = await createSandboxFolder({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
+    const { sandbox } = await createSandboxFolder({
+      'a.js': 'const row = null;\nconst { id } = row;\nreturn id;',
+    });
     const { exit, stdout, stderr } = await sandbox('run', 'a.js');
     expect([exit, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
@@ -172,7 +174,9 @@ describe('heddle sandbox build', () => {
 
 describe('Ctrl-C', () => {
   it('cancels a build without leftovers, and the build can start again immediately', async () => {
-    const { cwd, registry, sandbox, start } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    const { cwd, registry, sandbox, start } = await createSandboxFolder({
+      'spec.json': JSON.stringify(SPEC),
+    });
     const { intercept } = registry;
     const firstRequest = new Promise<void>((resolve) => {
       registry.intercept = () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 type Row = { [key: string]: unknown };
 type Call = (...args: string[]) => ReturnType<typeof heddle>;

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
@@ -30,7 +30,9 @@ describe('docs/api-calls.md', () => {
     expect(calls.length).toBeGreaterThan(SERVED_OPERATIONS.length);
     const missing = SERVED_OPERATIONS.filter((operation) => !calls.some((call) => matches(operation, call)));
     expect(missing.map(({ id }) => id)).toEqual([]);
-    expect(calls.filter((call) => !SERVED_OPERATIONS.some((operation) => matches(operation, call)))).toEqual([]);
+    expect(calls.filter((call) => !SERVED_OPERATIONS.some((operation) => matches(operation, call)))).toEqual(
+      [],
+    );
   });
 
   it.skipIf(!curl)(

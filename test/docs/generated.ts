@@ -16,7 +16,7 @@ import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
 import { readText } from '../repo/sources.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { unionIn } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
 import { knownModelRows, MODEL_HEAD } from './known-models.ts';

@@ -6,7 +6,7 @@ import type { Listening } from '../../packages/cli/src/serve/listen.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { sample } from '../support/scale.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';

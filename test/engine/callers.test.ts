@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { collect } from '../streams/talk.ts';

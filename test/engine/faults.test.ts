@@ -5,14 +5,14 @@ import type { Entry } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { GroupCommit } from '../../packages/engine/src/store/sqlite/commit.ts';
 import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts';
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { openEngineOn, openLastingStores, withFailingWrites } from './open.ts';
+import { openEngineOn, openLastingStores, withFailingWrites } from './open-engine.ts';
 import { collect } from '../streams/talk.ts';
 
 const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');

@@ -3,9 +3,9 @@ import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { scale } from '../support/scale.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
-import { openEngineOn, openLastingStores } from './open.ts';
+import { openEngineOn, openLastingStores } from './open-engine.ts';
 
 /** The executor of blocks that immediately return an empty output. */
 const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };

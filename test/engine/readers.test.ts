@@ -5,7 +5,7 @@ import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { workflow } from '../support/workflow.ts';
 
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };

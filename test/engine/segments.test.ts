@@ -6,7 +6,7 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };

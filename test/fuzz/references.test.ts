@@ -74,7 +74,10 @@ describe('hostile references and placeholders', () => {
             resultOrFailure(() => {
               if (language === 'javascript' || language === 'python')
                 return bindCode(compileCode(text, language, context).code, createLookup(value));
-              return bindExpression(compileExpression(text, context, language).expression, createLookup(value));
+              return bindExpression(
+                compileExpression(text, context, language).expression,
+                createLookup(value),
+              );
             }),
           );
           const [first, second] = bound;
@@ -94,7 +97,9 @@ describe('a placeholder with an unknown name', () => {
     'stays unchanged in code: {{%s}}',
     (name) => {
       for (const authored of [`a; {{${name}}}; b`, `{{${name}}}`]) {
-        expect(bindCode(compileCode(authored, 'javascript', context).code, createLookup(1)).code).toBe(authored);
+        expect(bindCode(compileCode(authored, 'javascript', context).code, createLookup(1)).code).toBe(
+          authored,
+        );
         const { expression } = compileExpression(authored, context, 'condition');
         expect(bindExpression(expression, createLookup(1)).code).toBe(authored);
       }

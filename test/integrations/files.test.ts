@@ -171,7 +171,9 @@ describe('a large response to a tool', () => {
 
   it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts for the run', async () => {
     const postgres = { url: await postgresDatabase() };
-    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), { postgres });
+    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
+      postgres,
+    });
     const run = await call();
     const file = fileIn(run);
     let bytes = 0;

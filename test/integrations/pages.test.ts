@@ -88,10 +88,13 @@ describe('pages of a list', () => {
     ],
   ])('end with an error when the service repeats %s', async (_what, mode, message) => {
     let n = 0;
-    const { call, requests } = await startToolService({ paging: { ...mode, pages: 100 } }, ({ baseUrl }, response) => {
-      const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
-      sendJson(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
-    });
+    const { call, requests } = await startToolService(
+      { paging: { ...mode, pages: 100 } },
+      ({ baseUrl }, response) => {
+        const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
+        sendJson(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
+      },
+    );
     const { error } = await call();
     expect(error).toMatchObject({ code: 'TOOL_PAGES_REPEATED' });
     expect(error?.message).toContain(message);

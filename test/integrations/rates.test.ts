@@ -80,7 +80,10 @@ describe('the rate limit of a service', () => {
     ],
   ])('is set by %s, and calls wait for it', async (_who, options) => {
     const clock = new TestClock();
-    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), { clock, ...options });
+    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), {
+      clock,
+      ...options,
+    });
     expect(await call()).toMatchObject({ status: 'completed' });
     const second = call();
     await clock.due(10_000);

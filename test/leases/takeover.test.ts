@@ -71,7 +71,8 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
     const findings = await audit(environment.stores);
     expect(findings.faults).toEqual([]);
-    for (const count of [...findings.endCounts.values(), ...findings.answerCounts.values()]) expect(count).toBe(1);
+    for (const count of [...findings.endCounts.values(), ...findings.answerCounts.values()])
+      expect(count).toBe(1);
     expectEffects(
       environment,
       [first.pid],

@@ -16,7 +16,7 @@ import {
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexerOf, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
 import type { LogDb } from './setup.ts';

@@ -1,5 +1,5 @@
 import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
-import { seededRandomFor } from '../support/seeded.ts';
+import { seededRandomFor } from '../support/seeded-random.ts';
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './scope.ts';
 

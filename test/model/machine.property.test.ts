@@ -10,7 +10,7 @@ import { nodeOf, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 import { runReference } from './reference.ts';
 import type { Answer, Call, Environment } from './scope.ts';
-import { seededRandom } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const scenarioKinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
 

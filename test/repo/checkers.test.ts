@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageProblems } from './exports.ts';
-import { createRepository, runTool } from './planted.ts';
+import { createRepository, runTool } from './temporary-repository.ts';
 import { repository } from './sources.ts';
 
 const reporter = join(repository, 'test/repo/knip-reporter.mjs');

@@ -114,10 +114,7 @@ describe('docs/errors.md', () => {
   });
 
   it('says for each code of the sandbox whether a retry can help, as the sandbox does', () => {
-    const codes = unionIn(
-      readText('packages/sandbox/src/outcome.ts'),
-      'SandboxErrorCode',
-    ) as JobErrorCode[];
+    const codes = unionIn(readText('packages/sandbox/src/outcome.ts'), 'SandboxErrorCode') as JobErrorCode[];
     const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dependencyProblems, importProblems, LAYERS } from './layers.ts';
-import { createRepository, runTool } from './planted.ts';
+import { createRepository, runTool } from './temporary-repository.ts';
 import {
   type Manifest,
   modulesOf,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exceptedFiles, exceptionProblems, type Finding } from './exceptions.ts';
-import { createRepository, runTool } from './planted.ts';
+import { createRepository, runTool } from './temporary-repository.ts';
 import { readJson, readText, repository } from './sources.ts';
 
 const lines = (count: number): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
-import { Script } from '../support/scripted.ts';
+import { Script } from '../support/script.ts';
 import { expectStreamed, framesOf } from './execute.ts';
 import { LOCATIONS } from './locations.ts';
 import { SECRET } from './secret.ts';

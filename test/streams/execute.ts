@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { TestApi } from '../support/api.ts';
-import type { Script } from '../support/scripted.ts';
+import type { Script } from '../support/script.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { HIDDEN, SECRET } from './secret.ts';
 

@@ -1,8 +1,8 @@
 import type { BlockEmission, BlockResult } from '@heddle/core/blocks';
 import type { RunEvent, RunHandle } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Script } from '../support/scripted.ts';
-import type { Call } from '../support/scripted.ts';
+import { Script } from '../support/script.ts';
+import type { Call } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { LOCATIONS, openEngine, openReader } from './locations.ts';

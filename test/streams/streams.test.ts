@@ -2,7 +2,7 @@ import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectDiscardedText, startTalkProcess } from './killed.ts';
 import { LOCATIONS, openEngine, openReader } from './locations.ts';

@@ -82,7 +82,9 @@ describe('calls that wait for a decision', () => {
     expect(decisionsOf([TOOL_CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
     });
-    expect(() => decisionsOf([TOOL_CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
+    expect(() => decisionsOf([TOOL_CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow(
+      'lines',
+    );
   });
 });
 

@@ -19,7 +19,10 @@ describe('the scale of a timeline', () => {
   });
 
   it('keeps short gaps, and collapses gaps that only a container covers', () => {
-    const scale = createTimeScale([span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)], 10_000);
+    const scale = createTimeScale(
+      [span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)],
+      10_000,
+    );
     expect(scale.at(1020) - scale.at(1000)).toBeCloseTo(20 / (2980 + 20 + scale.at(0) + 2980 * 0.04));
     expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
     expect(scale.width(span(0, 10_000, 2))).toBe(1);

@@ -15,7 +15,7 @@ import type {
 import type { Json } from '@heddle/core';
 import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
-import { servedAreaOptions } from './served.ts';
+import { servedAreaOptions } from './served-operations.ts';
 import { withoutUndefined } from './without-undefined.ts';
 
 export { draftOf, openServiceStore };
@@ -188,7 +188,11 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { key } = await store.keys.create({ userId }, 'test');
   const fetch = (method: string, path: string, options: CallOptions = {}): Promise<Response> =>
     api.fetch(requestOf(method, path, { key, ...options }));
-  const call = async <Data>(method: string, path: string, options?: CallOptions): Promise<ParsedResponse<Data>> => {
+  const call = async <Data>(
+    method: string,
+    path: string,
+    options?: CallOptions,
+  ): Promise<ParsedResponse<Data>> => {
     const response = await fetch(method, path, options);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');

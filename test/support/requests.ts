@@ -1,5 +1,5 @@
 import type { AnyOperation } from '@heddle/api/areas';
-import type { TriggerIds } from './triggered.ts';
+import type { TriggerIds } from './trigger-workflow.ts';
 
 /** The resources that requests name. */
 export interface Subject {

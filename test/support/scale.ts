@@ -1,6 +1,6 @@
 import { beforeAll, it } from 'vitest';
 import type { TestFunction, TestOptions } from 'vitest';
-import { isSampled, seededRandomFor } from './seeded.ts';
+import { isSampled, seededRandomFor } from './seeded-random.ts';
 
 /** True in `npm run test:full`. */
 export const isFull = process.env['HEDDLE_SCALE'] === 'full';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
-import { SERVER_REQUESTED } from '../temporal/opened.ts';
-import type { TemporalForTests } from '../temporal/opened.ts';
+import { SERVER_REQUESTED } from '../temporal/provide-server.ts';
+import type { TemporalForTests } from '../temporal/provide-server.ts';
 import { isFull } from './scale.ts';
 
 const server = await serverOfProject();

@@ -8,7 +8,7 @@ import { heddle } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { isFull, reportSkipped } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
 import { ON_TEMPORAL, createProject } from './cli.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Engine } from '@heddle/engine';
 import type { Encryption } from '@heddle/temporal';
 import { expect, it } from 'vitest';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';

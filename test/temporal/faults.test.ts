@@ -7,10 +7,10 @@ import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampledTests } from '../support/scale.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { startProxy } from './cut-off.ts';
+import { startProxy } from './server-proxy.ts';
 import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
 

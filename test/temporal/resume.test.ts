@@ -4,7 +4,7 @@ import { hashToken } from '../../packages/temporal/src/chunk.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';

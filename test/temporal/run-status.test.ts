@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';

@@ -3,7 +3,7 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { Client, Connection } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { runtimeOn } from './runtime.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { SERVER_REQUESTED } from './opened.ts';
+import { SERVER_REQUESTED } from './provide-server.ts';
 import { setup } from './setup.ts';
 
 describe('if no server answers', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { reportNoServer, type OpenedServer, provideServer } from './opened.ts';
+import { reportNoServer, type OpenedServer, provideServer } from './provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));

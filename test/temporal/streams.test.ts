@@ -1,7 +1,7 @@
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { ownership, testApi } from '../support/api.ts';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Script, work } from '../support/scripted.ts';
+import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
@@ -161,6 +161,8 @@ describeTemporal('a worker', (server) => {
 
   it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
-    await expect(createCluster(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
+    await expect(createCluster(server).worker({ blocks })).rejects.toMatchObject({
+      code: 'EXECUTOR_DUPLICATE',
+    });
   });
 });

@@ -6,7 +6,7 @@ import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, fileOf, runBlock, startWebServer } from './play.ts';
+import { engineWith, fileOf, runBlock, startWebServer } from './setup.ts';
 
 describeTenantFiles('memory', () => new MemoryFiles());
 

@@ -6,7 +6,7 @@ import { describeTenantKnowledge } from '../conformance/ports/tenant-knowledge.t
 import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, runBlock } from './play.ts';
+import { engineWith, runBlock } from './setup.ts';
 
 describeTenantKnowledge('memory', () => {
   const knowledge = new MemoryKnowledge();
@@ -88,7 +88,11 @@ describe('a knowledge block', () => {
     const knowledge = await createKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const call = async (operation: string, fields: JsonObject = {}) => {
-      const result = await runBlock(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
+      const result = await runBlock(engine, 'knowledge', {
+        operation,
+        manualKnowledgeBaseId: 'kb',
+        ...fields,
+      });
       expect(result.error).toBeNull();
       return result.output as JsonObject;
     };

@@ -194,7 +194,10 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     const workflow = await api.exportWorkflow(source, '?includeWorkspaceBindings=true');
     const sameWorkspace = await post<ImportResult>(IMPORT, { workflow });
     expect(sameWorkspace.data.warnings).toEqual([]);
-    const otherWorkspace = await post<ImportResult>(IMPORT, { workspaceId: await api.createWorkspace(), workflow });
+    const otherWorkspace = await post<ImportResult>(IMPORT, {
+      workspaceId: await api.createWorkspace(),
+      workflow,
+    });
     expect(otherWorkspace.data.warnings).toHaveLength(1);
   });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { newsFeed } from './feeds/setup.ts';
 import { FROM_MS, startProcess } from './killed.ts';
 import type { Backend, FiringProcess, ReportedFire } from './killed.ts';

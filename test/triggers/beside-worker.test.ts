@@ -8,7 +8,7 @@ import { draftOf } from '../support/draft.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from './event-setup.ts';
 import { newsFeed } from './feeds/setup.ts';
 import { HOOK_TYPES, hookApi } from './hooks/setup.ts';

@@ -5,7 +5,7 @@ import type { EventTables } from '../../packages/service/src/triggers/events/tab
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { manualBeats, storeOf } from './store.ts';
 
 type Tables = EventTables & FlowTables;

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { BEAT_MS } from './setup.ts';
 import { JSON_TYPE, START_MS, webhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';

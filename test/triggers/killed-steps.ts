@@ -4,7 +4,7 @@ import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
 import { atMinute, deployMinutely, advanceAndKill, expectOnceEach, startProcess } from './killed.ts';
 import type { Backend, FiringProcess } from './killed.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The work under test must have more steps than this. */
 const MIN_STEPS = 6;

@@ -6,7 +6,7 @@ import type { EngineOptions } from '@heddle/engine';
 import type { TemporalOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
@@ -152,7 +152,10 @@ export async function expectOnceEach(
  * Advances the clock of a process to a due time, and kills the process at a step. Returns true if the process has died,
  * false if the runs completed before that step.
  */
-export async function advanceAndKill(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
+export async function advanceAndKill(
+  from: FiringProcess,
+  at: { nowMs: number; dieAt: number },
+): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
       if (from.isDead()) return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isApiError } from '@heddle/api';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi } from './setup.ts';
 

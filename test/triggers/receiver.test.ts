@@ -62,7 +62,12 @@ function openReceiver(
     recordRefusal: (_found, reason) => void refusals.push(reason),
   };
   const fetch = webhookReceiver({
-    ...{ store, now: () => START_MS, onError: (error) => void errors.push(error), every: () => () => undefined },
+    ...{
+      store,
+      now: () => START_MS,
+      onError: (error) => void errors.push(error),
+      every: () => () => undefined,
+    },
     ...options,
   });
   return {

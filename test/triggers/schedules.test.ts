@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi, ShownTrigger } from './setup.ts';
 import { sampledStores } from '../support/postgres.ts';
@@ -247,9 +247,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('that cannot fire are refused at deployment, with the field and the reason', async () => {
-    const id = await api.createDraft(
-      triggerWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }),
-    );
+    const id = await api.createDraft(triggerWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }));
     const response = await deploy(id);
     expect(response.status).toBe(400);
     expect(errorIn(response.body).message).toMatch(

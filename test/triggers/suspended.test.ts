@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { sampledStores } from '../support/postgres.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';

@@ -7,7 +7,7 @@ import type { WebhookTables } from '../../packages/service/src/triggers/webhooks
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { postgresDatabase } from '../support/postgres.ts';
-import { triggerWorkflow } from '../support/triggered.ts';
+import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The secrets of the workspace in these tests. */
 export const SECRETS: { readonly [name: string]: string } = {

@@ -331,7 +331,10 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('are listed with their last delivery and refusals, with as many queries for many webhooks as for one', async () => {
-    const hooks = [await api.deployWebhook({ token: '{{TOKEN}}' }), await api.deployWebhook({ token: '{{TOKEN}}' })];
+    const hooks = [
+      await api.deployWebhook({ token: '{{TOKEN}}' }),
+      await api.deployWebhook({ token: '{{TOKEN}}' }),
+    ];
     const bearer = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
     for (const { path } of hooks) {
       await api.send(path, { headers: bearer, body: '{}' });
@@ -363,7 +366,9 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const triggerRows = (await selectDeployedTriggers(api.db as never).execute()).flatMap((row) => toDeployedTrigger(row) ?? []);
+    const triggerRows = (await selectDeployedTriggers(api.db as never).execute()).flatMap(
+      (row) => toDeployedTrigger(row) ?? [],
+    );
     const counts = [];
     for (const some of [triggerRows.slice(0, 1), triggerRows]) {
       queries = 0;

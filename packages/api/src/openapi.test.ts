@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../test/support/api.ts';
 import { openApiDocument } from './openapi.ts';
-import { SERVED_OPERATIONS } from '../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../test/support/served-operations.ts';
 
 interface Doc {
   info: { version: string };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { openApiDocument } from './openapi.ts';
 import type { AnyOperation } from './operation.ts';
-import { SERVED_OPERATIONS } from '../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../test/support/served-operations.ts';
 
 interface DeclaredSchema {
   type?: string | string[];

@@ -1,9 +1,9 @@
 import { sourceRun } from '@heddle/core/run';
 import type { Entry, EntryBody, SourceRun } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
-import { compilePlan } from '../../../test/support/compiled.ts';
+import { compilePlan } from '../../../test/support/compile-plan.ts';
 import { startedEntry } from '../../../test/support/run-data.ts';
-import { work } from '../../../test/support/scripted.ts';
+import { work } from '../../../test/support/script.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import { reuse } from './rerun.ts';

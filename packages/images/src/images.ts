@@ -264,7 +264,9 @@ class ImageStore implements Images {
 
   async #buildRowOf(hash: string): Promise<BuildRow | undefined> {
     const spec = this.#records.spec(hash);
-    return spec === undefined ? undefined : this.#records.build(hash, (await this.#runtimes.ofSpec(spec)).key);
+    return spec === undefined
+      ? undefined
+      : this.#records.build(hash, (await this.#runtimes.ofSpec(spec)).key);
   }
 
   async #describe(hash: string): Promise<ImageRecord | undefined> {

@@ -52,7 +52,9 @@ export class Runtimes {
 
   /** Returns the keys of all runtimes. */
   async keys(): Promise<string[]> {
-    const all = await Promise.all((['javascript', 'python', 'native'] as const).map((kind) => this.ofKind(kind)));
+    const all = await Promise.all(
+      (['javascript', 'python', 'native'] as const).map((kind) => this.ofKind(kind)),
+    );
     return all.map(({ key }) => key);
   }
 

@@ -69,9 +69,7 @@ export function readObject(json: string): Record<string, unknown> | undefined {
 }
 
 /** Returns the code and fields of a guest's error, or undefined if the text does not have that shape. */
-function readGuestError(
-  json: string,
-): { code: JobErrorCode; fields: Record<string, unknown> } | undefined {
+function readGuestError(json: string): { code: JobErrorCode; fields: Record<string, unknown> } | undefined {
   const fields = readObject(json);
   if (fields === undefined) return undefined;
   const phase = stringField(fields, 'phase');

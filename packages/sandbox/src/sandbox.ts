@@ -1,5 +1,5 @@
 import { createEgress, type Egress } from './egress/egress.ts';
-import { readJobResult, readExpressionResults, readFunctionResult, type JobResult } from './answer.ts';
+import { readJobResult, readExpressionResults, readFunctionResult, type JobResult } from './job-result.ts';
 import { handleCall } from './fetch.ts';
 import type { LoadedImage } from './image.ts';
 import { Isolation } from './isolation/isolation.ts';

@@ -92,7 +92,9 @@ const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
 const redirectAttack = (id: string, title: string, location: string, status = 302): Attack => ({
   id,
   title: `a redirect to ${title}`,
-  code: requestCode(`http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`),
+  code: requestCode(
+    `http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`,
+  ),
   expected: DENIED,
 });
 

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { Figures } from '../figures.ts';
 import { installPeers } from '../install.ts';
-import type { Pace, Result } from '../race.ts';
+import type { Pace, Result } from '../measure-row.ts';
 import { jsonOf, machineLine, tableOf } from '../report.ts';
-import { measureRow } from './race.ts';
+import { measureRow } from './measure-row.ts';
 import { API_ROWS } from './rows.ts';
 import { Server } from './server.ts';
 

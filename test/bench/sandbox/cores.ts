@@ -1,4 +1,4 @@
-import { ContenderProcess } from '../entrant.ts';
+import { ContenderProcess } from '../contender-process.ts';
 import type { MeasuredWorkload } from '../workload.ts';
 
 /**

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { Browser, Page } from 'playwright-core';
 import { chromiumTool, startBrowser } from '../../support/browser.ts';
-import type { Result } from '../race.ts';
+import type { Result } from '../measure-row.ts';
 import { jsonOf, machineLine, tableOf } from '../report.ts';
 import { STUDIO_ROWS } from './rows.ts';
 import { startStudioServer } from './server.ts';

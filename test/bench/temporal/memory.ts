@@ -1,5 +1,5 @@
-import type { Figure, Result } from './race.ts';
-import { NO_FIGURES } from './race.ts';
+import type { Figure, Result } from './measure-row.ts';
+import { NO_FIGURES } from './measure-row.ts';
 import type { Line } from './rows.ts';
 import { WorkerGroup } from './workers.ts';
 import type { Layout, ContenderName } from './workers.ts';

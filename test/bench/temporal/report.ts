@@ -1,5 +1,5 @@
 import { short } from '../report.ts';
-import type { Figure, Result } from './race.ts';
+import type { Figure, Result } from './measure-row.ts';
 
 function figureText(figure: Figure | undefined): string {
   return figure ? `${short(figure.value)} (${short(figure.least)}–${short(figure.most)})` : '–';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { work } from '../../support/scripted.ts';
+import { work } from '../../support/script.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';

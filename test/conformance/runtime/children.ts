@@ -1,6 +1,6 @@
 import type { ResolvedChild } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 

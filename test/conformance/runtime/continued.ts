@@ -1,7 +1,7 @@
 import type { Engine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { ask, AskBlocks } from '../../support/asking.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { ask, AskBlocks } from '../../support/ask-blocks.ts';
+import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';

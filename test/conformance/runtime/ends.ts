@@ -1,8 +1,8 @@
 import { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import type { Call } from '../../support/scripted.ts';
+import type { Call } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';

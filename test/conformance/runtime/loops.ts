@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
-import { work } from '../../support/scripted.ts';
+import { work } from '../../support/script.ts';
 import { condition, fn, loop, parallel } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';

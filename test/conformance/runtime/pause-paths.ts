@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';

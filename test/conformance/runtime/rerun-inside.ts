@@ -4,7 +4,7 @@ import type { Engine, RunResource } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const setVariable = (name: string, variableName: string, value: Json): TestBlock =>

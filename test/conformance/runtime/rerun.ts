@@ -2,7 +2,7 @@ import type { BlockExecutor } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */

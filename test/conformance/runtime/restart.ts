@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { describeChildren } from './restart/children.ts';
 import { describeContinuedBlocks } from './restart/continued.ts';
-import { describeMissingEnvironment } from './restart/needs.ts';
+import { describeMissingEnvironment } from './restart/missing-environment.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
 import { describeUnexecuted } from './restart/unexecuted.ts';
 import { describeAnswers } from './restart/pauses.ts';

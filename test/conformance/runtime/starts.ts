@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
-import { work } from '../../support/scripted.ts';
+import { work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';

@@ -1,6 +1,6 @@
 import type { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';

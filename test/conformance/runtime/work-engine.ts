@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { Engine, EngineOptions, ExecuteOptions, RunResource } from '@heddle/engine';
 import { afterAll } from 'vitest';
-import { Script } from '../../support/scripted.ts';
+import { Script } from '../../support/script.ts';
 import { workflow } from '../../support/workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';

@@ -4,7 +4,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../support/model-server.ts';
 import type { ModelAnswer, ModelRequest } from '../../support/model-server.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 

@@ -1,7 +1,7 @@
 import type { RunStore } from '@heddle/core';
 import { expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
-import { createStoreWithRun } from './with-run.ts';
+import { createStoreWithRun } from './store-with-run.ts';
 
 /** Defines the tests of records and logs in run stores. */
 export function describeRecords(make: () => RunStore | Promise<RunStore>): void {

@@ -2,7 +2,7 @@ import type { RunRecord, RunStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 import { describeRecords } from './run-records.ts';
-import { createStoreWithRun } from './with-run.ts';
+import { createStoreWithRun } from './store-with-run.ts';
 
 /** Defines the tests of run stores. `make` returns a new, empty store. */
 export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {

@@ -53,7 +53,9 @@ describe('an expand command', () => {
       { type: 'failed', at: [0], atMs: 0, attempt: 0, retryable: false },
     ],
   ] as const)('R30 that %s is not answered', (_, event) => {
-    const { run } = startMachine(region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }));
+    const { run } = startMachine(
+      region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }),
+    );
     expect(run.expand('P', 1)).toEqual(['run P/0/x']);
     expect(run.feed(event)).toEqual([]);
     expect(run.changed).toBe(false);

@@ -190,7 +190,12 @@ export function definePageTests(store: GetServeArgs): void {
       const [first] = body.data;
       const sandboxes = [
         { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
-        { name: 'Broken', buildStatus: 'failed', errorMessage: `No package "${HOSTILE_TEXT}"`, builtAt: null },
+        {
+          name: 'Broken',
+          buildStatus: 'failed',
+          errorMessage: `No package "${HOSTILE_TEXT}"`,
+          builtAt: null,
+        },
         { name: 'Ready', buildStatus: 'ready', builtAt: '2026-03-01T10:00:00.000Z', cliTools: ['jq'] },
       ];
       await route.fulfill({

@@ -349,7 +349,11 @@ export function defineRunTests(store: GetServeArgs): void {
     await page.route('**/overview', async (route) => {
       const response = await route.fetch();
       const { data } = (await response.json()) as { data: { pauses: object[] } };
-      const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [TOOL_CALL] } }));
+      const pauses = data.pauses.map((pause) => ({
+        ...pause,
+        inputFormat: [],
+        output: { calls: [TOOL_CALL] },
+      }));
       await route.fulfill({ response, json: { data: { ...data, pauses } } });
     });
     const resumeRequest = page.waitForRequest((request) => request.url().endsWith('/resume'));

@@ -4,7 +4,15 @@ import { sampledTests } from '../../support/scale.ts';
 import { draftOf } from '../../support/draft.ts';
 import { startStudio } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
-import { REFUND_APPROVAL, HOSTILE_TEXT, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, hourlyWorkflow } from '../workflows.ts';
+import {
+  REFUND_APPROVAL,
+  HOSTILE_TEXT,
+  HOSTILE_OUTPUT,
+  LONG_WAIT,
+  NESTED,
+  ONE_STEP,
+  hourlyWorkflow,
+} from '../workflows.ts';
 
 /** Defines the tests of the Studio in a browser. */
 export function defineStudioTests(store: GetServeArgs): void {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { expectNothingLost, writeFigures } from './chaos.ts';
-import type { Figures } from './chaos.ts';
+import { expectNothingLost, writeFigures } from './figures.ts';
+import type { Figures } from './figures.ts';
 import { openEnvironment } from './environment.ts';
 import type { EnvironmentOptions } from './environment.ts';
 import { injectFaults } from './faults.ts';

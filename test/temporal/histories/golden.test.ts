@@ -55,7 +55,9 @@ describe('golden histories', () => {
 
   it('have no data of the machine that recorded them', () => {
     const names = storedNames();
-    expect(names.filter((name) => findMachineMark(JSON.stringify(readStored(name))) !== undefined)).toEqual([]);
+    expect(names.filter((name) => findMachineMark(JSON.stringify(readStored(name))) !== undefined)).toEqual(
+      [],
+    );
   });
 
   it('do not replay if the workflow code behaves differently', async () => {

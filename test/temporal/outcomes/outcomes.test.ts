@@ -8,7 +8,7 @@ import { describeTemporal } from '../../support/temporal.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';
 import { openEngine } from '../replay/open.ts';
 import type { OpenedEngine } from '../replay/open.ts';
-import { runConcurrently } from '../replay/in-flight.ts';
+import { runConcurrently } from '../replay/run-concurrently.ts';
 
 /** Number of concurrent cases. */
 const CONCURRENCY = 20;

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core';
 import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
-import { seededRandomFor } from '../../support/seeded.ts';
+import { seededRandomFor } from '../../support/seeded-random.ts';
 
 /** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;

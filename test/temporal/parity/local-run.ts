@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import type { Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { seededRandom } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';

@@ -5,7 +5,7 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { isFull, sample, scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { runConcurrently } from '../replay/in-flight.ts';
+import { runConcurrently } from '../replay/run-concurrently.ts';
 import { Pair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 

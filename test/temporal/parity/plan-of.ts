@@ -7,7 +7,7 @@ import type { ContainerConfig } from '../../../packages/core/src/plan/plan.ts';
 import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { loop, workflow, block } from '../../support/workflow.ts';
-import { compilePlan } from '../../support/compiled.ts';
+import { compilePlan } from '../../support/compile-plan.ts';
 import { randomFor } from './effects.ts';
 
 /** The workflows that blocks of scenarios call: one completes, one fails. */

@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { startProductionServer } from './server.ts';
 import { type ProductionTools, productionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
-import { reportNoServer, type OpenedServer, provideServer } from '../opened.ts';
+import { reportNoServer, type OpenedServer, provideServer } from '../provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
 

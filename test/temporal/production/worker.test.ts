@@ -2,7 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { WorkflowClient } from '@temporalio/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startHeddle } from '../../support/heddle.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { fn, workflow } from '../../support/workflow.ts';
 import { createCluster } from '../cluster.ts';

@@ -2,7 +2,7 @@ import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { sample, scale } from '../../support/scale.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults } from './histories-of.ts';

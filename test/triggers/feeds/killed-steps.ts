@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
 import type { Steps } from '../../support/scale.ts';
-import { triggerWorkflow } from '../../support/triggered.ts';
+import { triggerWorkflow } from '../../support/trigger-workflow.ts';
 import { atMinute, startProcess } from '../killed.ts';
 import type { Backend, FiringProcess } from '../killed.ts';
 import { newsFeed } from './setup.ts';

@@ -317,7 +317,10 @@ describe('a feed', () => {
       const credential = { workspaceId, name: 'mail', provider: 'google', material };
       return (await storeCredential(store.database, sealer, credential)).credential.id;
     };
-    const foreign = await api.deployFeed('gmail', { triggerCredentials: await storeToken(other), pollMinutes: 1 });
+    const foreign = await api.deployFeed('gmail', {
+      triggerCredentials: await storeToken(other),
+      pollMinutes: 1,
+    });
     await expect
       .poll(async () => (await api.trigger(foreign)).health.lastError)
       .toBe('The workspace does not have the stored credential of the trigger.');

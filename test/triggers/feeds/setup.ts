@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FeedTables } from '../../../packages/service/src/triggers/feeds/tables.ts';
 import type { TestApiOptions } from '../../support/api.ts';
-import { triggerWorkflow } from '../../support/triggered.ts';
+import { triggerWorkflow } from '../../support/trigger-workflow.ts';
 import { scheduleApi } from '../setup.ts';
 import type { ScheduleApi } from '../setup.ts';
 import { rssOf, webServer } from './source.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { requestOf } from '../../../../test/support/requests.ts';
-import { SERVED_OPERATIONS } from '../../../../test/support/served.ts';
-import { deployTriggers } from '../../../../test/support/triggered.ts';
+import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
+import { deployTriggers } from '../../../../test/support/trigger-workflow.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
 import type { AreaContext } from '../context.ts';

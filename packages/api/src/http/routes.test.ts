@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { GREETING } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
-import { SERVED_OPERATIONS } from '../../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
 import { AUTHENTICATED_LIMITS } from '../admission/input-limits.ts';
 
 const api = await testApi();
@@ -13,7 +13,9 @@ function pathOf(path: string): string {
   return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
 }
 
-const TABLE = SERVED_OPERATIONS.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+const TABLE = SERVED_OPERATIONS.map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
 
 describe.each(TABLE)('%s', (_title, operation) => {
   const { method, path } = operation;

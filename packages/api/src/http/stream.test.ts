@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
 import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
-import { SERVED_OPERATIONS } from '../../../../test/support/served.ts';
+import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
 /** Returns endless items, and a function that returns how many of them were read. */

@@ -205,7 +205,9 @@ export class ToolCalls {
   #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
     const { name: toolName, result, success, approval } = shown;
     const fullText = typeof result === 'string' ? result : JSON.stringify(result);
-    const text = this.#tools.get(toolName)?.keepsFullResults ? fullText : this.#longResults.textForModel(id, fullText);
+    const text = this.#tools.get(toolName)?.keepsFullResults
+      ? fullText
+      : this.#longResults.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
     const editNote = isEdited
       ? `${EDIT_NOTE} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`

@@ -119,7 +119,11 @@ export async function offeredTools(
   const services = await serviceToolsOf(options);
   const found =
     services &&
-    (await import('./service-rows.ts')).createServiceTools(context, withStructure(context, toolRow), services);
+    (await import('./service-rows.ts')).createServiceTools(
+      context,
+      withStructure(context, toolRow),
+      services,
+    );
   if (found) return found;
   const tool = await integrationTool(context, withStructure(context, toolRow));
   if (tool) return [tool];

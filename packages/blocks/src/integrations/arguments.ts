@@ -59,7 +59,10 @@ function isStructure(types: readonly (Json | undefined)[]): boolean {
 }
 
 /** Returns a message with the fields of required arguments without a value; undefined if all have one. */
-export function missingFieldsProblem({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
+export function missingFieldsProblem(
+  { arguments: all }: WithArguments,
+  args: JsonObject,
+): string | undefined {
   const missing = Object.entries(all).filter(
     ([name, { required }]) => required && own(args, name) === undefined,
   );

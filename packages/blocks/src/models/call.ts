@@ -16,7 +16,7 @@ import { pauseAfterRateLimit, maxRetryDelayMs } from './rate.ts';
 import { NotStreamedError } from './streamed.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
-import { partsOfDocument } from './whole-answer.ts';
+import { partsOfDocument } from './whole-response.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;

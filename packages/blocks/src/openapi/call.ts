@@ -167,7 +167,10 @@ async function withArgumentErrors<T>(tool: ServiceTool, work: () => Promise<T>):
     return await work();
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    throw permanentError('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
+    throw permanentError(
+      'TOOL_ARGUMENTS_INVALID',
+      `The tool "${tool.id}" cannot be called: ${error.message}.`,
+    );
   }
 }
 

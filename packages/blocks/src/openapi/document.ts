@@ -120,7 +120,8 @@ async function convertSwagger(document: JsonObject): Promise<JsonObject> {
 }
 
 function copyOf(value: unknown, count: { remaining: number }, depth: number): Json {
-  if (--count.remaining < 0) throw invalidDocumentError(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
+  if (--count.remaining < 0)
+    throw invalidDocumentError(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
   if (isScalar(value)) return value;
   if (typeof value !== 'object' || value === null) throw invalidDocumentError('is not JSON');
   if (depth >= MAX_LEVELS) throw invalidDocumentError(`is nested more than ${MAX_LEVELS} levels deep`);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
-import { documentOf, importSpec, ok, pathsWithBody, schemas, modelBodySchema } from '../../../../test/support/openapi.ts';
+import {
+  documentOf,
+  importSpec,
+  ok,
+  pathsWithBody,
+  schemas,
+  modelBodySchema,
+} from '../../../../test/support/openapi.ts';
 import { importOpenApi } from './import.ts';
 
 describe('operations that cannot be tools', () => {

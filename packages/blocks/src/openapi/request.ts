@@ -50,7 +50,9 @@ export async function requestOf(
   });
   const path = fillPath(tool, args, credential.path);
   const query = [
-    ...Object.entries(tool.query ?? {}).map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`),
+    ...Object.entries(tool.query ?? {}).map(
+      ([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`,
+    ),
     ...parameters
       .filter(({ parameter }) => parameter.in === 'query')
       .map(({ parameter, value }) => queryOf(tool, parameter, value)),
@@ -69,7 +71,9 @@ export async function requestOf(
   if (type !== undefined) headers.push(['content-type', type]);
   const cookies = parameters
     .filter(({ parameter }) => parameter.in === 'cookie')
-    .map(({ parameter, value }) => `${percentEncode(parameter.name)}=${cookieText(wireValue(parameter, value))}`);
+    .map(
+      ({ parameter, value }) => `${percentEncode(parameter.name)}=${cookieText(wireValue(parameter, value))}`,
+    );
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);

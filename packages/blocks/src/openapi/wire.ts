@@ -30,7 +30,9 @@ export function percentEncode(text: string): string {
 
 /** Returns the text, percent-encoded for a query except for reserved characters that cannot end a parameter. */
 export function percentEncodeExceptReserved(text: string): string {
-  return percentEncode(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) => decodeURIComponent(code));
+  return percentEncode(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) =>
+    decodeURIComponent(code),
+  );
 }
 
 type Member = [name: string, value: Json];
@@ -129,7 +131,10 @@ function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] 
 }
 
 /** Returns pairs as the text of a query or form. */
-export function queryText(pairs: readonly Pair[], encodeText: (text: string) => string = percentEncode): string {
+export function queryText(
+  pairs: readonly Pair[],
+  encodeText: (text: string) => string = percentEncode,
+): string {
   return pairs
     .map(({ name, text, raw }) => `${encodeParameterName(name)}=${raw ? text : encodeText(text)}`)
     .join('&');

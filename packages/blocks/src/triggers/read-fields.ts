@@ -45,7 +45,10 @@ export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
 /** Returns the fields that are not empty. Older blocks have their fields in `triggerConfig`: these are included. */
 export function filledFields(fields: JsonObject): JsonObject {
   const olderFields = fields['triggerConfig'] ?? null;
-  const entries = Object.entries({ ...(isJsonObject(olderFields) && olderFields), ...nonEmptyFields(fields) });
+  const entries = Object.entries({
+    ...(isJsonObject(olderFields) && olderFields),
+    ...nonEmptyFields(fields),
+  });
   return nonEmptyFields(Object.fromEntries(entries));
 }
 

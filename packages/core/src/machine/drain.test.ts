@@ -78,7 +78,9 @@ describe('a drain', () => {
 
   it('R17 a branch closes only when the work in it is done, and nothing follows from that work', () => {
     const branch = region('x', 'y -> z', 'y:error -> h');
-    const { run } = startMachine(region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }));
+    const { run } = startMachine(
+      region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }),
+    );
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
     expect(run.complete('P/0/y')).toEqual(['run a']);
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);

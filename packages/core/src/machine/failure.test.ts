@@ -108,7 +108,9 @@ describe('a failed block', () => {
   });
 
   it('R16 is not collected if the parallel itself fails', () => {
-    const { run } = startMachine(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
+    const { run } = startMachine(
+      region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }),
+    );
     expect(run.fail('P', { attempt: 0 })).toEqual(['run h']);
   });
 

@@ -200,7 +200,9 @@ describe('run-until', () => {
   });
 
   it('R28 refers to a top-level block, not to the block with the same index in a body', () => {
-    const { run } = startMachine(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
+    const { run } = startMachine(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), {
+      until: 'L',
+    });
     expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
   });
 });

@@ -132,7 +132,9 @@ describe('a parallel', () => {
   });
 
   it('R9 refills its window after a failure that it collects', () => {
-    const { run } = startMachine(region('P -> a', { P: parallel(x, { count: 3, window: 1, collectErrors: true }) }));
+    const { run } = startMachine(
+      region('P -> a', { P: parallel(x, { count: 3, window: 1, collectErrors: true }) }),
+    );
     expect(run.fail('P/0/x')).toEqual(['run P/1/x']);
     expect(run.notices).toEqual(['failed P/0/x', 'closed P 0 after P/0/x', 'opened P 1']);
     expect(run.complete('P/1/x')).toEqual(['run P/2/x']);

@@ -75,8 +75,7 @@ export class Compilation {
 
   /** Adds the reference compiler's findings for a field as diagnostics. */
   report(location: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
-    for (const each of diagnosticsOf(location, findings, { kind, compat: this.compat }))
-      this.sink.push(each);
+    for (const each of diagnosticsOf(location, findings, { kind, compat: this.compat })) this.sink.push(each);
   }
 
   /** Collects the references of a field. */

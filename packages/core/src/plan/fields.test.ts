@@ -113,7 +113,10 @@ describe('a misspelt field', () => {
     ['of an editor, next to the type', code('return 1', { style: 'x' } as BlockSettings)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
     ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
-    ['of an editor', code('return 1', { horizontalHandles: true, locked: false, height: 3 } as BlockSettings)],
+    [
+      'of an editor',
+      code('return 1', { horizontalHandles: true, locked: false, height: 3 } as BlockSettings),
+    ],
     [
       'of an editor, in a container',
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },

@@ -107,7 +107,10 @@ describe('a reference to a block that cannot have run', () => {
   const parent = { parentId: 'L' };
   const loop: BlockSettings = { type: 'loop', data: { count: 2 } };
   const parallel: BlockSettings = { type: 'parallel', data: { count: 2 } };
-  const whileLoop: BlockSettings = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
+  const whileLoop: BlockSettings = {
+    type: 'loop',
+    data: { loopType: 'while', whileCondition: '<b.result>' },
+  };
   const countLoop: BlockSettings = { type: 'loop', data: { count: '<b.result>' } };
   const b = code('1', parent);
   it.each<[string, WorkflowSettings['blocks'], string[], string[]]>([
@@ -126,7 +129,11 @@ describe('a reference to a block that cannot have run', () => {
 
 describe('an output', () => {
   const undeclared = 'warning REFERENCE_UNDECLARED_OUTPUT';
-  const agent = (properties: BlockSettings): BlockSettings => ({ type: 'agent', name: 'Agent', ...properties });
+  const agent = (properties: BlockSettings): BlockSettings => ({
+    type: 'agent',
+    name: 'Agent',
+    ...properties,
+  });
   const format = { schema: { type: 'object', properties: { row: { type: 'array' } } } };
   it.each<[string, BlockSettings, string, string[]]>([
     ['that is declared', code('1', { name: 'Agent' }), '<agent.result.a[0]>', []],

@@ -77,7 +77,12 @@ export class Replica {
       if (command.type === 'abort') this.#closePause(this.index.placeOf(command.at));
       else if (command.type === 'end') this.#end(command, entry.atMs);
     }
-    return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.takeChangedLogs() };
+    return {
+      changed: true,
+      commands: outcome.commands,
+      notices: outcome.notices,
+      logs: this.logs.takeChangedLogs(),
+    };
   }
 
   /**

@@ -39,7 +39,8 @@ export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | '
  * holes.
  */
 export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
-  const text = template.kind === 'text' && !findSingleHole(template) ? readJsonText(template.parts) : undefined;
+  const text =
+    template.kind === 'text' && !findSingleHole(template) ? readJsonText(template.parts) : undefined;
   if (text === undefined) return undefined;
   // Also throws for duplicate keys.
   structureOf(text.value, text, lookup);

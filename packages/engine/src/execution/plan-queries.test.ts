@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compilePlan } from '../../../../test/support/compiled.ts';
+import { compilePlan } from '../../../../test/support/compile-plan.ts';
 import { block, condition, fn, loop } from '../../../../test/support/workflow.ts';
 import { declaredInputs, envNames, findBlock } from './plan-queries.ts';
 

@@ -3,7 +3,7 @@ import type { Entry, EntryBody, Stored } from '@heddle/core/run';
 import { resolveTemplate } from '@heddle/core/blocks';
 import type { Template } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
-import { compilePlan } from '../../../../test/support/compiled.ts';
+import { compilePlan } from '../../../../test/support/compile-plan.ts';
 import { startedEntry } from '../../../../test/support/run-data.ts';
 import { block } from '../../../../test/support/workflow.ts';
 import { MemoryValueStore } from '../store/memory.ts';

@@ -1,6 +1,12 @@
 import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
-import { jsonStructure, resolveJson, templateFields, templateItems, findSingleHole } from '@heddle/core/fields';
+import {
+  jsonStructure,
+  resolveJson,
+  templateFields,
+  templateItems,
+  findSingleHole,
+} from '@heddle/core/fields';
 import type { ResolveMode } from '@heddle/core/fields';
 import { readUrl } from './api/url.ts';
 import { readBody } from './api/body.ts';
@@ -53,7 +59,9 @@ export function fieldReader(type: string, name: string): FieldReader | undefined
 /** Reads the input of a child: an object, possibly as JSON text; other text is the input itself. */
 function readChildInput(template: Template, { lookup }: FieldContext): Json {
   const value = resolveJson(template, lookup);
-  return isJsonObject(value) ? value : resolveTemplate(findSingleHole(template) ?? template, lookup, 'native');
+  return isJsonObject(value)
+    ? value
+    : resolveTemplate(findSingleHole(template) ?? template, lookup, 'native');
 }
 
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);

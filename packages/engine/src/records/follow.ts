@@ -121,7 +121,10 @@ export async function currentPosition(
   { runs, live }: Parts['stores'],
   record: Pick<RunRecord, 'runId' | 'seq'>,
 ): Promise<EventPosition> {
-  const [newer, emission] = await Promise.all([runs.tail(record.runId, record.seq), live.lastNumber(record.runId)]);
+  const [newer, emission] = await Promise.all([
+    runs.tail(record.runId, record.seq),
+    live.lastNumber(record.runId),
+  ]);
   return { seq: newer.at(-1)?.seq ?? record.seq, emission };
 }
 

@@ -3,7 +3,13 @@ import { deniedError, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { requestHeaders } from './headers.ts';
 import { followRedirects, redirectOf, type Hop } from './redirects.ts';
-import { Transport, type ConnectionOptions, type Exchange, type Reply, type StreamedReply } from './transport.ts';
+import {
+  Transport,
+  type ConnectionOptions,
+  type Exchange,
+  type Reply,
+  type StreamedReply,
+} from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type {
   IpAddress,

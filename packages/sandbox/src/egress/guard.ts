@@ -34,7 +34,8 @@ function matches(patterns: readonly string[], host: string): boolean {
 }
 
 function parseHttpUrl(text: string | URL): URL {
-  if (String(text).length > MAX_URL_CHARS) throw deniedError(`The URL has more than ${MAX_URL_CHARS} characters.`);
+  if (String(text).length > MAX_URL_CHARS)
+    throw deniedError(`The URL has more than ${MAX_URL_CHARS} characters.`);
   let url: URL;
   try {
     url = new URL(text);
@@ -47,7 +48,9 @@ function parseHttpUrl(text: string | URL): URL {
     throw deniedError(`Requests to ${url.protocol} URLs are not allowed; use http: or https:.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw deniedError(`The URL of ${url.hostname} contains credentials; send them in an Authorization header.`);
+    throw deniedError(
+      `The URL of ${url.hostname} contains credentials; send them in an Authorization header.`,
+    );
   }
   return url;
 }

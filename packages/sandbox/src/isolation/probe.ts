@@ -76,9 +76,14 @@ function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | und
 function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
   const found = `At the level ${level}${without} ${problem}`;
-  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem)) return failedCheck(name, found, namespaceRemedy());
+  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem))
+    return failedCheck(name, found, namespaceRemedy());
   if (CANNOT_SET_USER.test(problem))
-    return failedCheck(name, found, 'give the host the capabilities SETUID and SETGID, or do not run it as root');
+    return failedCheck(
+      name,
+      found,
+      'give the host the capabilities SETUID and SETGID, or do not run it as root',
+    );
   return failedCheck(
     name,
     found,

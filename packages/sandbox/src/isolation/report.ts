@@ -19,7 +19,11 @@ export function checkTool(
 ): IsolationCheck {
   if (path !== undefined) return passedCheck(tool, `${tool} is ${path}`);
   const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
-  return failedCheck(tool, `${where}; it ${purpose}`, `apt install ${packageName}, or the package of your system`);
+  return failedCheck(
+    tool,
+    `${where}; it ${purpose}`,
+    `apt install ${packageName}, or the package of your system`,
+  );
 }
 
 /** Minimum major version of Node.js for processes. */
@@ -28,7 +32,11 @@ const NODE_MAJOR = 24;
 /** Returns a failed check if the Node.js of processes is too old; undefined if not. */
 export function checkNode(version: string): IsolationCheck | undefined {
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined;
-  return failedCheck('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
+  return failedCheck(
+    'node',
+    `Node.js ${version} is too old`,
+    `run the host on Node.js ${NODE_MAJOR} or newer`,
+  );
 }
 
 /** One check of the host. */

@@ -7,7 +7,7 @@ import { APPROVAL } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { ECHO, FILE } from '../../../../test/support/api-files.ts';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { overrideMethods } from '../../../../test/support/overriding.ts';
+import { overrideMethods } from '../../../../test/support/override-methods.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;

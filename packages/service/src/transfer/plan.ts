@@ -126,7 +126,10 @@ function referencesIn(graph: PortableGraph): Reference[] {
  * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: places
  * that the graph does not have, or that hold ids of another kind, are left out.
  */
-export function referencesClearedByExport({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
+export function referencesClearedByExport({
+  graph,
+  manifest,
+}: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
   expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
   const places = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));

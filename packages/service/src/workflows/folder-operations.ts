@@ -105,7 +105,11 @@ export const deleteWorkflowFolder = define({
     const deletedItems = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const items = await deleteFolder(tx, { workspaceId, path }, { recursive, now: currentTime(services) });
+        const items = await deleteFolder(
+          tx,
+          { workspaceId, path },
+          { recursive, now: currentTime(services) },
+        );
         await services.triggers.stopArchived(tx, { workspaceId, nowMs: services.now() });
         await record({ resourceId: path, details: items }, tx);
         return items;

@@ -157,7 +157,8 @@ export const duplicateWorkflow = define({
     const copy = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
-        const name = options?.name ?? freeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
+        const name =
+          options?.name ?? freeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
         const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
         await record({ resourceId: workflow.id, details: { source: source.id } }, tx);

@@ -178,7 +178,10 @@ function shift(positions: Positions, origin: { x: number; y: number }): void {
 }
 
 /** Returns the places within the whole graph, each container before the blocks in it. */
-export function toAbsolutePlaces(blocks: readonly Block[], places: ReadonlyMap<string, Box>): Map<string, Box> {
+export function toAbsolutePlaces(
+  blocks: readonly Block[],
+  places: ReadonlyMap<string, Box>,
+): Map<string, Box> {
   const children = Map.groupBy(blocks, ({ parentId }) =>
     parentId !== null && places.has(parentId) ? parentId : '',
   );

@@ -3,7 +3,7 @@ import { createHost, RemoteRuns } from '@heddle/engine/runtime';
 import type { StartRequest } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { compilePlan } from '../../../../test/support/compiled.ts';
+import { compilePlan } from '../../../../test/support/compile-plan.ts';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { fn } from '../../../../test/support/workflow.ts';

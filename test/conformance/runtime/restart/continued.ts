@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ask, AskBlocks } from '../../../support/asking.ts';
+import { ask, AskBlocks } from '../../../support/ask-blocks.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 

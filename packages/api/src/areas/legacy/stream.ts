@@ -10,7 +10,7 @@ import { operationsOf } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { findRun } from '../runs/find.ts';
 import type { RunIds } from '../runs/ids.ts';
-import { progressOf } from '../runs/output-frames.ts';
+import { progressOf } from '../runs/output-events.ts';
 import { executionPath } from './schemas.ts';
 
 export const streamExecution = operationsOf<AreaContext>()({

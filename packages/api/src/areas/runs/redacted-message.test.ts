@@ -10,7 +10,7 @@ import {
   testApi,
 } from '../../../../../test/support/api.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
-import { overrideMethods } from '../../../../../test/support/overriding.ts';
+import { overrideMethods } from '../../../../../test/support/override-methods.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const SECRET = 'sk-very-secret';

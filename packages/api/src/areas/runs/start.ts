@@ -137,7 +137,11 @@ async function startDraft(
 }
 
 /** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
-export async function findSourceRun(services: AreaContext, workflow: Definition, runId: string): Promise<RunIds> {
+export async function findSourceRun(
+  services: AreaContext,
+  workflow: Definition,
+  runId: string,
+): Promise<RunIds> {
   try {
     const foundRun = await findRun(services, workflow, runId);
     if (foundRun.run) return foundRun;

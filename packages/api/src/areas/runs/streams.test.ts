@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, BROKEN, GREETING, LONG, deployGreeting } from '../../../../../test/support/api-workflows.ts';
+import {
+  APPROVAL,
+  BROKEN,
+  GREETING,
+  LONG,
+  deployGreeting,
+} from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();

@@ -22,7 +22,9 @@ export function readBody(template: Template, { lookup, field }: FieldContext): J
   const { boundary } = type;
   if (boundary !== undefined && template.kind === 'text' && !findSingleHole(template))
     return multipartBody(template.parts, boundary, lookup);
-  return fillJsonText(template, lookup) ?? resolveTemplate(findSingleHole(template) ?? template, lookup, 'native');
+  return (
+    fillJsonText(template, lookup) ?? resolveTemplate(findSingleHole(template) ?? template, lookup, 'native')
+  );
 }
 
 function contentType(headers: Json | undefined): { name: string; boundary?: string } {

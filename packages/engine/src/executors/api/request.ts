@@ -38,7 +38,9 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
 function methodOf(text: string): string {
   const method = fieldSchemas.httpMethod.safeParse(text || 'GET');
   if (method.success) return method.data;
-  throw configInvalid(`The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`);
+  throw configInvalid(
+    `The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`,
+  );
 }
 
 /** Returns the pairs of a table. Throws BLOCK_CONFIG_INVALID. */

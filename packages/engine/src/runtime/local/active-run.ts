@@ -303,7 +303,8 @@ export class ActiveRun {
 
   /** True if the run can leave memory until it is needed again. */
   isEvictable(): boolean {
-    const isQuiet = this.#executor.isIdle && !this.#driver.isBusy && !this.pauses.isBusy && this.#listeners.isEmpty;
+    const isQuiet =
+      this.#executor.isIdle && !this.#driver.isBusy && !this.pauses.isBusy && this.#listeners.isEmpty;
     return isQuiet && this.#lastIdleState === 'human' && this.suspended === undefined;
   }
 

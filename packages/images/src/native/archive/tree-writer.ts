@@ -58,7 +58,11 @@ export class TreeWriter {
     await this.#folders(path);
   }
 
-  async writeFile(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
+  async writeFile(
+    path: string,
+    content: Readable,
+    { mode, size }: { mode: number; size: number },
+  ): Promise<void> {
     this.#count(size);
     const target = await this.#prepare(path);
     let remaining = size;

@@ -58,7 +58,10 @@ export function installWebGlobals(): void {
   defineLazyGlobals(['structuredClone'], loadClone);
   defineLazyGlobals(['atob', 'btoa'], loadBase64);
   defineLazyGlobals(['Buffer'], loadBuffer);
-  defineLazyGlobals(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadAbort);
+  defineLazyGlobals(
+    ['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'],
+    loadAbort,
+  );
   defineLazyGlobals(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadFetch);
   defineLazyGlobals(['crypto'], loadCrypto);
   define(globalThis, 'self', globalThis);

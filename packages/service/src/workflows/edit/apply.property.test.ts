@@ -3,14 +3,24 @@ import type { Json, JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../../test/support/scale.ts';
-import { addOperation, block, editOperation, edit, graphOf, NESTED, UUID } from '../../../../../test/support/draft-edits.ts';
+import {
+  addOperation,
+  block,
+  editOperation,
+  edit,
+  graphOf,
+  NESTED,
+  UUID,
+} from '../../../../../test/support/draft-edits.ts';
 import { DraftTooLargeError } from './apply.ts';
 import { operationsBody } from './schemas.ts';
 
 describe('a hostile batch', () => {
   it('is refused if the draft would be too large', () => {
     const full = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
-    expect(() => edit(full, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(DraftTooLargeError);
+    expect(() => edit(full, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(
+      DraftTooLargeError,
+    );
   });
 
   it.each([

@@ -122,7 +122,11 @@ describe('add', () => {
 
   it('keeps settings of a container in its data', () => {
     const outcome = edit(START, [
-      addOperation('l', { type: 'loop', name: 'L', inputs: { loopType: 'forEach', collection: '<start.items>' } }),
+      addOperation('l', {
+        type: 'loop',
+        name: 'L',
+        inputs: { loopType: 'forEach', collection: '<start.items>' },
+      }),
     ]);
     expect(outcome.graph.loops).toEqual({
       'new-1': {
@@ -160,13 +164,17 @@ describe('edit', () => {
       'a.error b',
       'a.source c',
     ]);
-    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual(['a.error b']);
+    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual([
+      'a.error b',
+    ]);
   });
 
   it('removes an edge, and skips one that does not exist', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')], [edge('a', 'b')]);
     const outcome = edit(graph, [
-      editOperation('a', { removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }] }),
+      editOperation('a', {
+        removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }],
+      }),
     ]);
     expect(edgeTexts(outcome)).toEqual([]);
     expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);

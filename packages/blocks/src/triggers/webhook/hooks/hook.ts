@@ -112,7 +112,9 @@ export function hookStatusError({ title }: HookService, response: HookResponse, 
   if (status === 401) return hookRefusedError(`${title} does not accept the credential.`);
   const message = `${title} answered with the status ${status}.`;
   if (!isRetryableStatus(status)) return hookRefusedError(message);
-  return hookFailedError(message, { retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) });
+  return hookFailedError(message, {
+    retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs),
+  });
 }
 
 /** Returns the objects of a list; none for another value. */

@@ -99,7 +99,8 @@ function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined 
 }
 
 function errorOf(code: string) {
-  if (code === 'RATELIMITED') return hookFailedError('The rate limit of Linear for this credential is reached.');
+  if (code === 'RATELIMITED')
+    return hookFailedError('The rate limit of Linear for this credential is reached.');
   if (code === 'AUTHENTICATION_ERROR') return hookRefusedError('Linear does not accept the credential.');
   if (code === 'FORBIDDEN')
     return hookRefusedError(

@@ -1,4 +1,4 @@
-import { ContenderProcess } from './entrant.ts';
+import { ContenderProcess } from './contender-process.ts';
 import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
 import type { Line, Row } from './rows.ts';

@@ -2,7 +2,10 @@ import type { RunStore } from '@heddle/core';
 import { newRun, startedEntry } from '../../support/run-data.ts';
 
 /** Returns a new store with one run, which has only its first entry. */
-export async function createStoreWithRun(make: () => RunStore | Promise<RunStore>, runId = 'r'): Promise<RunStore> {
+export async function createStoreWithRun(
+  make: () => RunStore | Promise<RunStore>,
+  runId = 'r',
+): Promise<RunStore> {
   const store = await make();
   await store.create(newRun(runId), startedEntry());
   return store;

@@ -1,6 +1,6 @@
 import type { Figures } from '../figures.ts';
-import { resultOf } from '../race.ts';
-import type { ContenderSamples, Pace, Result } from '../race.ts';
+import { resultOf } from '../measure-row.ts';
+import type { ContenderSamples, Pace, Result } from '../measure-row.ts';
 import { sendRequests } from './load.ts';
 import { NAMES } from './rows.ts';
 import type { ApiLine, ApiRow } from './rows.ts';

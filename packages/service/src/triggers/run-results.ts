@@ -38,7 +38,11 @@ const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
  * Reads the results of ended runs for the health of webhooks and event triggers. Reads only failed runs, and completed
  * runs of workflows with a failing trigger.
  */
-export async function readRunResults(db: Db, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
+export async function readRunResults(
+  db: Db,
+  reader: TraceReader,
+  logs: readonly LoggedRun[],
+): Promise<RunResults> {
   const roots = logs.filter(
     ({ trigger, is_child: isChild }) => COUNTED_TRIGGERS.has(trigger) && isChild === 0,
   );

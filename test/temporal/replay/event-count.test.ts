@@ -3,7 +3,7 @@ import type { Engine } from '@heddle/engine';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { dataFolder } from '../../support/data-folder.ts';
 import { scale } from '../../support/scale.ts';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults, typeOf } from './histories-of.ts';

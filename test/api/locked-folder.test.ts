@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { overrideMethods } from '../support/overriding.ts';
-import { recordingApi } from '../support/recorded.ts';
-import { SERVED_OPERATIONS } from '../support/served.ts';
-import { createAcceptedCalls } from './accepted.ts';
+import { overrideMethods } from '../support/override-methods.ts';
+import { recordingApi } from '../support/recording-api.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
+import { createAcceptedCalls } from './accepted-calls.ts';
 
 const api = await recordingApi();
 const calls = await createAcceptedCalls(api);
@@ -30,9 +30,9 @@ const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: stri
   deleteWorkflowsFolder: { query: { path: innerFolder } },
 };
 
-const CHANGES = SERVED_OPERATIONS.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write').map(
-  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
-);
+const CHANGES = SERVED_OPERATIONS.filter(
+  ({ tag, scope }) => tag === 'Workflows' && scope === 'api:write',
+).map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const WRITES = CHANGES.filter(([, { audit }]) => audit !== undefined);
 
 async function setLocked(locked: 0 | 1): Promise<void> {

@@ -36,7 +36,10 @@ export function readFunctionResult(text: string): string | undefined {
  * Returns the JSON of the evaluated expressions and the index of the first truthy one (-1: none). Returns undefined if
  * the text is not such a result of `count` expressions.
  */
-export function readExpressionResults(text: string, count: number): { index: number; json: string[] } | undefined {
+export function readExpressionResults(
+  text: string,
+  count: number,
+): { index: number; json: string[] } | undefined {
   const fields = readObject(text);
   if (fields === undefined || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json'))
     return undefined;
@@ -61,7 +64,11 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
 }
 
 /** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
-export function readJobResult<T>(ending: Ending, job: Job, read: (text: string) => T | undefined): JobResult<T> {
+export function readJobResult<T>(
+  ending: Ending,
+  job: Job,
+  read: (text: string) => T | undefined,
+): JobResult<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;
   const malformed = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readJobResult, readExpressionResults, readFunctionResult } from './answer.ts';
+import { readJobResult, readExpressionResults, readFunctionResult } from './job-result.ts';
 import { resolveLimits } from './limits.ts';
 import { Job } from './pool/job.ts';
 import type { EndCode } from './protocol.ts';

@@ -34,6 +34,7 @@ export function servedAreaOptions(store: ServiceStore) {
 const store = {} as ServiceStore;
 
 /** Every API operation that `heddle serve` has. The handlers of these operations cannot be called. */
-export const SERVED_OPERATIONS: readonly AnyOperation[] = serviceAreas({ store, ...servedAreaOptions(store) }).flatMap(
-  (area): AnyOperation[] => Object.values(area.operations),
-);
+export const SERVED_OPERATIONS: readonly AnyOperation[] = serviceAreas({
+  store,
+  ...servedAreaOptions(store),
+}).flatMap((area): AnyOperation[] => Object.values(area.operations));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/scripted.ts';
+import { Script, work } from '../../../support/script.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 

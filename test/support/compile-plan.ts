@@ -2,7 +2,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { Plan } from '@heddle/core';
 import { blockTypeInfos, createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
-import { Script } from './scripted.ts';
+import { Script } from './script.ts';
 import { workflow } from './workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 

@@ -1,9 +1,9 @@
-import { SERVED_OPERATIONS } from '../support/served.ts';
+import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { deployTriggers } from '../support/triggered.ts';
+import { deployTriggers } from '../support/trigger-workflow.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 /** A request that an operation accepts. */
