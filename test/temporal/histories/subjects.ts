@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { Engine, ExecuteOptions } from '@heddle/engine';
-import { Script, work } from '../../support/scripted.ts';
+import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
 /** A run with a stored history. */
