@@ -1,7 +1,7 @@
 import type { FunctionOutcome, JobLimits } from '@heddle/sandbox';
 
 /**
- * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `SandboxErrorCode` of the
+ * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `JobErrorCode` of the
  * failure. A pattern matches the JSON, or `CODE name: message` of the failure. A list allows several outcomes, because
  * machines differ.
  */

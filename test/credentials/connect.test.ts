@@ -110,7 +110,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect((await heddle([...args, 'shop'])).stderr).toContain('There is no OAuth client for shop');
     for (const [content, message] of [
       [`{"shop": "the-secret-of-the-client"`, 'The file of OAuth clients is not JSON.'],
-      [JSON.stringify({ shop: CLIENT }), 'shop: either '],
+      [JSON.stringify({ shop: CLIENT }), 'shop: set either '],
       [
         JSON.stringify({ shop: { ...CLIENT, issuer: 'http://shop.example' } }),
         'shop.issuer: must be an https URL',

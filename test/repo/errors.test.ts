@@ -15,15 +15,15 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/core/src/errors.ts', 'BlockErrorCode'],
   ['packages/api/src/errors.ts', 'ApiErrorCode'],
   ['packages/api/src/errors.ts', 'ApiDetailCode'],
-  ['packages/sandbox/src/outcome.ts', 'SandboxErrorCode'],
-  ['packages/sandbox/src/error.ts', 'SandboxFaultCode'],
+  ['packages/sandbox/src/outcome.ts', 'JobErrorCode'],
+  ['packages/sandbox/src/error.ts', 'SandboxErrorCode'],
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],
 ];
 
 /** Syntax nodes with an error code, by type: the field with a name, the allowed names, and the field with the code. */
 const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp, code: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
-  CallExpression: ['callee', /^(refuse|failure)$/, 'arguments'],
+  CallExpression: ['callee', /^(refuse|failure|permanentError|configError)$/, 'arguments'],
   Property: ['key', /^code$/, 'value'],
   VariableDeclarator: ['id', /^code$/, 'init'],
 };
@@ -114,7 +114,7 @@ describe('docs/errors.md', () => {
   });
 
   it('says for each code of the sandbox whether a retry can help, as the sandbox does', () => {
-    const codes = unionIn(readText('packages/sandbox/src/outcome.ts'), 'SandboxErrorCode') as JobErrorCode[];
+    const codes = unionIn(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
     const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;

@@ -55,7 +55,6 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['want hooks', 'recordDesiredHooks'],
   ['wanted hook', 'DesiredHook'],
   ['wear', 'recycleReason'],
-  ['weather', 'environment'],
   ['weaver', 'CodeRewriter'],
   ['workshop', 'BuildEnvironment'],
 ]);

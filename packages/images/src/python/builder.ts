@@ -41,7 +41,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
         // Node.js determines how V8 compiles the interpreter.
         node: process.versions.node,
         guest: await digestOf(join(PYTHON_FILES, 'guest.js')),
-        workshop: await digestOf(PYTHON_IMAGE_FILE),
+        imageFile: await digestOf(PYTHON_IMAGE_FILE),
       };
     },
 

@@ -67,7 +67,7 @@ export class HookJob {
     this.#present = JSON.parse(row.present) as ActualHook[];
   }
 
-  /** Creates the wanted hook and removes all others, as far as possible, and records which hooks exist. */
+  /** Creates the desired hook and removes all others, as far as possible, and records which hooks exist. */
   async run(): Promise<void> {
     const { wanted } = this.#row;
     const desiredHook = wanted === null ? undefined : (JSON.parse(wanted) as DesiredHook);
@@ -75,30 +75,30 @@ export class HookJob {
     let activeHook: ActiveHook | undefined;
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
-      const wantedHook = desiredHook && this.#findOrAdd(desiredHook);
-      // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
-      await this.#removeAll((hook) => hook !== wantedHook && hook.hookId === null);
-      if (wantedHook) activeHook = await this.#activate(wantedHook);
+      const actualHook = desiredHook && this.#findOrAdd(desiredHook);
+      // A hook without an id is identified by its URL only, so it could later be mistaken for the desired hook.
+      await this.#removeAll((hook) => hook !== actualHook && hook.hookId === null);
+      if (actualHook) activeHook = await this.#activate(actualHook);
     } catch (error) {
       failure = this.#failureOf(error);
     }
     try {
-      const wantedHook = desiredHook && this.#findOrAdd(desiredHook);
-      await this.#removeAll((hook) => hook !== wantedHook && hook.hookId !== null);
+      const actualHook = desiredHook && this.#findOrAdd(desiredHook);
+      await this.#removeAll((hook) => hook !== actualHook && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
     }
     await this.#record(activeHook, failure);
   }
 
-  /** Returns the wanted hook from the list of hooks that may exist. Adds the hook to the list if it is missing. */
+  /** Returns the desired hook from the list of hooks that may exist. Adds the hook to the list if it is missing. */
   #findOrAdd(desiredHook: DesiredHook): ActualHook {
     const place = this.#providerHookOf(desiredHook).locationOf(desiredHook.config) ?? '';
     const existing = this.#present.find((hook) => hook.place === place && hook.url === desiredHook.url);
-    const wantedHook: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
+    const actualHook: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
     if (existing) Object.assign(existing, desiredHook);
-    else this.#present.push(wantedHook);
-    return wantedHook;
+    else this.#present.push(actualHook);
+    return actualHook;
   }
 
   #providerHookOf({ type: name }: DesiredHook): ProviderHook {
@@ -107,24 +107,24 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', `This server has no triggers of the type ${name}.`);
   }
 
-  async #activate(wantedHook: ActualHook): Promise<ActiveHook> {
+  async #activate(actualHook: ActualHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
     // Recorded before the request to the provider: after a crash, the hook is found by its URL, and it signs with this
     // secret.
     const secret = sealSecret(sealer, this.#row, this.#secret);
-    if (wantedHook.hookId === null && !(await this.#save(secret)))
+    if (actualHook.hookId === null && !(await this.#save(secret)))
       throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
-    const providerHook = this.#providerHookOf(wantedHook);
+    const providerHook = this.#providerHookOf(actualHook);
     const isRenewal =
-      this.#row.state === 'active' && wantedHook.hookId !== null && providerHook.renew !== undefined;
-    const call = this.#createCall(wantedHook);
+      this.#row.state === 'active' && actualHook.hookId !== null && providerHook.renew !== undefined;
+    const call = this.#createCall(actualHook);
     const activeHook = isRenewal
-      ? await providerHook.renew?.(wantedHook.config, call)
-      : await providerHook.activate(wantedHook.config, call);
+      ? await providerHook.renew?.(actualHook.config, call)
+      : await providerHook.activate(actualHook.config, call);
     const result = activeHook as ActiveHook;
-    if (wantedHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', wantedHook);
-    wantedHook.hookId = result.id;
+    if (actualHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', actualHook);
+    actualHook.hookId = result.id;
     this.#secret = result.secret ?? this.#secret;
     return result;
   }
@@ -221,7 +221,7 @@ export class HookJob {
   }
 
   /**
-   * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has
+   * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the desired hook has
    * changed since the row was claimed.
    */
   async #record(activeHook: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
