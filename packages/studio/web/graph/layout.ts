@@ -12,7 +12,7 @@ export interface LayoutGraph {
   edges: readonly { source: string; target: string }[];
 }
 
-/** Position and size of a block: relative to its container, or within the whole graph (`absolutePlaces`). */
+/** Position and size of a block: relative to its container, or within the whole graph (`toAbsolutePlaces`). */
 export interface Box {
   x: number;
   y: number;
