@@ -37,7 +37,7 @@ return [hash("a text"), random.random(), secrets.token_hex(8), str(uuid.uuid4())
 /** Runs two jobs, the second in a new interpreter. Returns their results. */
 async function runTwice(folder?: string): Promise<unknown[][]> {
   const sandbox = createSandbox({
-    share: 'isolate',
+    share: 'none',
     python: { maxProcesses: 1, ...(folder !== undefined && { folder }) },
   });
   cleanups.push(() => sandbox.close());

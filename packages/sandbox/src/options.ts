@@ -24,8 +24,8 @@ export interface SandboxOptions {
   readonly maxProcesses?: number;
   /** Idle processes to keep; default 0. None is started before the first job. */
   readonly minProcesses?: number;
-  /** The jobs that share an isolate, each in its own context; default `run`. */
-  readonly share?: 'run' | 'tenant' | 'isolate';
+  /** The jobs that share an isolate, each in its own context: those of a run (default), of a tenant, or none. */
+  readonly share?: 'run' | 'tenant' | 'none';
   /** The isolation level to use, and the minimum below which no job runs. */
   readonly isolation?: IsolationOptions;
   readonly limits?: Partial<JobLimits>;

@@ -139,7 +139,7 @@ return [random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(4).
 
 describe('interpreters', () => {
   it('start from one snapshot with their own random state', async () => {
-    const sandbox = sandboxOf({ share: 'isolate' });
+    const sandbox = sandboxOf({ share: 'none' });
     const results = [
       await valueOf(READ_RANDOM_VALUES, {}, sandbox),
       await valueOf(READ_RANDOM_VALUES, {}, sandbox),

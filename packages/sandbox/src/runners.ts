@@ -87,7 +87,7 @@ export function createRunners(
     ...pythonOptions,
     program: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
-    keyOf: share === 'isolate' ? () => '' : createPythonKeyOf(),
+    keyOf: share === 'none' ? () => '' : createPythonKeyOf(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },

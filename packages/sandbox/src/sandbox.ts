@@ -34,7 +34,7 @@ export interface SandboxStats extends Counts {
   /** Isolation level of the processes; undefined until the first job or `warm` has determined it. */
   readonly isolation: IsolationLevel | undefined;
   /** The jobs that share an isolate. */
-  readonly share: 'run' | 'tenant' | 'isolate';
+  readonly share: 'run' | 'tenant' | 'none';
 }
 
 /** Runs untrusted JavaScript, Python and shell scripts in child processes, within limits. */

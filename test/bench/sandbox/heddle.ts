@@ -103,7 +103,7 @@ export const strict = heddle('strict', async () => {
 
 const twoProcesses = (): SandboxOptions => ({
   isolation: { level: 'standard' },
-  share: 'isolate',
+  share: 'none',
   maxProcesses: 2,
 });
 
