@@ -7,7 +7,10 @@ import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const REPLIES = workflow([block('Reply', 'response', { dataMode: 'json', data: '{}' })], ['Start -> Reply']);
+const REPLY_WORKFLOW = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{}' })],
+  ['Start -> Reply'],
+);
 
 /** An action of the engine. It is not part of a transaction of the service's database. */
 interface Action {
@@ -52,7 +55,7 @@ describe('the audit event of an engine action', () => {
       const isDone = async () => (await readStatus()) === 'completed';
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
-    workflowId = await api.deploy(REPLIES);
+    workflowId = await api.deploy(REPLY_WORKFLOW);
     const first = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
     const countRuns = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
@@ -94,8 +97,8 @@ describe('the audit event of an engine action', () => {
   it('is deleted when the action is refused, or has no effect', async () => {
     const body = { contextId: 'unknown', input: { ok: true } };
     expect((await api.call('POST', pathOf(run.runId, 'resume'), { body })).status).toBeLessThan(500);
-    const unknown = pathOf(run.runId, 'rerun');
-    expect((await api.call('POST', unknown, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
+    const rerunPath = pathOf(run.runId, 'rerun');
+    expect((await api.call('POST', rerunPath, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
     expect(await readEvents()).toEqual([]);
     await api.call('POST', pathOf(run.runId, 'cancel'));
     const secondCancel = await api.call('POST', pathOf(run.runId, 'cancel'));

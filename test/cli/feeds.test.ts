@@ -34,7 +34,7 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
     await call('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const logsOf = async (id: string) => {
+  const readStatuses = async (id: string) => {
     const logs = await call<Log[]>('GET', `/logs?workspaceId=${workspaceId}&workflowIds=${id}`);
     return logs.map(({ status }) => status);
   };
@@ -42,6 +42,6 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
   const eventWorkflow = await deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
   const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
   const feedWorkflow = await deploy(triggerWorkflow(feed, { type: 'rss', last: FAILING_BLOCK as never }));
-  await expect.poll(() => logsOf(feedWorkflow), TIMEOUT).toEqual(['failed', 'failed']);
-  await expect.poll(() => logsOf(eventWorkflow), TIMEOUT).toEqual(['completed', 'completed']);
+  await expect.poll(() => readStatuses(feedWorkflow), TIMEOUT).toEqual(['failed', 'failed']);
+  await expect.poll(() => readStatuses(eventWorkflow), TIMEOUT).toEqual(['completed', 'completed']);
 });

@@ -13,8 +13,8 @@ export type TemporalForTests =
       readonly address: string;
       readonly namespace: string;
       /**
-       * Path of Temporal's command; undefined for a server that was already running (TEMPORAL_ADDRESS), and for a full
-       * server.
+       * Path of Temporal's command; undefined for a server that was already running (TEMPORAL_ADDRESS), and for the
+       * production server.
        */
       readonly binary: string | undefined;
     }
@@ -36,8 +36,8 @@ declare module 'vitest' {
 export const SERVER_REQUESTED = '.requested';
 const POLL_MS = 100;
 
-/** A server for the tests of a project, or the reason why there is none. */
-export interface OpenedServer {
+/** The result of opening a server for the tests of a project: the server, or the reason why there is none. */
+export interface ServerAttempt {
   readonly server: TemporalForTests;
   stop(): Promise<void>;
 }
@@ -48,12 +48,12 @@ export interface OpenedServer {
  */
 export function provideServer(
   project: TestProject,
-  open: () => Promise<OpenedServer>,
+  open: () => Promise<ServerAttempt>,
   isImmediate: boolean,
 ): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
   const file = join(folder, 'server.json');
-  const start = async (): Promise<OpenedServer> => {
+  const start = async (): Promise<ServerAttempt> => {
     const result = await open().catch((error: unknown) =>
       reportNoServer(error instanceof Error ? error.message : String(error)),
     );
@@ -75,7 +75,7 @@ export function provideServer(
 }
 
 /** Reports that there is no server. If one is required, each file of the project fails, but not the whole run. */
-export function reportNoServer(reason: string): OpenedServer {
+export function reportNoServer(reason: string): ServerAttempt {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);
   return { server: { kind: 'none', reason, isRequired }, stop: async () => undefined };

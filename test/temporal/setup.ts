@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { reportNoServer, type OpenedServer, provideServer } from './provide-server.ts';
+import { reportNoServer, type ServerAttempt, provideServer } from './provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
@@ -26,7 +26,7 @@ export function setup(project: TestProject): () => Promise<void> {
   };
 }
 
-async function open(signal: AbortSignal): Promise<OpenedServer> {
+async function open(signal: AbortSignal): Promise<ServerAttempt> {
   const server = await find(signal);
   if (server.kind === 'none') return reportNoServer(server.reason);
   if (server.kind === 'address') return useExisting(server.address);
@@ -68,7 +68,7 @@ function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   });
 }
 
-async function useExisting(address: string): Promise<OpenedServer> {
+async function useExisting(address: string): Promise<ServerAttempt> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
   const problem = await whyNotReady({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)

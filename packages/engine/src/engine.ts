@@ -247,8 +247,8 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const { stores, values, clock } = this.#parts;
     const { plan } = await readDefinition(this.#parts, runId);
-    const isServed = (): boolean => this.#closed === undefined;
-    const parts = { stores, values, clock, isServed, ...(signal && { signal }) };
+    const mayContinue = (): boolean => this.#closed === undefined;
+    const parts = { stores, values, clock, mayContinue, ...(signal && { signal }) };
     yield* follow(parts, runId, plan);
   }
 

@@ -65,7 +65,10 @@ const REFUSED: [title: string, block: string, iterations: number[] | undefined, 
 
 interface ObservedRun {
   calls: string[];
-  /** Execution, such as `K.1.2` → the number of the call with its result. Kept results have earlier numbers. */
+  /**
+   * For each execution, such as `K.1.2`, the number of the call that returned its result. Kept results have lower
+   * numbers.
+   */
   callNumbers: Map<string, number>;
   result: RunResource;
 }

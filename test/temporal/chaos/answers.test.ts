@@ -8,7 +8,7 @@ import { openEnvironment } from './environment.ts';
 const RUNS = 12;
 
 describeTemporal('an answer to a pause', ({ address, namespace }) => {
-  it('that arrives while a child reports the pause to its parent is not lost with the workflow task', async () => {
+  it('is not lost if it arrives in the same workflow task in which a child reports its pause to the parent', async () => {
     const { engine, stores } = await openEnvironment({
       address,
       namespace,

@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { startProductionServer } from './server.ts';
 import { type ProductionTools, productionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
-import { reportNoServer, type OpenedServer, provideServer } from '../provide-server.ts';
+import { reportNoServer, type ServerAttempt, provideServer } from '../provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
 
@@ -14,7 +14,7 @@ export function setup(project: TestProject): () => Promise<void> {
   return provideServer(project, async () => (tools ? start(tools) : reportNoServer(found.reason)), true);
 }
 
-async function start(tools: ProductionTools): Promise<OpenedServer> {
+async function start(tools: ProductionTools): Promise<ServerAttempt> {
   const postgres = await serverOf(tools.postgres, process.pid);
   const name = `temporal_${randomUUID().replaceAll('-', '')}`;
   const started = await startProductionServer({ tools, postgres, name, namespace: NAMESPACE });

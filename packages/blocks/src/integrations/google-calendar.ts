@@ -33,7 +33,8 @@ export const integration = defineIntegration({
   },
   tools: {
     google_calendar_list: {
-      description: 'Lists the events of a calendar, recurring ones one by one, in the order of their start.',
+      description:
+        'Lists the events of a calendar in the order of their start. Each instance of a recurring event is an event of its own.',
       method: 'GET',
       path: '/calendar/v3/calendars/{calendarId}/events',
       query: { singleEvents: 'true', orderBy: 'startTime' },

@@ -26,7 +26,7 @@ export const mcp = defineLazyBlock({
     const session = await openSession(context, options, { name, credential });
     const tool = findTool(await session.tools(), name, fields.tool);
     const args = (fields.arguments ?? {}) as JsonObject;
-    const problems = argumentsCheckOf(tool)(args);
+    const problems = createArgumentsValidator(tool)(args);
     if (problems !== undefined)
       throw invalid(context, `has arguments that the tool "${tool.name}" does not accept: ${problems}`);
     const callTool = async () => outputOf(tool, await session.call(tool, args, 'call'));
@@ -35,7 +35,7 @@ export const mcp = defineLazyBlock({
   },
 });
 
-function argumentsCheckOf(tool: Tool) {
+function createArgumentsValidator(tool: Tool) {
   return compileForeignSchema(
     tool.inputSchema as JsonObject,
     (why) =>

@@ -6,7 +6,7 @@ import type { ServiceResponse } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-/** The request for the next page: with this value of an argument, or at the URL that the previous page names. */
+/** How the next page is requested: with another value of an argument, or at the URL that the previous page names. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
 /** Maximum number of bytes of the items of all pages of a call, as JSON. */

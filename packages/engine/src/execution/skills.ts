@@ -1,5 +1,5 @@
 import { tenantAccess } from './tenant-access.ts';
-import type { TenantParts } from './tenant-access.ts';
+import type { TenantPortContext } from './tenant-access.ts';
 
 /** A skill without its text: instructions that an agent reads if a task needs them. */
 interface SkillSummary {
@@ -38,7 +38,7 @@ export interface Skills {
   read(id: string): Promise<Skill | undefined>;
 }
 
-interface SkillParts extends TenantParts {
+interface SkillParts extends TenantPortContext {
   skills: TenantSkills | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { BlockErrorCode } from '@heddle/core/blocks';
 export type MaybePromise<T> = Promise<T> | T;
 
 /** The dependencies of calls to a port: an interface that the engine's host implements, such as its file storage. */
-export interface TenantParts {
+export interface TenantPortContext {
   /** Returns the tenant of the run; undefined if it has none. */
   tenant: () => Promise<string | undefined>;
   /** Receives errors of the host. */
@@ -39,7 +39,7 @@ export type ForTenant<Port> = {
 /** Returns a function that calls the port for the run's tenant. */
 export function tenantAccess<Port>(
   port: Port,
-  { tenant, report }: TenantParts,
+  { tenant, report }: TenantPortContext,
   unavailable: Unavailable,
 ): TenantAccess<Port> {
   return async (call) => {
@@ -54,7 +54,7 @@ export function tenantAccess<Port>(
 /** Returns the error of a block for an error of the host. Reports the host's error unless it is a BlockError. */
 export function hostFailure(
   error: unknown,
-  report: TenantParts['report'],
+  report: TenantPortContext['report'],
   { code, message }: Unavailable,
 ): BlockError {
   if (isBlockError(error)) return error;

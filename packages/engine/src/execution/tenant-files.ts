@@ -1,5 +1,5 @@
 import { hostFailure, tenantAccess } from './tenant-access.ts';
-import type { MaybePromise, ForTenant, TenantParts } from './tenant-access.ts';
+import type { MaybePromise, ForTenant, TenantPortContext } from './tenant-access.ts';
 
 /** A file that a tenant has stored, without its content. */
 export interface TenantFile {
@@ -130,26 +130,29 @@ const UNAVAILABLE = {
 /** Returns the files of the run's tenant; undefined if the host stores none. */
 export function tenantFilesOf(
   files: TenantFiles | undefined,
-  parts: TenantParts,
+  parts: TenantPortContext,
 ): RunTenantFiles | undefined {
   if (!files) return undefined;
   const access = tenantAccess(files, parts, UNAVAILABLE);
   return {
-    find: (id) => access((port, tenant) => port.find(tenant, id)),
-    list: (query) => access((port, tenant) => port.list(tenant, query)),
+    find: (id) => access((filesPort, tenant) => filesPort.find(tenant, id)),
+    list: (query) => access((filesPort, tenant) => filesPort.list(tenant, query)),
     open: async (id) => {
-      const opened = await access((port, tenant) => port.open(tenant, id));
+      const opened = await access((filesPort, tenant) => filesPort.open(tenant, id));
       return opened && { file: opened.file, chunks: () => readChunks(opened, parts) };
     },
-    stored: (key) => access((port, tenant) => port.stored(tenant, key)),
-    create: (file, key) => access((port, tenant) => port.create(tenant, file, key)),
-    replace: (change, key) => access((port, tenant) => port.replace(tenant, change, key)),
-    move: (file, key) => access((port, tenant) => port.move(tenant, file, key)),
+    stored: (key) => access((filesPort, tenant) => filesPort.stored(tenant, key)),
+    create: (file, key) => access((filesPort, tenant) => filesPort.create(tenant, file, key)),
+    replace: (change, key) => access((filesPort, tenant) => filesPort.replace(tenant, change, key)),
+    move: (file, key) => access((filesPort, tenant) => filesPort.move(tenant, file, key)),
   };
 }
 
 /** Returns the content. Errors during reading are handled like other errors of the host. */
-async function* readChunks(content: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
+async function* readChunks(
+  content: TenantFileContent,
+  { report }: TenantPortContext,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* content.chunks();
   } catch (error) {

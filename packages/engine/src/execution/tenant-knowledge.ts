@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { tenantAccess } from './tenant-access.ts';
-import type { MaybePromise, ForTenant, TenantParts } from './tenant-access.ts';
+import type { MaybePromise, ForTenant, TenantPortContext } from './tenant-access.ts';
 
 /** The comparison of a document's tag with a value. */
 export type TagOperator =
@@ -112,7 +112,7 @@ export interface NewKnowledgeDocument {
   name: string;
   content: string;
   mimeType: string;
-  /** Values by names of tags that the knowledge base defines. */
+  /** The value of each tag, by the name of the tag. The knowledge base defines the tags. */
   tags: { readonly [name: string]: Json };
   /** The documents to replace: the one with this id, or all with the same name. Undefined: none. */
   replaces: { id: string } | 'name' | undefined;
@@ -236,7 +236,7 @@ export type RunTenantKnowledge = ForTenant<TenantKnowledge>;
 /** Returns the knowledge bases of the run's tenant; undefined if the host stores none. */
 export function tenantKnowledgeOf(
   knowledge: TenantKnowledge | undefined,
-  parts: TenantParts,
+  parts: TenantPortContext,
 ): RunTenantKnowledge | undefined {
   if (!knowledge) return undefined;
   const access = tenantAccess(knowledge, parts, {
@@ -244,19 +244,22 @@ export function tenantKnowledgeOf(
     message: 'The knowledge bases of the workspace are unavailable.',
   });
   return {
-    search: (search) => access((port, tenant) => port.search(tenant, search)),
-    documents: (id, query) => access((port, tenant) => port.documents(tenant, id, query)),
-    document: (ids) => access((port, tenant) => port.document(tenant, ids)),
+    search: (search) => access((knowledgePort, tenant) => knowledgePort.search(tenant, search)),
+    documents: (id, query) => access((knowledgePort, tenant) => knowledgePort.documents(tenant, id, query)),
+    document: (ids) => access((knowledgePort, tenant) => knowledgePort.document(tenant, ids)),
     createDocument: (id, document, key) =>
-      access((port, tenant) => port.createDocument(tenant, id, document, key)),
-    deleteDocument: (ids, key) => access((port, tenant) => port.deleteDocument(tenant, ids, key)),
-    chunks: (ids, query) => access((port, tenant) => port.chunks(tenant, ids, query)),
-    addChunk: (ids, content, key) => access((port, tenant) => port.addChunk(tenant, ids, content, key)),
-    updateChunk: (ids, change, key) => access((port, tenant) => port.updateChunk(tenant, ids, change, key)),
-    deleteChunk: (ids, key) => access((port, tenant) => port.deleteChunk(tenant, ids, key)),
-    tags: (id) => access((port, tenant) => port.tags(tenant, id)),
-    connectors: (id) => access((port, tenant) => port.connectors(tenant, id)),
-    connector: (ids) => access((port, tenant) => port.connector(tenant, ids)),
-    sync: (ids, key) => access((port, tenant) => port.sync(tenant, ids, key)),
+      access((knowledgePort, tenant) => knowledgePort.createDocument(tenant, id, document, key)),
+    deleteDocument: (ids, key) =>
+      access((knowledgePort, tenant) => knowledgePort.deleteDocument(tenant, ids, key)),
+    chunks: (ids, query) => access((knowledgePort, tenant) => knowledgePort.chunks(tenant, ids, query)),
+    addChunk: (ids, content, key) =>
+      access((knowledgePort, tenant) => knowledgePort.addChunk(tenant, ids, content, key)),
+    updateChunk: (ids, change, key) =>
+      access((knowledgePort, tenant) => knowledgePort.updateChunk(tenant, ids, change, key)),
+    deleteChunk: (ids, key) => access((knowledgePort, tenant) => knowledgePort.deleteChunk(tenant, ids, key)),
+    tags: (id) => access((knowledgePort, tenant) => knowledgePort.tags(tenant, id)),
+    connectors: (id) => access((knowledgePort, tenant) => knowledgePort.connectors(tenant, id)),
+    connector: (ids) => access((knowledgePort, tenant) => knowledgePort.connector(tenant, ids)),
+    sync: (ids, key) => access((knowledgePort, tenant) => knowledgePort.sync(tenant, ids, key)),
   };
 }

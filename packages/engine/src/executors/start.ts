@@ -13,8 +13,8 @@ type StartKind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
 interface Start {
   block: BlockConfig;
   fields: readonly InputField[];
-  /** The input as an object; another value becomes its `input`. */
-  top: JsonObject;
+  /** The input if it is an object, otherwise `{ input }`. */
+  fieldsByName: JsonObject;
   input: Json;
 }
 
@@ -22,8 +22,9 @@ const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
-  manual: ({ top }) => new Map(Object.entries(top)),
-  external: ({ fields, top }) => new Map([...Object.entries(top), ...fillFields(fields, top, undefined)]),
+  manual: ({ fieldsByName }) => new Map(Object.entries(fieldsByName)),
+  external: ({ fields, fieldsByName }) =>
+    new Map([...Object.entries(fieldsByName), ...fillFields(fields, fieldsByName, undefined)]),
 };
 
 /**
@@ -35,18 +36,22 @@ const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
   const fields = inputFields(authoredValue(block.params['inputFormat']));
-  const top = isJsonObject(input) ? input : wrap(input);
+  const fieldsByName = isJsonObject(input) ? input : wrap(input);
   const hasMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
-    refuseReserved(block, [...fields.map((field) => field.name), ...namesOf(kind, top)], RESERVED_NAMES);
+    refuseReserved(
+      block,
+      [...fields.map((field) => field.name), ...namesOf(kind, fieldsByName)],
+      RESERVED_NAMES,
+    );
   if (hasMetadata)
     refuseReserved(
       block,
       fields.map((field) => field.name),
       ['metadata'],
     );
-  const output = OUTPUTS[kind]({ block, fields, top, input });
-  if (acceptsFiles(kind)) setFiles(output, top);
+  const output = OUTPUTS[kind]({ block, fields, fieldsByName, input });
+  if (acceptsFiles(kind)) setFiles(output, fieldsByName);
   if (hasMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
@@ -86,11 +91,11 @@ function kindOf(block: BlockConfig): StartKind {
 }
 
 /** Returns the declared fields, then all other keys of the input. Drops an empty `input`. */
-function unifiedOutput({ fields, top }: Start): Map<string, Json> {
-  const nested = own(top, 'input');
-  const output = fillFields(fields, top, nested);
+function unifiedOutput({ fields, fieldsByName }: Start): Map<string, Json> {
+  const nested = own(fieldsByName, 'input');
+  const output = fillFields(fields, fieldsByName, nested);
   const declared = new Set(fields.map((field) => field.name));
-  for (const [key, value] of Object.entries(top)) {
+  for (const [key, value] of Object.entries(fieldsByName)) {
     if (!declared.has(key)) output.set(key, value);
   }
   if (nested === '' && !declared.has('input')) output.delete('input');
@@ -98,25 +103,25 @@ function unifiedOutput({ fields, top }: Start): Map<string, Json> {
 }
 
 /** Returns the declared fields, at the top level and in `input`; without declared fields, only `input`. */
-function apiOutput({ fields, top, input }: Start): Map<string, Json> {
-  const nested = own(top, 'input');
+function apiOutput({ fields, fieldsByName, input }: Start): Map<string, Json> {
+  const nested = own(fieldsByName, 'input');
   if (fields.length === 0) return new Map([['input', nested ?? input]]);
-  const filled = fillFields(fields, top, nested);
+  const filled = fillFields(fields, fieldsByName, nested);
   return new Map([...filled, ['input', Object.fromEntries(filled)]]);
 }
 
-function chatOutput({ top }: Start): Map<string, Json> {
+function chatOutput({ fieldsByName }: Start): Map<string, Json> {
   const output = new Map<string, Json>();
   for (const key of ['input', 'conversationId']) {
-    const value = own(top, key);
+    const value = own(fieldsByName, key);
     if (value !== undefined && value !== null) output.set(key, value);
   }
   return output;
 }
 
-function namesOf(kind: StartKind, top: JsonObject): string[] {
-  const nested = kind === 'api' ? own(top, 'input') : undefined;
-  return [...Object.keys(top), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
+function namesOf(kind: StartKind, fieldsByName: JsonObject): string[] {
+  const nested = kind === 'api' ? own(fieldsByName, 'input') : undefined;
+  return [...Object.keys(fieldsByName), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
 }
 
 function refuseReserved(block: BlockConfig, names: readonly string[], reserved: readonly string[]): void {
@@ -130,10 +135,10 @@ function refuseReserved(block: BlockConfig, names: readonly string[], reserved: 
   );
 }
 
-function setFiles(output: Map<string, Json>, top: JsonObject): void {
-  const files = normalizeFiles(own(top, 'files'));
+function setFiles(output: Map<string, Json>, fieldsByName: JsonObject): void {
+  const files = normalizeFiles(own(fieldsByName, 'files'));
   if (files !== undefined) output.set('files', files);
-  else if (Object.hasOwn(top, 'files')) output.delete('files');
+  else if (Object.hasOwn(fieldsByName, 'files')) output.delete('files');
 }
 
 /**

@@ -15,7 +15,7 @@ export function fileStorage(
   tenant: () => Promise<string | undefined>,
 ): FileStorage {
   let remaining = maxRunFileBytes;
-  // A failure of the store stops the run, which continues later, and does not fail the block.
+  // If the store fails, the run is interrupted and continues later. The block does not fail.
   const values: Pick<ValueStore, 'put' | 'prune'> = {
     put: (json) => asInfrastructure(() => stores.values.put(json)),
     prune: (keys, unusedMs) => asInfrastructure(() => stores.values.prune(keys, unusedMs)),
@@ -48,7 +48,7 @@ export function fileStorage(
 export function fileTooLarge(bytes: number, maxBytes: number): BlockError {
   return new BlockError(
     'FILE_TOO_LARGE',
-    `A file of ${bytes} bytes cannot be read as a whole, because the maximum is ${maxBytes} bytes: pass the file on unchanged.`,
+    `A file of ${bytes} bytes is too large to be read as one string: the maximum is ${maxBytes} bytes. Pass the file itself to blocks that accept files, instead of its content.`,
     { retryable: false, details: { bytes, maxBytes } },
   );
 }

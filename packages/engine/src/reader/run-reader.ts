@@ -77,7 +77,7 @@ export async function openPostgresReader(
   return new StoreRunReader(stores, {
     clock,
     // The processes may run on other machines, so it is unknown whether one exists.
-    isServed: () => true,
+    mayContinue: () => true,
     findUnowned: (runIds) => stores.leases.findUnowned(runIds),
   });
 }
@@ -86,7 +86,7 @@ export async function openPostgresReader(
 interface Owners {
   clock: Clock;
   /** True while a process may execute a run. */
-  isServed: () => boolean;
+  mayContinue: () => boolean;
   /** Returns those of the runs that no process executes. */
   findUnowned: (runIds: readonly string[]) => Promise<string[]>;
 }
@@ -144,8 +144,8 @@ class StoreRunReader implements RunReader {
 
   async *follow(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
-    const { clock, isServed } = this.#owners;
-    yield* follow({ ...this.#parts, values: this.#values, clock, isServed }, runId, plan);
+    const { clock, mayContinue } = this.#owners;
+    yield* follow({ ...this.#parts, values: this.#values, clock, mayContinue }, runId, plan);
   }
 
   close(): Promise<void> | void {
@@ -168,7 +168,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
   constructor(data: string, stores: Stores, clock: Clock) {
     super(stores, {
       clock,
-      isServed: () => isOwned(data) || isShared(data),
+      mayContinue: () => isOwned(data) || isShared(data),
       findUnowned: (runIds) => unownedRuns(stores, runIds, ownedRunFilter(data)),
     });
     this.#data = data;

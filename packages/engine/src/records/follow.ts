@@ -12,7 +12,7 @@ import type { RunEvent } from '../types.ts';
 import { foldJournal } from './fold.ts';
 
 const POLL_MS = 100;
-/** Number of polls without new entries before `isServed` is called again. */
+/** Number of polls without new entries before `mayContinue` is called again. */
 const POLLS_PER_CHECK = 10;
 
 /** Maximum number of emissions per read. */
@@ -23,7 +23,7 @@ interface Parts {
   values: Values;
   clock: Clock;
   /** True while a process may execute the run. */
-  isServed(): boolean;
+  mayContinue(): boolean;
   /** Aborted when the consumer stops. */
   signal?: AbortSignal;
 }
@@ -102,7 +102,7 @@ async function* mergedEvents(
     }
     if (state !== reportedState) yield idleEvent(replica, state, parts.clock.now());
     reportedState = state;
-    if (state === 'human' || (isCheck && !parts.isServed())) return;
+    if (state === 'human' || (isCheck && !parts.mayContinue())) return;
     await waitForNextPoll(emissions.whenPublished(), parts.clock);
   }
 }

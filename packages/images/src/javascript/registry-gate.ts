@@ -106,7 +106,7 @@ export class RegistryGate {
   /** Returns the URL of a request. Throws EgressError for a URL that belongs to no registry. */
   #registryUrl(text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (url !== undefined && this.#settings.isNamed(url)) return url;
+    if (url !== undefined && this.#settings.namesHost(url)) return url;
     const host = url?.host ?? text.slice(0, 100);
     throw deniedError(`A build requested ${host}, which is not a registry in npm's settings.`);
   }
@@ -116,7 +116,7 @@ export class RegistryGate {
    * get no credentials.
    */
   #sendOnce(url: URL, { method, headers }: Hop, signal: AbortSignal): Promise<EgressResponse> {
-    const isNamed = this.#settings.isNamed(url);
+    const isNamed = this.#settings.namesHost(url);
     const credentials = isNamed ? this.#settings.credentialsFor(url) : {};
     const connection = this.#settings.connectionFor(url, credentials);
     const { authorization } = credentials;

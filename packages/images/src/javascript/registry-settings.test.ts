@@ -77,7 +77,7 @@ describe('registry settings', () => {
       '@team:registry': 'https://team.example.com/',
       '//files.example.com/:_authToken': 't',
     });
-    expect(settings.isNamed(new URL(url))).toBe(expected);
+    expect(settings.namesHost(new URL(url))).toBe(expected);
   });
 
   it('select a proxy, except for exempt hosts', () => {

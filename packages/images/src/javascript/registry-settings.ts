@@ -56,7 +56,7 @@ export class RegistrySettings {
   }
 
   /** Returns whether the settings name the URL's host. */
-  isNamed({ host }: URL): boolean {
+  namesHost({ host }: URL): boolean {
     return this.#hosts.has(host);
   }
 

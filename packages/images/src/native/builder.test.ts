@@ -95,7 +95,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       'unsupported_package',
       [{ name: 'aa', files: [{ path: './etc', type: '2', link: '/etc' }] }],
       ['aa'],
-      /The image has etc, which another package has as a folder/,
+      /The image has etc, which is a folder of another package/,
     ],
     ['provider_error', [], ['sed'], /No process could be started in the image/],
   ])('reports %s', async (code, debs, systemPackages, message) => {

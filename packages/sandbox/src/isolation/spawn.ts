@@ -12,7 +12,7 @@ function isInherited(descriptor: string): boolean {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // The descriptor used to list the folder itself.
+    // The descriptor with which the folder was listed is closed by now.
     return false;
   }
 }
@@ -20,8 +20,8 @@ function isInherited(descriptor: string): boolean {
 let leaks: readonly number[] | undefined;
 
 /**
- * Returns the descriptors of this process that every child would inherit. Node.js sets close-on-exec only for the first
- * ones that it was started with. Computed once.
+ * Returns the descriptors of this process that every child would inherit. Of the descriptors that existed when Node.js
+ * started, it sets close-on-exec only for the lowest numbers. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
   if (leaks !== undefined) return leaks;

@@ -18,13 +18,14 @@ export interface CredentialKey {
   id: string;
 }
 
+/** A credential to add. Its material is its secret part, such as a key or tokens. */
 export interface NewCredential extends CredentialKey {
   providerId: string;
   displayName: string;
-  /** Undefined: the current description is kept. */
+  /** Undefined: none; when a credential is replaced, it keeps its description. */
   description: string | undefined;
   accountId: string | null;
-  /** The person who may change it, besides admins. */
+  /** The person who has created the credential. This person and admins may change it. */
   createdBy: string | null;
   material: Material;
   /** ISO 8601. */
@@ -83,7 +84,7 @@ export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
   );
 }
 
-/** Adds a credential, in a transaction. Returns undefined if the workspace has one with this id or name. */
+/** Adds a credential. `db` must be a transaction. Returns undefined if the workspace has one with this id or name. */
 export async function addCredential(
   db: Db,
   sealer: Sealer,
@@ -113,7 +114,7 @@ export async function addCredential(
     .returning(COLUMNS)
     .executeTakeFirst();
   if (!added) return undefined;
-  // A deleted credential may have had the same id, and hooks may still use it.
+  // Hooks may still refer to a deleted credential with this id, and have failed since then.
   await retryHooks(db, { workspaceId, credentialId: id });
   await recordChange(db, added, 'created');
   return added;
@@ -147,8 +148,8 @@ export interface CredentialChanges {
 }
 
 /**
- * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error if another
- * credential has the name.
+ * Changes a credential. `db` must be a transaction. Returns undefined if it was removed. Throws the database's error if
+ * another credential has the name.
  */
 export async function changeCredential(
   db: Db,
@@ -214,7 +215,7 @@ function findByName(
     .executeTakeFirst();
 }
 
-/** Deletes a credential, by its id or its name, in a transaction. Returns whether it existed. */
+/** Deletes a credential, by its id or its name. `db` must be a transaction. Returns whether it existed. */
 export async function removeCredential(
   db: Db,
   { workspaceId, ...key }: { workspaceId: string } & ({ id: string } | { name: string }),
@@ -287,7 +288,8 @@ export async function credentialKeyIds(db: Db): Promise<Set<string>> {
 
 /**
  * Finds up to `limit` rows that another key has sealed, and seals them with the current key. Returns the number
- * of these rows; 0 if the current key has sealed all. Material that is replaced at the same time is not changed.
+ * of these rows; 0 if the current key has sealed all. Skips a row whose material another call has replaced in the
+ * meantime.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

@@ -23,7 +23,7 @@ interface PeerRunsParts {
   clock: Clock;
 }
 
-/** Reads the runs that other processes own from the stores, and sends requests to their owners. */
+/** Runs that other processes own: reads them from the stores, and sends requests to their owners. */
 export class PeerRuns {
   readonly #parts: PeerRunsParts;
   #isClosed = false;
@@ -60,7 +60,7 @@ export class PeerRuns {
   /** Returns the events after a position. */
   events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
     const { runtime, clock } = this.#parts;
-    return eventsAfter({ ...runtime, clock, isServed: () => !this.#isClosed }, runId, after);
+    return eventsAfter({ ...runtime, clock, mayContinue: () => !this.#isClosed }, runId, after);
   }
 
   /**

@@ -84,7 +84,7 @@ export class LocalRuntime implements RuntimePort {
 
   /** Returns the parts for reading a run that has ended. */
   #readParts() {
-    return { ...this.parts, isServed: () => true };
+    return { ...this.parts, mayContinue: () => true };
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {

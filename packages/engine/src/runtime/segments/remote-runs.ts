@@ -121,7 +121,7 @@ export class RemoteRuns {
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
   events(runId: string, after: EventPosition = RUN_START): AsyncIterable<RunEvent> {
-    return eventsAfter({ ...this.#parts, isServed: () => true }, runId, after);
+    return eventsAfter({ ...this.#parts, mayContinue: () => true }, runId, after);
   }
 
   /** Returns the current position of a run. */

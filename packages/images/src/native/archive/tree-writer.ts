@@ -55,7 +55,7 @@ export class TreeWriter {
 
   async createFolder(path: string): Promise<void> {
     this.#count();
-    await this.#folders(path);
+    await this.#createFolders(path);
   }
 
   async writeFile(
@@ -76,7 +76,7 @@ export class TreeWriter {
   }
 
   /** Writes a symbolic link. It may be absolute, because processes see the tree as their root. */
-  async link(path: string, to: string): Promise<void> {
+  async writeSymlink(path: string, to: string): Promise<void> {
     this.#count();
     const target = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
     const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
@@ -117,16 +117,16 @@ export class TreeWriter {
 
   /** Returns the path for a new file. Removes an existing file there; refuses an existing folder. */
   async #prepare(path: string): Promise<string> {
-    await this.#folders(posix.dirname(path));
+    await this.#createFolders(posix.dirname(path));
     const target = join(this.#root, path);
     const existing = await lstat(target).catch(() => undefined);
     if (existing?.isDirectory() === true)
-      throw this.#unsupported(`${path}, which another package has as a folder`);
+      throw this.#unsupported(`${path}, which is a folder of another package`);
     if (existing !== undefined) await rm(target);
     return target;
   }
 
-  async #folders(path: string): Promise<void> {
+  async #createFolders(path: string): Promise<void> {
     if (path === '.' || path === '') return;
     await this.#checkFolders(path);
     await mkdir(join(this.#root, path), { recursive: true, mode: 0o755 });
@@ -159,7 +159,7 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
     const path = writer.relativePath(name);
     const target = `${folder}/${path}`;
     if (type === 'file') await writer.writeFile(target, entry as unknown as Readable, { mode, size });
-    else if (type === 'symlink') await writer.link(target, entry.header.linkname ?? '');
+    else if (type === 'symlink') await writer.writeSymlink(target, entry.header.linkname ?? '');
     else if (type === 'directory' && path !== '') await writer.createFolder(target);
     else writer.skip(size);
     entry.resume();
@@ -175,7 +175,7 @@ export async function mergeTree(from: string, writer: TreeWriter, inner = ''): P
     if (stat.isDirectory()) {
       await writer.createFolder(path);
       await mergeTree(from, writer, path);
-    } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(fullPath));
+    } else if (stat.isSymbolicLink()) await writer.writeSymlink(path, await readlink(fullPath));
     else await writer.linkStored(path, fullPath, stat.size);
   }
 }

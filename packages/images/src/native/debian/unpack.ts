@@ -60,7 +60,7 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   const target = header.linkname ?? '';
   if (type === 'directory') return writer.createFolder(path);
   if (type === 'file' || type === 'contiguous-file') return writer.writeFile(path, content, { mode, size });
-  if (type === 'symlink') return writer.link(path, target);
+  if (type === 'symlink') return writer.writeSymlink(path, target);
   if (type !== 'link')
     throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
   const other = mergedPath(writer.relativePath(target));

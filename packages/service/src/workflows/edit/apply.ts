@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core';
 import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
-import type { Batch, Step } from './batch.ts';
+import type { Batch, OperationContext } from './batch.ts';
 import { addBlock, applyParams, checkFit, isDisabled, levelsOf, skipIfLocked } from './blocks.ts';
 import { connectPending, removeEdges } from './connections.ts';
 import { DraftEditor, textOr } from './draft-editor.ts';
@@ -57,7 +57,7 @@ export function applyOperations(
     warnings: [],
     ids: new Map(),
     unplaced: new Set(),
-    pending: [],
+    edgesToLaterBlocks: [],
     ports: new Map(),
   };
   let applied = 0;
@@ -93,7 +93,7 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
   if (operation.operation_type === 'add') {
     return addBlock({ batch, operationType, blockId: requestedId }, operation.params);
   }
-  const step: Step = { batch, operationType, blockId: actualId(batch, requestedId) };
+  const step: OperationContext = { batch, operationType, blockId: actualId(batch, requestedId) };
   if (operation.operation_type === 'insert_into_subflow') return insert(step, requestedId, operation.params);
   if (!batch.editor.find(step.blockId))
     return skip(step, 'block_not_found', `There is no block "${requestedId}".`);
@@ -109,7 +109,10 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
   }
 }
 
-function edit(step: Step, params: Extract<DraftOperation, { operation_type: 'edit' }>['params']): void {
+function edit(
+  step: OperationContext,
+  params: Extract<DraftOperation, { operation_type: 'edit' }>['params'],
+): void {
   const { removeEdges: removedEdges, nestedNodes, ...common } = params;
   if (removedEdges) removeEdges(step, removedEdges);
   applyParams(step, common);
@@ -123,7 +126,11 @@ function edit(step: Step, params: Extract<DraftOperation, { operation_type: 'edi
 type Insertion = Extract<DraftOperation, { operation_type: 'insert_into_subflow' }>['params'];
 
 /** Puts a new or an existing block into a container. */
-function insert(step: Step, requestedId: string, { subflowId, type, ...params }: Insertion): boolean {
+function insert(
+  step: OperationContext,
+  requestedId: string,
+  { subflowId, type, ...params }: Insertion,
+): boolean {
   const { batch, blockId } = step;
   const parent = actualId(batch, subflowId);
   const block = batch.editor.find(blockId);
@@ -137,7 +144,7 @@ function insert(step: Step, requestedId: string, { subflowId, type, ...params }:
   return true;
 }
 
-function moveInto(step: Step, block: JsonObject, parent: string): boolean {
+function moveInto(step: OperationContext, block: JsonObject, parent: string): boolean {
   const { batch, blockId } = step;
   if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
     return skip(step, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
@@ -151,7 +158,7 @@ function moveInto(step: Step, block: JsonObject, parent: string): boolean {
 }
 
 /** Moves a block from its container to the enclosing one. */
-function extract(step: Step, subflow: string): boolean {
+function extract(step: OperationContext, subflow: string): boolean {
   const { editor } = step.batch;
   if (editor.parentOf(step.blockId) !== subflow) {
     return skip(step, 'invalid_subflow_parent', `The block is not directly in a container "${subflow}".`);
@@ -160,7 +167,7 @@ function extract(step: Step, subflow: string): boolean {
   return true;
 }
 
-function move({ batch, blockId }: Step, parent: string | undefined): void {
+function move({ batch, blockId }: OperationContext, parent: string | undefined): void {
   const removedEdges = batch.editor.move(blockId, parent);
   batch.unplaced.add(blockId);
   if (removedEdges.length === 0) return;
@@ -171,7 +178,7 @@ function move({ batch, blockId }: Step, parent: string | undefined): void {
 }
 
 /** Deletes a block, and for a container all blocks inside. */
-function remove(step: Step): boolean {
+function remove(step: OperationContext): boolean {
   const { editor, unplaced } = step.batch;
   const descendants = [...editor.depths(step.blockId).keys()];
   const lockedId = descendants.find((id) => editor.find(id)?.['locked'] === true);

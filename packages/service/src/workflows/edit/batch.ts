@@ -4,7 +4,7 @@ import type { DraftEditor } from './draft-editor.ts';
 import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
 
 /** An edge to a block that a later operation of the batch adds. */
-export interface PendingEdge {
+export interface EdgeToLaterBlock {
   source: string;
   handle: string;
   /** The id of the target in the operation. */
@@ -27,13 +27,13 @@ export interface Batch {
   ids: Map<string, string>;
   /** Blocks that need a position. */
   unplaced: Set<string>;
-  pending: PendingEdge[];
+  edgesToLaterBlocks: EdgeToLaterBlock[];
   /** Cached port readers by block, each with the values from which it was created. */
   ports: Map<string, { values: readonly (Json | undefined)[]; read: PortReader }>;
 }
 
 /** The operation that is being applied, and its block. */
-export interface Step {
+export interface OperationContext {
   batch: Batch;
   operationType: string;
   blockId: string;
@@ -41,7 +41,7 @@ export interface Step {
 
 /** Records why something was not applied. Returns false. */
 export function skip(
-  { batch, operationType, blockId }: Step,
+  { batch, operationType, blockId }: OperationContext,
   type: SkippedItem['type'],
   reason: string,
   details?: { [key: string]: Json },

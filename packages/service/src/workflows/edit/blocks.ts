@@ -2,7 +2,7 @@ import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY
 import type { JsonObject } from '@heddle/core';
 import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
-import type { Step } from './batch.ts';
+import type { OperationContext } from './batch.ts';
 import { connect } from './connections.ts';
 import { textOr } from './draft-editor.ts';
 import { setInputs } from './inputs.ts';
@@ -15,7 +15,7 @@ const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
 const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
 
 /** Adds a block. Returns true if it was added. */
-export function addBlock(step: Step, params: AddedBlock, parent?: string): boolean {
+export function addBlock(step: OperationContext, params: AddedBlock, parent?: string): boolean {
   const { batch, blockId: requestedId } = step;
   const { type, name } = params;
   if (type === undefined || name === undefined) {
@@ -49,7 +49,7 @@ function newBlock(
 }
 
 /** Sets the parts that add, edit and insert have in common. Invalid parts are skipped, the others are applied. */
-export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void {
+export function applyParams(step: OperationContext, params: Omit<AddedBlock, 'type'>): void {
   const { batch, blockId } = step;
   const current = batch.editor.find(blockId) ?? {};
   const block: JsonObject = { ...current };
@@ -64,7 +64,7 @@ export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void 
   if (params.connections !== undefined) connect(step, params.connections);
 }
 
-function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: unknown }): void {
+function applyInputs(step: OperationContext, block: JsonObject, inputs: { [field: string]: unknown }): void {
   const { unknownFields, refusals } = setInputs(block, inputs);
   const blockType = textOr(block['type']);
   for (const field of unknownFields) {
@@ -77,7 +77,7 @@ function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: u
 }
 
 /** Returns true if the block can be retried. Otherwise records a skip. */
-function checkRetry(step: Step, block: JsonObject): boolean {
+function checkRetry(step: OperationContext, block: JsonObject): boolean {
   const type = textOr(block['type']);
   const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
   if (!isNeverRetried && block['triggerMode'] !== true) return true;
@@ -85,7 +85,7 @@ function checkRetry(step: Step, block: JsonObject): boolean {
 }
 
 /** Returns true if a block of the type can be added. Otherwise records a skip. */
-function checkType(step: Step, type: string, parent: string | undefined): boolean {
+function checkType(step: OperationContext, type: string, parent: string | undefined): boolean {
   const { editor, types } = step.batch;
   if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no block type "${type}".`);
   if (!isTriggerType(type)) return true;
@@ -98,7 +98,7 @@ function checkType(step: Step, type: string, parent: string | undefined): boolea
 }
 
 /** Returns true if the block can have the name. Otherwise records a skip. */
-function checkName(step: Step, name: string): boolean {
+function checkName(step: OperationContext, name: string): boolean {
   const { editor } = step.batch;
   const block = editor.find(step.blockId);
   // The block may take a name that references do not distinguish from its current name.
@@ -112,7 +112,10 @@ function checkName(step: Step, name: string): boolean {
 }
 
 /** Returns true if a block with `levels` levels of containers can be put into `parent`. Otherwise records a skip. */
-export function checkFit(step: Step, { parent, levels }: { parent: string; levels: number }): boolean {
+export function checkFit(
+  step: OperationContext,
+  { parent, levels }: { parent: string; levels: number },
+): boolean {
   const { editor } = step.batch;
   const container = editor.find(parent);
   if (!container || !isContainer(container['type'])) {
@@ -124,7 +127,7 @@ export function checkFit(step: Step, { parent, levels }: { parent: string; level
 }
 
 /** Records a skip and returns true if the block, or an enclosing container, is locked. */
-export function skipIfLocked(step: Step, id: string): boolean {
+export function skipIfLocked(step: OperationContext, id: string): boolean {
   const { editor } = step.batch;
   const lockedId = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
   if (lockedId === undefined) return false;
@@ -137,7 +140,7 @@ export function skipIfLocked(step: Step, id: string): boolean {
  * Returns the number of levels of containers that a block adds: its own level, and the levels of the containers inside
  * it. Returns 0 for a block that is not a container.
  */
-export function levelsOf({ batch: { editor } }: Step, id: string): number {
+export function levelsOf({ batch: { editor } }: OperationContext, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
   const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
   return 1 + inner.reduce((max, [, depth]) => Math.max(max, depth), 0);

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core';
 import type { PortReader, RowBlock } from '@heddle/core/drafts';
 import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
-import type { Batch, PendingEdge, Step } from './batch.ts';
+import type { Batch, EdgeToLaterBlock, OperationContext } from './batch.ts';
 import { textOr } from './draft-editor.ts';
 import type { Connections, EditedBlock } from './schemas.ts';
 
@@ -13,7 +13,7 @@ const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
  * Replaces the edges of the named ports of a block. An edge to a block that does not exist yet is added at the end of
  * the batch.
  */
-export function connect(step: Step, connections: Connections): void {
+export function connect(step: OperationContext, connections: Connections): void {
   const { batch, blockId, operationType } = step;
   const existing = edgesByHandle(batch.editor.edgesFrom(blockId));
   for (const [port, targets] of Object.entries(connections)) {
@@ -25,14 +25,14 @@ export function connect(step: Step, connections: Connections): void {
         typeof target === 'string' ? { block: target, handle: undefined } : target;
       const edge = { source: blockId, handle, requestedId, targetHandle, operationType };
       if (batch.editor.find(actualId(batch, requestedId))) addEdge(batch, edge);
-      else batch.pending.push(edge);
+      else batch.edgesToLaterBlocks.push(edge);
     }
   }
 }
 
 /** Adds the edges that waited for their target. */
 export function connectPending(batch: Batch): void {
-  for (const edge of batch.pending) {
+  for (const edge of batch.edgesToLaterBlocks) {
     if (!batch.editor.find(edge.source)) continue;
     if (addEdge(batch, edge)) {
       const target = actualId(batch, edge.requestedId);
@@ -42,7 +42,7 @@ export function connectPending(batch: Batch): void {
 }
 
 /** Removes the named edges of a block. */
-export function removeEdges(step: Step, edges: NonNullable<EditedBlock['removeEdges']>): void {
+export function removeEdges(step: OperationContext, edges: NonNullable<EditedBlock['removeEdges']>): void {
   const { batch, blockId } = step;
   for (const { targetBlockId, sourceHandle } of edges) {
     const handle = sourceHandle === 'success' ? 'source' : sourceHandle;
@@ -57,7 +57,7 @@ export function removeEdges(step: Step, edges: NonNullable<EditedBlock['removeEd
 }
 
 /** Returns true if the block has the port. Otherwise records a skip. */
-function checkPort(step: Step, handle: string): boolean {
+function checkPort(step: OperationContext, handle: string): boolean {
   const block = step.batch.editor.find(step.blockId) ?? {};
   if (block['type'] === 'note') return skip(step, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
@@ -67,7 +67,7 @@ function checkPort(step: Step, handle: string): boolean {
 }
 
 /** Returns the port reader of a block. It is cached until the block changes, because its rows can be long. */
-function portReaderOf({ batch, blockId }: Step, block: JsonObject): PortReader {
+function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): PortReader {
   const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];
   const cached = batch.ports.get(blockId);
@@ -78,7 +78,7 @@ function portReaderOf({ batch, blockId }: Step, block: JsonObject): PortReader {
 }
 
 /** Adds an edge if it is allowed. Returns true if it is in the draft afterwards. */
-function addEdge(batch: Batch, pending: PendingEdge): boolean {
+function addEdge(batch: Batch, pending: EdgeToLaterBlock): boolean {
   const { source, handle, requestedId, targetHandle, operationType } = pending;
   const { editor } = batch;
   const step = { batch, operationType, blockId: source };
