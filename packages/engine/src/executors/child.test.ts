@@ -20,9 +20,9 @@ const call = (
     requests?: ChildRequest[];
   } = {},
 ): unknown => {
-  const services = {
+  const services: NonNullable<BlockFixture['services']> = {
     findChild: async () => (fixture.workflow === null ? undefined : (fixture.workflow ?? CHILD)),
-    child: async (request: ChildRequest) => {
+    runChild: async (request: ChildRequest) => {
       fixture.requests?.push(request);
       return fixture.outcome ?? DONE;
     },

@@ -335,7 +335,7 @@ export class MemoryControlStore implements ControlStore {
 
   async settle(id: string, outcome: ControlOutcome): Promise<void> {
     const row = this.#rows.get(id);
-    if (row) row.outcome = JSON.stringify(outcome);
+    if (row) row.outcome ??= JSON.stringify(outcome);
   }
 
   async remove(id: string): Promise<void> {
