@@ -242,7 +242,33 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
     argument.required === true ? 'yes' : '',
     asMarkdown(argument.schema['description'] as Json),
   ]);
-  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'block field', 'required', ''], rows)];
+  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'block field', 'required', 'meaning'], rows)];
+}
+
+/** Returns the sentences about operations and tables at the beginning of the page of an integration. */
+function introduction(tools: {
+  readonly [id: string]: { readonly arguments: { readonly [name: string]: Argument } };
+}): string {
+  const counts = Object.values(tools)
+    .flatMap((tool) => Object.entries(tool.arguments))
+    .map(([name, argument]) => fieldsOf(name, argument).length);
+  return [
+    'Each section whose title is an id describes one operation. Agents use the operation as the tool with this id.',
+    'In a block, the field `operation` selects the operation, and the block fields in the table set the arguments of the operation.',
+    ...(counts.some((count) => count > 1)
+      ? ['If the table lists several block fields for an argument, set only one of them.']
+      : []),
+    ...(counts.includes(0) ? ['A block cannot set an argument without a block field.'] : []),
+    'For agents, errors and limits, see [tools](../tools.md).',
+  ].join(' ');
+}
+
+/** Returns the sentence that defines files of the run, if an operation uses them. */
+function runFileSentence(tools: Integration['tools']): string {
+  const usesFiles = JSON.stringify(tools).toLowerCase().includes('file of the run');
+  return usesFiles
+    ? ' A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)).'
+    : '';
 }
 
 /** Returns the page of an integration with a client library. */
@@ -255,15 +281,15 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     const hidden = blockOnly.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
-      `${tool.description} Operation ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
+      `${tool.description} Value of the block field \`operation\`: ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
       ...argumentsTable(tool.arguments),
     ];
   });
   return [
     `# ${title}`,
     '',
-    `${referenceSentence(types)}${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
-    ...['', access],
+    `${referenceSentence(types)}${docs === undefined ? '' : ` See also the [documentation of the service](${docs}).`}`,
+    ...['', introduction(tools), '', access],
     ...(Object.keys(settings).length === 0
       ? []
       : [
@@ -302,28 +328,38 @@ function integrationPage({
   const scopes = credential.type === 'bearer' && credential.scopes.length > 0 ? credential.scopes : [];
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
-    const traits = [
-      `\`${tool.method} ${tool.path}\``,
-      `operation ${names.map((name) => `\`${name}\``).join(' or ')}`,
-      ...(tool.keyHeader === undefined ? [] : [`a repeated call has the same \`${tool.keyHeader}\``]),
-      ...(tool.paging ? [`up to ${tool.paging.pages} pages`] : []),
+    const sentences = [
+      tool.description,
+      `Value of the block field \`operation\`: ${names.map((name) => `\`${name}\``).join(' or ')}.`,
+      `The operation sends \`${tool.method} ${tool.path}\`.`,
+      ...(tool.keyHeader === undefined
+        ? []
+        : [`If the call is repeated, the header \`${tool.keyHeader}\` has the same value.`]),
+      ...(tool.paging ? [`The operation fetches up to ${tool.paging.pages} pages of the list.`] : []),
     ];
-    const table = argumentsTable(tool.arguments);
-    return ['', `## ${id}`, '', `${tool.description} ${traits.join('; ')}.`, ...table];
+    return ['', `## ${id}`, '', sentences.join(' '), ...argumentsTable(tool.arguments)];
   });
   return [
     `# ${title}`,
     '',
-    `${referenceSentence(types)} The definition follows the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}). How integrations work: [tools](../tools.md).`,
+    `${referenceSentence(types)} See also the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}).`,
     '',
-    `Base URL: ${address === undefined ? `that of your ${accountNoun}, which you set with \`--service ${service}=URL\`` : `\`${address}\`. Override it with \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
+    `${introduction(tools)}${runFileSentence(tools)}`,
+    '',
+    address === undefined
+      ? `The base URL is the URL of your ${accountNoun}. Set it with \`--service ${service}=URL\`.`
+      : `The base URL is \`${address}\`. You can replace it with \`--service ${service}=URL\`.`,
+    '',
+    `The block field \`credential\` contains the id of a stored credential. Without this field, Heddle uses the value of \`--credential ${service}=VALUE\`, or the credential that the workspace has stored for the provider \`${service}\`.`,
     ...(account === undefined
       ? []
       : [
           '',
-          `\`${account}\` can be the host of the base URL or the first part of this host. If it is set and names another host, the block is refused, so that no ${accountNoun} receives another's credential.`,
+          `The block field \`${account}\` can contain the host of the base URL or the first part of this host. If it names another host, the block fails. A ${accountNoun} therefore never receives the credential of another ${accountNoun}.`,
         ]),
-    ...(scopes.length === 0 ? [] : ['', `Scopes: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
+    ...(scopes.length === 0
+      ? []
+      : ['', `OAuth scopes that the operations need: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
     ...sections,
     '',
   ].join('\n');

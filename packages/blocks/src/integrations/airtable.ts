@@ -8,7 +8,7 @@ const base = {
   tableId: text('Id or name of the table', { required: true, fields: ['tableId', 'tableSelector'] }),
 };
 const recordId = text('Id of the record', { required: true });
-const values = data({ type: 'object' }, 'Values keyed by field name', { required: true });
+const values = data({ type: 'object' }, 'New values, keyed by the name of the field', { required: true });
 
 export const integration = defineIntegration({
   service: 'airtable',
@@ -36,7 +36,9 @@ export const integration = defineIntegration({
           fields: ['filterFormula', 'filterByFormula'],
         }),
         view: text('Name or id of the view whose records are listed'),
-        offset: text('The offset that the previous page returned', { fields: [] }),
+        offset: text('Cursor of the page to fetch, from the field "offset" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'records', cursor: 'offset', argument: 'offset', pages: 10 },
       answer: { output: { records: 'records' } },
@@ -55,7 +57,7 @@ export const integration = defineIntegration({
         ...base,
         records: data(
           { type: 'array', minItems: 1, maxItems: 10, items: { type: 'object' } },
-          'Records such as {"fields": {"Name": "Ada"}}',
+          'List of records, such as [{"fields": {"Name": "Ada"}}]',
           { required: true },
         ),
       },

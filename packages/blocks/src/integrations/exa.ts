@@ -40,7 +40,7 @@ export const integration = defineIntegration({
       answer: { output: { results: 'results' } },
     },
     exa_answer: {
-      description: 'Answers a question from the web, with sources.',
+      description: 'Answers a question with information from the web, and returns the sources of the answer.',
       method: 'POST',
       path: '/answer',
       arguments: { query: text('Question to answer', { required: true }) },

@@ -21,7 +21,7 @@ export const integration = defineIntegration({
           'Formats of the result, such as ["html", "links"]; default ["markdown"]',
         ),
         onlyMainContent: flag('Whether to leave out headers, menus and footers; default true'),
-        waitFor: integer('Milliseconds to wait before the page is read', [0, 60_000]),
+        waitFor: integer('Delay before the page is read, in milliseconds', [0, 60_000]),
       },
       json: members('url', 'formats', 'onlyMainContent', 'waitFor'),
       ...{ idempotent: true, readOnly: true },
@@ -45,7 +45,7 @@ export const integration = defineIntegration({
       path: '/v2/map',
       arguments: {
         url: text('URL of the website', { required: true }),
-        search: text('Only URLs with these words'),
+        search: text('Words that the listed URLs contain'),
         limit: integer('Number of URLs, up to 5000', [1, 5000]),
       },
       json: members('url', 'search', 'limit'),

@@ -8,10 +8,10 @@ const message = {
   subject: text('Subject of the message'),
   body: text('Body of the message', { required: true }),
   contentType: text('Format of the body: text (default) or html', { schema: { enum: ['text', 'html'] } }),
-  cc: text('Email addresses of the recipients in Cc'),
-  bcc: text('Email addresses of the recipients in Bcc'),
-  threadId: text('Id of the thread'),
-  replyToMessageId: text('Message-ID of the message to reply to'),
+  cc: text('Email addresses of the recipients in Cc, separated by commas'),
+  bcc: text('Email addresses of the recipients in Bcc, separated by commas'),
+  threadId: text('Id of the thread to which the message is added'),
+  replyToMessageId: text('Header Message-ID of the message to reply to'),
 };
 
 /** Returns the line of a header; none without a value. Throws for a line break, which would begin another header. */
@@ -134,13 +134,16 @@ export const integration = defineIntegration({
       prepare: withRaw,
     },
     gmail_search: {
-      description: 'Finds messages by the words and operators of a Gmail search.',
+      description:
+        'Finds messages with a search query, in which the words and operators of the Gmail search box can be used.',
       method: 'GET',
       path: '/gmail/v1/users/me/messages',
       arguments: {
         q: text('Search query, such as from:ada is:unread', { fields: ['query', 'searchQuery'] }),
         maxResults: integer('Number of messages per page, up to 500', [1, 500]),
-        pageToken: text('The nextPageToken of the previous page', { fields: [] }),
+        pageToken: text('Cursor of the page to fetch, from the field "nextPageToken" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'messages', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
       answer: { output: { messages: 'messages', resultSizeEstimate: 'resultSizeEstimate' } },

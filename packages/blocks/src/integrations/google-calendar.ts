@@ -34,17 +34,24 @@ export const integration = defineIntegration({
   tools: {
     google_calendar_list: {
       description:
-        'Lists the events of a calendar in the order of their start. Each instance of a recurring event is an event of its own.',
+        'Lists the events of a calendar in the order of their start. Each occurrence of a recurring event is a separate event.',
       method: 'GET',
       path: '/calendar/v3/calendars/{calendarId}/events',
       query: { singleEvents: 'true', orderBy: 'startTime' },
       arguments: {
         calendarId,
-        timeMin: text('Only events that end after this time, as RFC 3339', { in: 'query' }),
-        timeMax: text('Only events that start before this time, as RFC 3339', { in: 'query' }),
-        q: text('Only events with these words', { in: 'query', fields: ['query'] }),
+        timeMin: text('Time in RFC 3339 format; only events that end after this time are listed', {
+          in: 'query',
+        }),
+        timeMax: text('Time in RFC 3339 format; only events that start before this time are listed', {
+          in: 'query',
+        }),
+        q: text('Words that the listed events contain', { in: 'query', fields: ['query'] }),
         maxResults: integer('Number of events per page, up to 2500', [1, 2500], { in: 'query' }),
-        pageToken: text('The nextPageToken of the previous page', { in: 'query', fields: [] }),
+        pageToken: text('Cursor of the page to fetch, from the field "nextPageToken" of the previous page', {
+          in: 'query',
+          fields: [],
+        }),
       },
       prepare: withCalendar,
       paging: { items: 'items', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
@@ -59,14 +66,14 @@ export const integration = defineIntegration({
         summary: text('Title of the event', { required: true }),
         description: text('Description of the event'),
         location: text('Location of the event'),
-        startDateTime: text('Start of the event, as RFC 3339', { required: true }),
-        endDateTime: text('End of the event, as RFC 3339', { required: true }),
+        startDateTime: text('Start of the event, in RFC 3339 format', { required: true }),
+        endDateTime: text('End of the event, in RFC 3339 format', { required: true }),
         timeZone: text('Time zone of the event, such as Europe/Berlin'),
         attendees: data(
           { type: ['array', 'string'], items: { type: 'string' } },
           'Email addresses of the attendees',
         ),
-        sendUpdates: text('Who is notified: all, externalOnly or none', {
+        sendUpdates: text('Which attendees are notified: all, externalOnly or none', {
           schema: { enum: ['all', 'externalOnly', 'none'] },
           in: 'query',
         }),
@@ -101,12 +108,15 @@ export const integration = defineIntegration({
       idempotent: false,
     },
     google_calendar_quick_add: {
-      description: 'Creates an event from a sentence.',
+      description: 'Creates an event from a sentence that describes the event.',
       method: 'POST',
       path: '/calendar/v3/calendars/{calendarId}/events/quickAdd',
       arguments: {
         calendarId,
-        text: text('Sentence such as: lunch with Ada tomorrow at noon', { required: true, in: 'query' }),
+        text: text('Sentence that describes the event, such as: lunch with Ada tomorrow at noon', {
+          required: true,
+          in: 'query',
+        }),
       },
       prepare: withCalendar,
     },

@@ -50,7 +50,9 @@ export const integration = defineIntegration({
       arguments: {
         q: text("Search query, such as: name contains 'report' and trashed = false", { fields: ['query'] }),
         pageSize: integer('Number of files per page, up to 1000', [1, 1000]),
-        pageToken: text('The nextPageToken of the previous page', { fields: [] }),
+        pageToken: text('Cursor of the page to fetch, from the field "nextPageToken" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'files', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
       answer: { output: { files: 'files' } },
@@ -68,25 +70,30 @@ export const integration = defineIntegration({
       path: '/upload/drive/v3/files',
       query: { uploadType: 'resumable', fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
       arguments: {
-        file: data({ type: ['object', 'array'] }, 'A file of the run, or {base64, name, type}', {
+        file: data({ type: ['object', 'array'] }, 'A file of the run, or an object {base64, name, type}', {
           fields: ['file', 'fileUpload', 'fileReference'],
         }),
-        content: text('The content as text, instead of a file'),
-        name: text('The name in Drive; default: that of the file', { fields: ['fileName'] }),
+        content: text('Text to store, instead of a file'),
+        name: text('Name of the file in Drive; default: the name of the uploaded file', {
+          fields: ['fileName'],
+        }),
         mimeType: text(
-          'The media type in Drive, such as application/vnd.google-apps.document to convert the file',
+          'Media type of the file in Drive. To convert the file, set the type of a Google document, such as application/vnd.google-apps.document',
           {
             schema: { maxLength: 200 },
           },
         ),
-        folderId: text('Id of the folder', { fields: ['folderId', 'folderSelector', 'manualFolderId'] }),
+        folderId: text('Id of the folder in which the file is stored', {
+          fields: ['folderId', 'folderSelector', 'manualFolderId'],
+        }),
       },
       json: { name: arg('name'), mimeType: arg('mimeType'), parents: [arg('folderId')] },
       prepare: withFile,
       upload: { type: 'resumable', argument: 'file' },
     },
     google_drive_download: {
-      description: 'Returns the content of a file as a file of the run. Google Docs are exported instead.',
+      description:
+        'Downloads a file as a file of the run. A Google document cannot be downloaded; export the document instead.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}',
       query: { alt: 'media' },
@@ -94,13 +101,14 @@ export const integration = defineIntegration({
       answer: { file: { above: 0, name: 'name' }, output: { file: 'file' } },
     },
     google_drive_export: {
-      description: 'Returns a Google document in another format, as a file of the run, up to 10 MB.',
+      description:
+        'Converts a Google document to another format and returns the result, of up to 10 MB, as a file of the run.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}/export',
       arguments: {
         fileId,
         name: fileName,
-        mimeType: text('The media type of the result, such as application/pdf or text/csv', {
+        mimeType: text('Media type of the result, such as application/pdf or text/csv', {
           required: true,
           fields: ['mimeType', 'exportMimeType'],
           in: 'query',
@@ -114,7 +122,7 @@ export const integration = defineIntegration({
       path: '/drive/v3/files',
       arguments: {
         name: text('Name of the folder', { required: true, fields: ['fileName'] }),
-        parents: data({ type: 'array', items: { type: 'string' } }, 'Id of the parent folder, in a list'),
+        parents: data({ type: 'array', items: { type: 'string' } }, 'List with the id of the parent folder'),
       },
       json: { name: arg('name'), mimeType: 'application/vnd.google-apps.folder', parents: arg('parents') },
     },

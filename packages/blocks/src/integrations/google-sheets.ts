@@ -13,14 +13,14 @@ const range = text('Name of the sheet, or a range such as Sheet1!A1:D10', {
   required: true,
   fields: ['sheetName', 'manualSheetName'],
 });
-const cells = text('Cells in the sheet, such as A1:D10', { fields: ['cellRange'] });
+const cells = text('Cells in the sheet that "range" names, such as A1:D10', { fields: ['cellRange'] });
 const values = data(
   { type: ['array', 'object', 'string'] },
-  'Rows, each a list of values: [["a", 1], ["b", 2]]. One row may be a list of values, and rows may be objects.',
+  'Rows, each a list of values, such as [["a", 1], ["b", 2]]. A single row may be one list, such as ["a", 1]. Rows may also be objects; the keys of the first object then determine the order of the values.',
   { required: true },
 );
 const valueInputOption = text(
-  'USER_ENTERED (default): values are read as if a person had typed them; RAW: as they are',
+  'USER_ENTERED (default): values are parsed as if a person had typed them; RAW: values are stored unchanged',
   {
     schema: { enum: ['USER_ENTERED', 'RAW'] },
   },
@@ -91,7 +91,7 @@ export const integration = defineIntegration({
   },
   tools: {
     google_sheets_read: {
-      description: 'Reads the cells of a sheet or a range.',
+      description: 'Returns the values of the cells of a sheet or a range.',
       method: 'GET',
       path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
       arguments: { spreadsheetId, range, cells },
@@ -105,10 +105,13 @@ export const integration = defineIntegration({
       arguments: {
         ...{ spreadsheetId, range, values },
         valueInputOption: { ...valueInputOption, in: 'query' },
-        insertDataOption: text('How to add the rows: INSERT_ROWS or OVERWRITE', {
-          schema: { enum: ['INSERT_ROWS', 'OVERWRITE'] },
-          in: 'query',
-        }),
+        insertDataOption: text(
+          'INSERT_ROWS: new rows are inserted; OVERWRITE: the cells after the table are overwritten',
+          {
+            schema: { enum: ['INSERT_ROWS', 'OVERWRITE'] },
+            in: 'query',
+          },
+        ),
       },
       json: { majorDimension: 'ROWS', values: arg('rows') },
       prepare: prepareWrite,

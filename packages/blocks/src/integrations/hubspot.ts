@@ -3,7 +3,7 @@ import { data, defineIntegration, integer, members, text } from './integration.t
 const contactId = text('Id of the contact', { required: true });
 const properties = data(
   { type: 'object' },
-  'Properties such as {"email": "ada@example.com", "firstname": "Ada"}',
+  'Properties of the contact, such as {"email": "ada@example.com", "firstname": "Ada"}',
   {
     required: true,
     fields: ['properties', 'propertiesToSet'],
@@ -30,7 +30,9 @@ export const integration = defineIntegration({
       path: '/crm/v3/objects/contacts',
       arguments: {
         limit: integer('Number of contacts per page, up to 100', [1, 100]),
-        after: text('The paging.next.after that the previous page returned', { fields: [] }),
+        after: text('Cursor of the page to fetch, from the field "paging.next.after" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'results', cursor: 'paging.next.after', argument: 'after', pages: 10 },
       answer: { output: { contacts: 'results' } },

@@ -37,14 +37,17 @@ export const integration = defineIntegration({
       arguments: { issueIdOrKey },
     },
     jira_search_issues: {
-      description: 'Finds issues by JQL.',
+      description: 'Finds issues with a query in JQL, the query language of Jira.',
       method: 'GET',
       path: '/rest/api/3/search/jql',
       query: { fields: 'summary,status,assignee,priority,created,updated' },
       arguments: {
         jql: text('JQL query, such as project = ENG AND status = Open', { required: true }),
         maxResults: integer('Number of issues per page, up to 100', [1, 100]),
-        nextPageToken: text('The nextPageToken of the previous page', { fields: [] }),
+        nextPageToken: text(
+          'Cursor of the page to fetch, from the field "nextPageToken" of the previous page',
+          { fields: [] },
+        ),
       },
       paging: { items: 'issues', cursor: 'nextPageToken', argument: 'nextPageToken', pages: 5 },
       answer: { output: { issues: 'issues' } },

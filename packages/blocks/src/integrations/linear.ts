@@ -43,7 +43,7 @@ export const integration = defineIntegration({
         description: text('Description of the issue, as Markdown'),
         stateId: text('Id of the workflow state'),
         assigneeId: text('Id of the assignee'),
-        priority: integer('Priority: 0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+        priority: integer('Priority: 0 (none), 1 (urgent), 2 (high), 3 (normal) or 4 (low)', [0, 4]),
         dueDate: text('Due date, as YYYY-MM-DD'),
       },
       json: {
@@ -73,7 +73,7 @@ export const integration = defineIntegration({
         description: text('Description of the issue, as Markdown'),
         stateId: text('Id of the workflow state'),
         assigneeId: text('Id of the assignee'),
-        priority: integer('Priority: 0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+        priority: integer('Priority: 0 (none), 1 (urgent), 2 (high), 3 (normal) or 4 (low)', [0, 4]),
       },
       json: {
         query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE} } } }`,
@@ -104,7 +104,7 @@ export const integration = defineIntegration({
       description: 'Returns an issue.',
       method: 'POST',
       path: '/graphql',
-      arguments: { issueId: text('Id of the issue, or its identifier such as ENG-1', { required: true }) },
+      arguments: { issueId: text('Id of the issue, or an identifier such as ENG-1', { required: true }) },
       json: {
         query: `query ($id: String!) { issue(id: $id) { ${ISSUE} } }`,
         variables: { id: arg('issueId') },
@@ -119,7 +119,7 @@ export const integration = defineIntegration({
       arguments: {
         teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
         first: integer('Number of issues per page, up to 250', [1, 250], { fields: ['limit'] }),
-        after: text('The endCursor of the previous page'),
+        after: text('Cursor of the page to fetch, from the field "endCursor" of the previous page'),
       },
       json: {
         query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE} } pageInfo { hasNextPage endCursor } } } }`,

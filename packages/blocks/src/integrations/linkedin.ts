@@ -11,7 +11,7 @@ export const integration = defineIntegration({
   operations: { get_profile: 'linkedin_get_profile', share_post: 'linkedin_share_post' },
   tools: {
     linkedin_get_profile: {
-      description: 'Returns the profile of the person whose credential is used.',
+      description: 'Returns the profile of the person to whom the credential belongs.',
       method: 'GET',
       path: '/v2/userinfo',
       arguments: {},

@@ -26,7 +26,7 @@ async function withDocument(args: JsonObject, { file }: PrepareContext): Promise
 }
 
 const parseTool = {
-  description: 'Reads a document, such as a PDF, as Markdown.',
+  description: 'Converts a document, such as a PDF, to Markdown.',
   method: 'POST',
   path: '/ocr',
   arguments: {
@@ -37,9 +37,9 @@ const parseTool = {
     ),
     pages: data(
       { type: 'array', items: { type: 'integer', minimum: 0 } },
-      'Pages to read, from 0. Default: all',
+      'Numbers of the pages to convert; the first page is 0. Default: all pages',
     ),
-    resultType: text('Has no effect: the result is always Markdown', {
+    resultType: text('Has no effect, because the result is always Markdown', {
       schema: { enum: ['markdown', 'text', 'json'] },
     }),
   },

@@ -18,7 +18,7 @@ const pageOutput = {
 };
 const pageId = text('Id of the page', { required: true, fields: ['pageId', 'pageSelector'] });
 const databaseId = text('Id of the database', { required: true, fields: ['databaseId', 'databaseSelector'] });
-const content = text('Content as text; empty lines separate paragraphs');
+const content = text('Content of the page as text, in which empty lines separate paragraphs');
 
 function richTextOf(value: string): Json[] {
   const parts: Json[] = [];
@@ -108,13 +108,16 @@ export const integration = defineIntegration({
       answer: { output: { ...pageOutput, title: 'properties.title.title[0].plain_text' } },
     },
     notion_add_database_row: {
-      description: 'Adds a row, which is a page, to a database.',
+      description: 'Adds a row to a database. In Notion, each row of a database is a page.',
       method: 'POST',
       path: '/v1/pages',
       arguments: {
         databaseId,
         title: text('Title of the page'),
-        properties: data({ type: 'object' }, 'Values of properties, in the format of Notion'),
+        properties: data(
+          { type: 'object' },
+          'Values of the properties of the page, in the JSON format of the Notion API',
+        ),
         content,
       },
       json: {
@@ -134,15 +137,19 @@ export const integration = defineIntegration({
       prepare: withChildren,
     },
     notion_read: {
-      description: 'Returns the blocks of a page.',
+      description:
+        'Returns the content of a page as a list of Notion blocks, such as paragraphs and headings.',
       method: 'GET',
       path: '/v1/blocks/{pageId}/children',
       arguments: {
         pageId,
-        page_size: integer('Number of blocks per page of results, up to 100', [1, 100], {
+        page_size: integer('Number of Notion blocks per page of results, up to 100', [1, 100], {
           fields: ['pageSize'],
         }),
-        start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
+        start_cursor: text(
+          'Cursor of the page of results to fetch, from the field "next_cursor" of the previous page of results',
+          { fields: [] },
+        ),
       },
       paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
       answer: { output: { blocks: 'results' } },
@@ -159,12 +166,18 @@ export const integration = defineIntegration({
       path: '/v1/databases/{databaseId}/query',
       arguments: {
         databaseId,
-        filter: data({ type: 'object' }, 'Filter, in the format of Notion'),
-        sorts: data({ type: 'array', items: { type: 'object' } }, 'Sort order, in the format of Notion'),
+        filter: data({ type: 'object' }, 'Filter, in the JSON format of the Notion API'),
+        sorts: data(
+          { type: 'array', items: { type: 'object' } },
+          'Sort order, in the JSON format of the Notion API',
+        ),
         page_size: integer('Number of rows per page of results, up to 100', [1, 100], {
           fields: ['pageSize'],
         }),
-        start_cursor: text('The next_cursor of the previous page of results', { fields: [] }),
+        start_cursor: text(
+          'Cursor of the page of results to fetch, from the field "next_cursor" of the previous page of results',
+          { fields: [] },
+        ),
       },
       json: members('filter', 'sorts', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },
@@ -178,7 +191,9 @@ export const integration = defineIntegration({
       arguments: {
         query: text('Words in the titles'),
         page_size: integer('Number of results per page, up to 100', [1, 100], { fields: ['pageSize'] }),
-        start_cursor: text('The next_cursor of the previous page', { fields: [] }),
+        start_cursor: text('Cursor of the page to fetch, from the field "next_cursor" of the previous page', {
+          fields: [],
+        }),
       },
       json: members('query', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },

@@ -6,7 +6,7 @@ const subreddit = text('Name of the community, without r/', {
 });
 const page = {
   limit: integer('Number of posts per page, up to 100', [1, 100]),
-  after: text('The after that the previous page returned', { fields: [] }),
+  after: text('Cursor of the page to fetch, from the field "after" of the previous page', { fields: [] }),
 };
 const time = text('Period of the posts: hour, day, week, month, year or all', {
   name: 't',
@@ -26,12 +26,12 @@ export const integration = defineIntegration({
   operations: { get_posts: 'reddit_get_posts', search: 'reddit_search', get_comments: 'reddit_get_comments' },
   tools: {
     reddit_search: {
-      description: 'Finds posts in one community or in all.',
+      description: 'Finds posts in one community or in all communities.',
       method: 'GET',
       path: '/r/{subreddit}/search',
       query: { raw_json: '1', restrict_sr: '1' },
       arguments: {
-        subreddit: text('Name of the community without r/, or all', {
+        subreddit: text('Name of the community, without r/. The name "all" searches all communities', {
           required: true,
           schema: { pattern: '^\\w{2,21}$' },
         }),

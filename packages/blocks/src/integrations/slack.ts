@@ -5,7 +5,11 @@ const channel = text('Id or name of the channel, such as C0123456789 or #general
   fields: ['channel', 'manualChannel'],
 });
 const timestamp = (field: string) =>
-  text('The ts of the message', { required: true, fields: [field], schema: { pattern: '^\\d+\\.\\d+$' } });
+  text('Timestamp (ts) of the message', {
+    required: true,
+    fields: [field],
+    schema: { pattern: '^\\d+\\.\\d+$' },
+  });
 
 export const integration = defineIntegration({
   service: 'slack',
@@ -80,9 +84,12 @@ export const integration = defineIntegration({
           required: true,
           fields: ['channel', 'manualChannel', 'dmUserId', 'manualDmUserId'],
         }),
-        text: text('Text of the message, as mrkdwn', { required: true }),
-        thread_ts: text('The ts of the message to reply to', { fields: ['threadTs'] }),
-        blocks: data({ type: 'array', items: { type: 'object' } }, 'Blocks in the format of Block Kit'),
+        text: text('Text of the message, in mrkdwn (the markup of Slack)', { required: true }),
+        thread_ts: text('Timestamp (ts) of the message to reply to', { fields: ['threadTs'] }),
+        blocks: data(
+          { type: 'array', items: { type: 'object' } },
+          'Layout of the message, as a list of blocks in the format of Slack Block Kit',
+        ),
       },
       json: members('channel', 'text', 'thread_ts', 'blocks'),
       answer: { output: { ts: 'ts', channel: 'channel', message: 'message' } },
@@ -115,8 +122,10 @@ export const integration = defineIntegration({
       arguments: {
         channel,
         limit: integer('Number of messages per page, up to 200', [1, 200]),
-        oldest: text('Only messages after this ts'),
-        cursor: text('The next_cursor of the previous page', { fields: [] }),
+        oldest: text('Timestamp (ts); only messages after this timestamp are returned'),
+        cursor: text('Cursor of the page to fetch, from the field "next_cursor" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'messages', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 5 },
       answer: { output: { messages: 'messages' } },
@@ -128,7 +137,9 @@ export const integration = defineIntegration({
       query: { exclude_archived: 'true' },
       arguments: {
         limit: integer('Number of channels per page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
-        cursor: text('The next_cursor of the previous page', { fields: [] }),
+        cursor: text('Cursor of the page to fetch, from the field "next_cursor" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'channels', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { channels: 'channels' } },
@@ -139,7 +150,9 @@ export const integration = defineIntegration({
       path: '/users.list',
       arguments: {
         limit: integer('Number of users per page, up to 200', [1, 200], { fields: ['userLimit'] }),
-        cursor: text('The next_cursor of the previous page', { fields: [] }),
+        cursor: text('Cursor of the page to fetch, from the field "next_cursor" of the previous page', {
+          fields: [],
+        }),
       },
       paging: { items: 'members', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
       answer: { output: { users: 'members' } },

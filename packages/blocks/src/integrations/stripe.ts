@@ -26,7 +26,10 @@ const formSettings = (
 });
 
 const idOf = (noun: string) => text(`Id of the ${noun}`, { required: true, fields: ['id'] });
-const metadata = data({ type: 'object' }, 'Strings by name, which Stripe stores with the object');
+const metadata = data(
+  { type: 'object' },
+  'Key-value pairs that Stripe stores with the object. Each value is a string',
+);
 const customer = text('Id of the customer, such as cus_9s6XKzkNRiz8i3');
 const customerFields = {
   email: text('Email address of the customer'),
@@ -37,7 +40,9 @@ const customerFields = {
 };
 const page = {
   limit: integer('Number of objects per page, up to 100', [1, 100]),
-  starting_after: text('Id of the last object of the previous page', { fields: [] }),
+  starting_after: text('Cursor of the page to fetch: the id of the last object on the previous page', {
+    fields: [],
+  }),
 };
 /** Returns settings of a tool that lists objects. `name`: the name of the list in the result. */
 const listSettings = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
@@ -96,7 +101,7 @@ export const integration = defineIntegration({
       description: 'Lists customers, the newest first.',
       method: 'GET',
       path: '/v1/customers',
-      arguments: { ...page, email: text('Only customers with this email address') },
+      arguments: { ...page, email: text('Email address of the listed customers') },
       ...listSettings('customers'),
     },
     stripe_create_payment_intent: {
@@ -107,7 +112,7 @@ export const integration = defineIntegration({
         amount: integer('The amount in the smallest unit of the currency, such as cents', [1, 99_999_999], {
           required: true,
         }),
-        currency: text('Code of the currency with three letters, such as eur', {
+        currency: text('Three-letter code of the currency, such as eur', {
           required: true,
           schema: { pattern: '^[A-Za-z]{3}$' },
         }),
@@ -149,7 +154,7 @@ export const integration = defineIntegration({
       arguments: {
         ...page,
         customer,
-        status: text('Only invoices with this status', {
+        status: text('Status of the listed invoices: draft, open, paid, uncollectible or void', {
           schema: { enum: ['draft', 'open', 'paid', 'uncollectible', 'void'] },
         }),
       },

@@ -5,13 +5,13 @@ import type { IntegrationTool } from './integration.ts';
 
 const table = text('Name of the table', { required: true });
 const filter = text(
-  'Conditions on the rows, as in PostgREST: status=eq.open, for example. Join conditions with & and percent-encode values',
+  'Conditions on the rows in the syntax of PostgREST, such as status=eq.open. Join conditions with &, and percent-encode values',
   { in: 'query' },
 );
 const select = text('Columns to return, separated by commas; default: all', { in: 'query' });
 const rows = data(
   { type: ['object', 'array'], items: { type: 'object' }, minItems: 1 },
-  'A row, or a list of rows, each an object of values keyed by column name',
+  'A row, or a list of rows. Each row is an object whose keys are the names of the columns',
   { required: true, fields: ['data'] },
 );
 
@@ -95,7 +95,7 @@ export const integration = defineIntegration({
       prepare,
     },
     supabase_get_row: {
-      description: 'Returns the first row that matches, in a list.',
+      description: 'Returns a list that contains only the first row that matches the filter.',
       method: 'GET',
       path: '/rest/v1/{table}',
       arguments: { table, select, filter: { ...filter, required: true } },
@@ -111,16 +111,20 @@ export const integration = defineIntegration({
       ...returnRows,
     },
     supabase_update: {
-      description: 'Changes the rows that match.',
+      description: 'Changes the rows that match the filter.',
       method: 'PATCH',
       path: '/rest/v1/{table}',
       arguments: {
         table,
         filter: { ...filter, required: true },
-        row: data({ type: 'object', minProperties: 1 }, 'New values keyed by column name', {
-          required: true,
-          fields: ['data'],
-        }),
+        row: data(
+          { type: 'object', minProperties: 1 },
+          'Object with the new values, whose keys are the names of the columns',
+          {
+            required: true,
+            fields: ['data'],
+          },
+        ),
       },
       json: arg('row'),
       idempotent: true,
@@ -128,7 +132,7 @@ export const integration = defineIntegration({
       ...returnRows,
     },
     supabase_delete: {
-      description: 'Deletes the rows that match.',
+      description: 'Deletes the rows that match the filter.',
       method: 'DELETE',
       path: '/rest/v1/{table}',
       arguments: { table, filter: { ...filter, required: true } },
@@ -136,13 +140,14 @@ export const integration = defineIntegration({
       ...returnRows,
     },
     supabase_upsert: {
-      description: 'Inserts rows, or updates those with the same key.',
+      description:
+        'Inserts rows. If the table already has a row with the same key, this row is updated instead.',
       method: 'POST',
       path: '/rest/v1/{table}',
       arguments: {
         table,
         rows,
-        on_conflict: text('Columns of the key, separated by commas; default: the primary key', {
+        on_conflict: text('Columns that form the key, separated by commas; default: the primary key', {
           in: 'query',
           fields: ['onConflict'],
         }),

@@ -10,7 +10,7 @@ const parse_mode = text('Format of the text: HTML, Markdown or MarkdownV2', {
   schema: { enum: ['HTML', 'Markdown', 'MarkdownV2'] },
 });
 const file = (noun: string, field: string) =>
-  text(`${noun}: its URL, or its file_id at Telegram`, { required: true, fields: [field] });
+  text(`URL of the ${noun}, or the file_id of the ${noun} at Telegram`, { required: true, fields: [field] });
 const message = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
 
 export const integration = defineIntegration({
@@ -40,9 +40,13 @@ export const integration = defineIntegration({
         disable_notification: flag('Whether to send the message without a sound', {
           fields: ['disableNotification'],
         }),
-        reply_markup: data({ type: 'object' }, 'Keyboard, in the format of Telegram', {
-          fields: ['replyMarkup'],
-        }),
+        reply_markup: data(
+          { type: 'object' },
+          'Keyboard that is shown with the message, in the JSON format of the Telegram API',
+          {
+            fields: ['replyMarkup'],
+          },
+        ),
       },
       json: members('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
       answer: message,
@@ -51,7 +55,7 @@ export const integration = defineIntegration({
       description: 'Sends a photo to a chat.',
       method: 'POST',
       path: '/bot{token}/sendPhoto',
-      arguments: { chat_id, photo: file('The photo', 'photo'), caption, parse_mode },
+      arguments: { chat_id, photo: file('photo', 'photo'), caption, parse_mode },
       json: members('chat_id', 'photo', 'caption', 'parse_mode'),
       answer: message,
     },
@@ -59,15 +63,15 @@ export const integration = defineIntegration({
       description: 'Sends a video to a chat.',
       method: 'POST',
       path: '/bot{token}/sendVideo',
-      arguments: { chat_id, video: file('The video', 'video'), caption, parse_mode },
+      arguments: { chat_id, video: file('video', 'video'), caption, parse_mode },
       json: members('chat_id', 'video', 'caption', 'parse_mode'),
       answer: message,
     },
     telegram_send_audio: {
-      description: 'Sends music to a chat.',
+      description: 'Sends an audio file to a chat.',
       method: 'POST',
       path: '/bot{token}/sendAudio',
-      arguments: { chat_id, audio: file('The music', 'audio'), caption, parse_mode },
+      arguments: { chat_id, audio: file('audio file', 'audio'), caption, parse_mode },
       json: members('chat_id', 'audio', 'caption', 'parse_mode'),
       answer: message,
     },

@@ -29,9 +29,15 @@ export const integration = defineIntegration({
           fields: ['sortOrder'],
           schema: { enum: ['recency', 'relevancy'] },
         }),
-        start_time: text('Only posts after this time, as RFC 3339', { fields: ['startTime'] }),
-        end_time: text('Only posts before this time, as RFC 3339', { fields: ['endTime'] }),
-        next_token: text('The next_token of the previous page', { fields: [] }),
+        start_time: text('Time in RFC 3339 format; only posts after this time are returned', {
+          fields: ['startTime'],
+        }),
+        end_time: text('Time in RFC 3339 format; only posts before this time are returned', {
+          fields: ['endTime'],
+        }),
+        next_token: text('Cursor of the page to fetch, from the field "next_token" of the previous page', {
+          fields: [],
+        }),
       },
       answer: { output: { tweets: 'data', meta: 'meta' } },
     },

@@ -18,20 +18,33 @@ const folder = (description: string, fields: readonly string[]): DriverArgument 
 const content = (description: string, fields?: readonly string[]): DriverArgument =>
   text(description, { ...(fields && { fields }), schema: { maxLength: MAX_CONTENT_CHARS } });
 
-const WORKSPACE_OR_RUN_FILE = 'Id of a file of the workspace, a file of the run, or a list of them';
-const scope = {
-  folderPath: folder('Folder, such as /Reports/Q3%20Results', ['folderSelection', 'manualFolderSelection']),
-  includeSubfolders: flag('Whether to include subfolders; default true', {
-    fields: ['folderIncludeSubfolders'],
-  }),
-};
+const WORKSPACE_OR_RUN_FILE =
+  'File to return: the id of a workspace file, a file of the run, or a list of such values';
+const FOLDER_FIELDS = ['folderSelection', 'manualFolderSelection'];
+const SUBFOLDER_FIELDS = ['folderIncludeSubfolders'];
 const changedFile = (fields: readonly string[]) => ({
-  file: { ...files('Id or name of the file', fields), required: true as const },
-  ...scope,
+  file: { ...files('Id or name of the file to change', fields), required: true as const },
+  folderPath: folder(
+    'Folder in which Heddle looks for a file that is given by its name, such as /Reports/Q3%20Results; default: all folders',
+    FOLDER_FIELDS,
+  ),
+  includeSubfolders: flag('Whether Heddle looks in the subfolders of the folder too; default true', {
+    fields: SUBFOLDER_FIELDS,
+  }),
 });
-const selection = (fields: readonly string[]) => ({ file: files(WORKSPACE_OR_RUN_FILE, fields), ...scope });
+const selection = (fields: readonly string[]) => ({
+  file: files(WORKSPACE_OR_RUN_FILE, fields),
+  folderPath: folder(
+    'To read all files of a folder instead of "file": the path of the folder, such as /Reports/Q3%20Results',
+    FOLDER_FIELDS,
+  ),
+  includeSubfolders: flag('Whether to read the files in the subfolders of the folder too; default true', {
+    fields: SUBFOLDER_FIELDS,
+  }),
+});
 
-const URL_OR_FILE = 'A URL, a file of the run, the id of a file of the workspace, or a list of them';
+const URL_OR_FILE =
+  'File to read: a URL, a file of the run, the id of a workspace file, or a list of such values';
 
 /** Reads the files of the oldest block version, which names them in one of two fields. */
 async function parseFromEitherField(call: DriverCall) {
@@ -44,11 +57,14 @@ async function parseFromEitherField(call: DriverCall) {
 
 const readTools: { readonly [id: string]: DriverTool } = {
   file_parser: {
-    description: 'Returns the texts of files, each with its name.',
+    description: 'Returns the name and the text of each file.',
     arguments: {
-      inputMethod: text('Which argument is used: filePath for url, file for upload', {
-        schema: { enum: ['url', 'upload'] },
-      }),
+      inputMethod: text(
+        'Which argument names the files: url for filePath, upload for file. Without inputMethod, set only one of the two arguments',
+        {
+          schema: { enum: ['url', 'upload'] },
+        },
+      ),
       file: files(URL_OR_FILE, ['file']),
       filePath: files(URL_OR_FILE, ['filePath']),
     },
@@ -94,8 +110,10 @@ const readTools: { readonly [id: string]: DriverTool } = {
     description: 'Returns the texts of files of the workspace or the run.',
     arguments: {
       ...selection(['getContentFile', 'getContentFileId']),
-      offset: integer('First line, from 1', [1, LAST_LINE], { fields: ['contentOffset'] }),
-      limit: integer('Number of lines', [1, LAST_LINE], { fields: ['contentLimit'] }),
+      offset: integer('Number of the first line to return; the first line of a file is 1', [1, LAST_LINE], {
+        fields: ['contentOffset'],
+      }),
+      limit: integer('Number of lines to return', [1, LAST_LINE], { fields: ['contentLimit'] }),
     },
     idempotent: true,
     run: textsOf,
@@ -103,11 +121,22 @@ const readTools: { readonly [id: string]: DriverTool } = {
   file_list: {
     description: 'Lists the files and folders in a folder of the workspace.',
     arguments: {
-      folderPath: folder('Folder; default /', ['folderPath', 'manualFolderPath']),
-      recursive: flag('Whether to include the content of subfolders', { fields: ['folderRecursive'] }),
-      depth: integer('Maximum number of levels', [1, 100], { fields: ['folderDepth'] }),
-      search: text('Text that the names contain', { fields: ['folderSearch'], schema: { maxLength: 200 } }),
-      limit: integer('Maximum number of entries; default 200', [1, MAX_ENTRIES], { fields: ['folderLimit'] }),
+      folderPath: folder('Folder to list; default /', ['folderPath', 'manualFolderPath']),
+      recursive: flag('Whether to list the content of subfolders too; default false', {
+        fields: ['folderRecursive'],
+      }),
+      depth: integer(
+        'Maximum depth of the listed entries; the entries directly in the folder have the depth 1',
+        [1, 100],
+        { fields: ['folderDepth'] },
+      ),
+      search: text('Text that the names of the listed entries contain', {
+        fields: ['folderSearch'],
+        schema: { maxLength: 200 },
+      }),
+      limit: integer('Maximum number of listed files and folders; default 200', [1, MAX_ENTRIES], {
+        fields: ['folderLimit'],
+      }),
     },
     idempotent: true,
     uses: 'files',
@@ -122,16 +151,22 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     arguments: {
       fileName: text('Name of the file', { required: true, schema: { maxLength: 255 } }),
       content: content('Text to store'),
-      file: files('Instead of a text: a file of the run, a URL, or the id of a file', [
-        'writeFile',
-        'writeFileId',
+      file: files(
+        'File to store instead of a text: a file of the run, a URL, or the id of a workspace file',
+        ['writeFile', 'writeFileId'],
+      ),
+      contentType: text(
+        'Media type of the new file; default: the media type of the file to store, or for a text the type that the extension of fileName has',
+        {
+          schema: { maxLength: 127 },
+        },
+      ),
+      folderPath: folder('Folder in which the new file is stored; default /', [
+        'writeFolderPath',
+        'manualWriteFolderPath',
       ]),
-      contentType: text('Media type; default: that of the file, or by the extension of the name', {
-        schema: { maxLength: 127 },
-      }),
-      folderPath: folder('Folder; default /', ['writeFolderPath', 'manualWriteFolderPath']),
       overwrite: flag(
-        'Whether to replace a file with the same name in the folder; by default the new file gets another name',
+        'Whether to replace a file with the same name in the folder. Default: false; the new file then gets another name',
       ),
     },
     idempotent: true,
@@ -153,7 +188,7 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     arguments: {
       ...changedFile(['editFile', 'editFileName']),
       oldString: { ...content('The text to replace'), required: true },
-      newString: content('The new text; empty deletes the old one'),
+      newString: content('The new text. If it is empty, the old text is deleted'),
     },
     idempotent: true,
     uses: 'files',
@@ -163,9 +198,13 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     description: 'Inserts lines into a file of the workspace.',
     arguments: {
       ...changedFile(['editFile', 'editFileName']),
-      afterLine: integer('Number of the line after which to insert; 0 for the beginning', [0, LAST_LINE], {
-        required: true,
-      }),
+      afterLine: integer(
+        'Number of the line after which to insert; 0 inserts at the beginning of the file',
+        [0, LAST_LINE],
+        {
+          required: true,
+        },
+      ),
       content: { ...content('The lines to insert', ['insertContent']), required: true },
     },
     idempotent: true,
@@ -176,7 +215,10 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     description: 'Moves a file of the workspace to another folder.',
     arguments: {
       fileId: text('Id of the file', { required: true, fields: ['moveFileId'], schema: { maxLength: 256 } }),
-      folderPath: folder('Folder; default /', ['moveTargetFolderPath', 'manualMoveTargetFolderPath']),
+      folderPath: folder('Folder to which the file is moved; default /', [
+        'moveTargetFolderPath',
+        'manualMoveTargetFolderPath',
+      ]),
     },
     idempotent: true,
     uses: 'files',
@@ -189,7 +231,7 @@ export const integration = defineDriver({
   title: 'Files',
   summary: 'Reads files of the run and at URLs, and reads and changes files of the workspace.',
   access:
-    'Every engine can read texts of [files of the run](../format.md#files) and of files at a URL. The host stores files of the workspace: an embedder passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, blocks that need these files fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of them. `heddle run` and `heddle serve` store no files of workspaces yet.\n\nA block can access only files of the workspace of its workflow; others are treated as unknown ([FILE_UNKNOWN](../errors.md#file_unknown)). A file that is read from the workspace or a URL becomes a file of the run, which agents and integrations accept; its `workspaceFileId` is the id in the workspace. URLs are subject to the [egress rules](../security.md). If the author of an agent sets headers for a tool, they are sent only to a URL that the author also sets.\n\nTexts are in UTF-8, UTF-16 with a byte order mark, or the character set that the server names. A file may have up to 20 MiB, and all texts of a call up to 8 Mi characters. Other files, such as PDF, fail with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A change of a file is made once, even if a crash or a retry repeats the call.',
+    'These operations use files from three sources. A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)). A *file at a URL* is downloaded. A *file of the workspace* (workspace file) is stored by the application that contains the engine.\n\nEvery engine can read the texts of files of the run and of files at a URL. Files of the workspace are available only if the application passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, blocks that need files of the workspace fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of these blocks. `heddle run` and `heddle serve` do not support files of the workspace yet.\n\nA block can access only the files of the workspace to which its workflow belongs. For a file of another workspace, the block fails with [FILE_UNKNOWN](../errors.md#file_unknown). When a block reads a file of the workspace or a file at a URL, Heddle stores a copy as a file of the run, which agents and integrations accept. For a file of the workspace, the field `workspaceFileId` of the copy has the id in the workspace. The [egress rules](../security.md) restrict the URLs. If the author of an agent sets headers for a download, the author must set the URL, too. Otherwise a model could choose to which server the headers are sent.\n\nTo read the text of a file, Heddle needs a text file in UTF-8, in UTF-16 with a byte order mark, or in the character set that the server of the URL names. For other files, such as PDF, the call fails with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A file whose text is read may have up to 20 MiB, and all texts of a call together may have up to 8 Mi characters. Heddle makes a change of a file only once, even if a crash or a retry repeats the call.',
   types: ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   settings: {},
   operations: Object.fromEntries(

@@ -21,7 +21,7 @@ const inChunk = { ...inDocument, chunkId: id('Id of the chunk', ['chunkId']) };
 const inConnector = { ...base, connectorId: id('Id of the connector', ['connectorId']) };
 const page = {
   limit: integer('Maximum number of items; default 50', [1, 100]),
-  offset: integer('Number of items to skip', [0, 1_000_000]),
+  offset: integer('Number of items to skip at the start of the list', [0, 1_000_000]),
 };
 const content = (description: string) => text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
 const newDocument = {
@@ -30,7 +30,7 @@ const newDocument = {
   content: { ...content('Text of the document'), required: true as const },
   documentTags: data(
     { type: ['array', 'object'] },
-    'Tags: an object of values by name, or a list of {tagName, value}',
+    'Tags of the document: an object with the names of the tags as keys, or a list of objects {tagName, value}',
   ),
 };
 
@@ -45,9 +45,9 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
       topK: integer('Maximum number of results; default 10', [1, 100]),
       tagFilters: data(
         { type: 'array', maxItems: 10 },
-        'Conditions on tags, all of which must match: {tagName, operator, tagValue, valueTo}',
+        'List of conditions {tagName, operator, tagValue, valueTo}. A document must match all of them',
       ),
-      searchMode: text('How to search: vector, or hybrid to also match words', {
+      searchMode: text('How to search: vector compares meanings, hybrid also matches words', {
         schema: { enum: ['vector', 'hybrid'] },
       }),
       rerankerEnabled: flag('Whether a reranking model orders the results'),
@@ -60,7 +60,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     description: 'Lists the documents of a knowledge base.',
     arguments: {
       ...base,
-      search: text('Text that the name contains', { schema: { maxLength: 200 } }),
+      search: text('Text that the names of the listed documents contain', { schema: { maxLength: 200 } }),
       enabledFilter: text('Which documents to list: all (default), enabled or disabled', {
         schema: { enum: ['all', 'enabled', 'disabled'] },
       }),
@@ -79,13 +79,16 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: createDocument,
   },
   knowledge_upsert_document: {
-    description: 'Adds a text as a document to a knowledge base and replaces an earlier document.',
+    description: 'Adds a text as a document to a knowledge base, in place of an earlier document.',
     arguments: {
       ...newDocument,
-      documentId: text('Id of the document to replace; default: all documents with the same name', {
-        fields: ['upsertDocumentId'],
-        schema: { maxLength: 256 },
-      }),
+      documentId: text(
+        'Id of the document to replace; default: all documents with the same name are replaced',
+        {
+          fields: ['upsertDocumentId'],
+          schema: { maxLength: 256 },
+        },
+      ),
     },
     run: upsertDocument,
   },
@@ -95,14 +98,20 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: deleteDocument,
   },
   knowledge_list_chunks: {
-    description: 'Lists the chunks of a document: the parts that searches return.',
+    description: 'Lists the chunks of a document. Chunks are the parts of a document that searches return.',
     arguments: {
       ...inDocument,
-      search: text('Text that the content contains', { fields: ['chunkSearch'], schema: { maxLength: 200 } }),
-      enabled: text('Whether the listed chunks are enabled: all (default), true or false', {
-        fields: ['chunkEnabledFilter'],
-        schema: { enum: ['all', 'true', 'false'] },
+      search: text('Text that the listed chunks contain', {
+        fields: ['chunkSearch'],
+        schema: { maxLength: 200 },
       }),
+      enabled: text(
+        'Which chunks to list: all (default), true for enabled chunks, or false for disabled chunks',
+        {
+          fields: ['chunkEnabledFilter'],
+          schema: { enum: ['all', 'true', 'false'] },
+        },
+      ),
       ...page,
     },
     run: listChunks,
@@ -113,11 +122,12 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: addChunk,
   },
   knowledge_update_chunk: {
-    description: 'Changes the content of a chunk, or whether searches find it.',
+    description:
+      'Changes the content of a chunk, or enables or disables the chunk. Searches do not find disabled chunks.',
     arguments: {
       ...inChunk,
       content: content('New text of the chunk'),
-      enabled: flag('Whether searches find the chunk'),
+      enabled: flag('Whether the chunk is enabled, so that searches find it'),
     },
     run: updateChunk,
   },
@@ -132,17 +142,19 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: listTags,
   },
   knowledge_list_connectors: {
-    description: 'Lists the connectors that fill a knowledge base from other systems.',
+    description:
+      'Lists the connectors of a knowledge base. A connector copies documents from another system into the knowledge base.',
     arguments: base,
     run: listConnectors,
   },
   knowledge_get_connector: {
-    description: 'Returns a connector of a knowledge base and its latest syncs.',
+    description:
+      'Returns a connector of a knowledge base, and the results of the latest syncs of the connector.',
     arguments: inConnector,
     run: showConnector,
   },
   knowledge_trigger_sync: {
-    description: 'Starts a sync of a connector.',
+    description: 'Starts a sync, in which a connector copies documents into the knowledge base.',
     arguments: inConnector,
     run: startSync,
   },
@@ -155,7 +167,7 @@ export const integration = defineDriver({
   title: 'Knowledge',
   summary: 'Searches and changes knowledge bases of the workspace.',
   access:
-    'The host stores knowledge bases: an embedder passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store no knowledge bases yet.\n\nA block can access only knowledge bases of the workspace of its workflow; others are treated as unknown ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses the knowledge base only if the author of the agent has not set it. A change is made once, even if a crash or a retry repeats the call.',
+    'A *knowledge base* is a collection of documents that workflows can search. Knowledge bases are stored by the application that contains the engine. They are available only if the application passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of the block. `heddle run` and `heddle serve` do not support knowledge bases yet.\n\nA block can access only the knowledge bases of the workspace to which its workflow belongs. For a knowledge base of another workspace, the block fails with [KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown). A model can choose the knowledge base only if the author of the agent has not set `knowledgeBaseId`. Heddle makes a change only once, even if a crash or a retry repeats the call.',
   types: ['knowledge'],
   settings: {},
   operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(TOOL_PREFIX, ''), tool])),

@@ -11,19 +11,19 @@ import type { Statement } from './session.ts';
 
 const table = text('Name of the table, such as orders or sales.orders', { required: true });
 const query = {
-  ...text('One SQL statement. Parameters are $1, $2 and so on', { required: true }),
+  ...text('One SQL statement. The names of its parameters are $1, $2 and so on', { required: true }),
   statement: true as const,
 };
 const params = data({ type: 'array', maxItems: 1000 }, 'Values of the parameters, in order');
 const condition = {
   where: {
-    ...text('Condition on the rows, as SQL, such as id = 7. References become parameters'),
+    ...text('Condition on the rows, in SQL, such as id = 7. References in the condition become parameters'),
     statement: true as const,
     blocksOnly: true as const,
   },
   conditions: data(
     { type: 'object', minProperties: 1 },
-    'Condition on the rows: values by column name, all of which must match. A list matches any of its values, null matches NULL',
+    'Condition on the rows: an object whose keys are the names of columns. A row must match the value of each key. A list of values matches a row that has one of them, and null matches NULL',
   ),
 };
 
@@ -98,7 +98,7 @@ export const integration = defineDriver({
   title: 'PostgreSQL',
   docs: 'https://www.postgresql.org/docs/current/sql-commands.html',
   access:
-    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. Without a host, a credential selects it: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`, or `USER:PASSWORD` for the database of `--service postgresql=postgresql://HOST/DATABASE`. The host is subject to the [egress rules](../security.md); without rules for ports, 5432, 5433, 6432 and 6543 are allowed.\n\nEach call has its own connection and transaction. It fails, and changes nothing, if it returns more than 10,000 rows or 16 MiB. References in `query` and `where` become parameters: `WHERE name = '<start.name>'` compares with the value whatever it contains, and a name in double quotes takes a value as part of the name. A field that consists of one reference is used as SQL unchanged. Dates, exact decimals and whole numbers beyond 2^53 are strings.",
+    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. If `host` is empty, a credential selects the database. Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`. It can also be `USER:PASSWORD`; in this case, the option `--service postgresql=postgresql://HOST/DATABASE` selects the database. The [egress rules](../security.md) restrict the host and the port. If no rule sets the allowed ports, these are 5432, 5433, 6432 and 6543.\n\nEach call has its own connection and transaction. If the result has more than 10,000 rows or 16 MiB, the call fails and changes nothing.\n\nReferences in `query` and `where` become parameters. For example, `WHERE name = '<start.name>'` compares `name` with the value of the reference; the value cannot add SQL. In a name in double quotes, the value becomes a part of the name. If a field consists of one reference and nothing else, the value of the reference is the SQL itself. In results, dates, exact decimals and whole numbers beyond 2^53 are strings.",
   types: ['postgresql'],
   settings,
   operations: {
@@ -116,18 +116,19 @@ export const integration = defineDriver({
   },
   tools: {
     postgresql_query: {
-      description: 'Returns the rows of a query. The database refuses changes.',
+      description:
+        'Returns the rows of a query. The transaction is read-only: a statement that changes data fails.',
       arguments: { query, params },
       idempotent: true,
       run: (call) => runQuery(call, { readOnly: true, idempotent: true }),
     },
     postgresql_insert: {
-      description: 'Adds rows to a table, and returns them.',
+      description: 'Adds rows to a table, and returns the added rows.',
       arguments: {
         table,
         rows: data(
           { type: ['object', 'array'], items: { type: 'object' }, minItems: 1, maxItems: 10_000 },
-          'A row, or a list of rows with the same columns, each an object of values keyed by column name',
+          'A row, or a list of rows with the same columns. Each row is an object whose keys are the names of the columns',
           { required: true, fields: ['data'] },
         ),
       },
@@ -141,14 +142,18 @@ export const integration = defineDriver({
       },
     },
     postgresql_update: {
-      description: 'Changes the rows that match, and returns them.',
+      description: 'Changes the rows that match the condition, and returns the changed rows.',
       arguments: {
         table,
         ...condition,
-        row: data({ type: 'object', minProperties: 1 }, 'New values keyed by column name', {
-          required: true,
-          fields: ['data'],
-        }),
+        row: data(
+          { type: 'object', minProperties: 1 },
+          'Object with the new values, whose keys are the names of the columns',
+          {
+            required: true,
+            fields: ['data'],
+          },
+        ),
       },
       idempotent: true,
       run: (call) => {
@@ -169,7 +174,7 @@ export const integration = defineDriver({
       },
     },
     postgresql_delete: {
-      description: 'Deletes the rows that match, and returns them.',
+      description: 'Deletes the rows that match the condition, and returns the deleted rows.',
       arguments: { table, ...condition },
       idempotent: true,
       run: (call) => {

@@ -35,15 +35,17 @@ const TLS_MODES: readonly string[] = Object.values(SSL_MODES);
 
 /** Fields of blocks and of rows of agents that select the database. */
 export const settings = {
-  host: text('Host of the database; default: that of the credential'),
-  port: text('Port; default 5432'),
+  host: text('Host of the database; default: the host in the credential'),
+  port: text('Port of the database; default 5432'),
   database: text('Name of the database'),
   username: text('Name of the user'),
   password: text('Password of the user'),
   ssl: text(
-    'TLS: disabled, preferred, required (default) or verify-full, which alone checks the certificate',
+    'TLS mode: disabled, preferred, required (default) or verify-full. Only verify-full checks the certificate of the database',
   ),
-  sslCa: text('Certificates of authorities for verify-full, as PEM; default: the public ones'),
+  sslCa: text(
+    'Certificates of the authorities that verify-full trusts, in PEM format; default: the public authorities',
+  ),
 };
 
 /**

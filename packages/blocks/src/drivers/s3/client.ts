@@ -15,10 +15,12 @@ const ABORT_MS = 5000;
 
 /** Fields of blocks and of rows of agents that select the account. */
 export const settings = {
-  accessKeyId: text('Id of the access key; default: that of the credential'),
+  accessKeyId: text('Id of the access key; default: the access key of the credential'),
   secretAccessKey: text('Secret of the access key'),
   region: text('Region; default us-east-1', { fields: ['region', 'getObjectRegion'] }),
-  endpoint: text('Base URL of another S3-compatible service; requires an access key in the fields'),
+  endpoint: text(
+    'Base URL of another S3-compatible service; can be set only together with accessKeyId and secretAccessKey',
+  ),
 };
 
 /** The base URL and the keys of requests. */

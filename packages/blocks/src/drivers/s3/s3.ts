@@ -21,9 +21,12 @@ const bucketAndKey = {
 const object = {
   bucket,
   key,
-  uri: text('Instead of bucket and key: s3://BUCKET/KEY, or the URL of the object at AWS', {
-    fields: ['s3Uri'],
-  }),
+  uri: text(
+    'Address of the object, instead of bucket and key: s3://BUCKET/KEY, or the URL of the object at AWS',
+    {
+      fields: ['s3Uri'],
+    },
+  ),
 };
 const MAX_PAGE_ITEMS = 1000;
 const MAX_URL_SECONDS = 7 * 86_400;
@@ -137,7 +140,7 @@ export const integration = defineDriver({
   title: 'Amazon S3',
   docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
   access:
-    'Requests go to AWS, or to the base URL of `--service s3=URL`, which can be any S3-compatible service. The keys are in the fields `accessKeyId` and `secretAccessKey`, or in a credential: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. A session token can follow after another colon. Keys in environment variables or from the instance metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
+    'Heddle sends the requests to AWS. With `--service s3=URL`, it sends them to this URL, which can belong to any S3-compatible service.\n\nThe fields `accessKeyId` and `secretAccessKey` contain the access key. If they are empty, Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. For temporary keys, the credential has the form `ACCESS_KEY_ID:SECRET_ACCESS_KEY:SESSION_TOKEN`. Heddle never uses access keys from environment variables or from the instance metadata service.\n\nThe [egress rules](../security.md) apply to all requests. Heddle does not follow redirects to other regions, so set `region` to the region of the bucket.',
   types: ['s3'],
   settings,
   operations: {
@@ -159,7 +162,8 @@ export const integration = defineDriver({
   },
   tools: {
     s3_get_object: {
-      description: 'Returns the content of an object, or a file if it is large.',
+      description:
+        'Returns the content of an object. An object of more than 1 MiB is returned as a file of the run.',
       arguments: object,
       idempotent: true,
       run: (call) =>
@@ -170,14 +174,18 @@ export const integration = defineDriver({
         }),
     },
     s3_put_object: {
-      description: 'Stores an object, and replaces one with the same key.',
+      description: 'Stores an object. An existing object with the same key is replaced.',
       arguments: {
         ...bucketAndKey,
-        content: text('The content as text'),
-        file: data({ type: ['object', 'string'] }, 'The content as a file of the run, or {base64, type}', {
-          fields: ['uploadFile', 'fileReference', 'file'],
-        }),
-        contentType: text('Media type; default: that of the file, or plain text', {
+        content: text('Content of the object, as text'),
+        file: data(
+          { type: ['object', 'string'] },
+          'Content of the object, as a file of the run or an object {base64, type}',
+          {
+            fields: ['uploadFile', 'fileReference', 'file'],
+          },
+        ),
+        contentType: text('Media type of the object; default: the media type of the file, or plain text', {
           schema: { maxLength: 200 },
         }),
       },
@@ -194,12 +202,14 @@ export const integration = defineDriver({
         }),
     },
     s3_list_objects: {
-      description: 'Returns the objects of a bucket, page by page.',
+      description: 'Returns one page of the list of objects in a bucket.',
       arguments: {
         bucket: bucketAndKey.bucket,
-        prefix: text('Prefix of the keys'),
-        maxKeys: integer('Maximum number of objects', [1, MAX_PAGE_ITEMS]),
-        continuationToken: text('Token of the page: nextContinuationToken of the previous result'),
+        prefix: text('Prefix that the keys of the listed objects have'),
+        maxKeys: integer('Maximum number of objects in the page', [1, MAX_PAGE_ITEMS]),
+        continuationToken: text(
+          'Token of the page to return: the output nextContinuationToken of the call that returned the previous page',
+        ),
       },
       idempotent: true,
       run: (call) =>
@@ -230,7 +240,7 @@ export const integration = defineDriver({
     s3_copy_object: {
       description: 'Copies an object to another bucket or key.',
       arguments: {
-        sourceBucket: text('Bucket of the object', { required: true }),
+        sourceBucket: text('Bucket of the object to copy', { required: true }),
         sourceKey: text('Key of the object', { required: true, schema: { maxLength: 1024 } }),
         destinationBucket: text('Bucket of the copy', { required: true }),
         destinationKey: text('Key of the copy', { required: true, schema: { maxLength: 1024 } }),
@@ -255,7 +265,9 @@ export const integration = defineDriver({
       description: 'Returns a URL with which anyone can read or replace an object for a limited time.',
       arguments: {
         ...bucketAndKey,
-        method: text('GET (default) or PUT', { schema: { enum: ['GET', 'PUT'] } }),
+        method: text('HTTP method that the URL allows: GET (default) reads the object, PUT replaces it', {
+          schema: { enum: ['GET', 'PUT'] },
+        }),
         expiresIn: integer('Seconds until the URL expires; default 900', [1, MAX_URL_SECONDS]),
       },
       idempotent: true,
