@@ -130,9 +130,11 @@ export function conformancePage(rows: readonly Row[]): string {
 
 const PREFACE = `# Conformance
 
-This page lists the behaviour that a runtime for this format must have, with the tests that show it. If Heddle differs on purpose, the row describes the difference, with its rule or decision record. If a behaviour is internal to another engine, the row says why it is not visible. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and similar in titles are values of a table; numbers such as \`r035\` are recorded cases in \`test/conformance/outcomes\`.
+This page lists the behaviours that a runtime for this format must have, and the tests that show each behaviour. The [glossary](glossary.md) explains terms such as *port*, *container*, *frame* and *dead* edge. *Instead* describes a difference of Heddle that is intended, and links to the rule or decision record that gives the reason. *Not visible* says why nobody can observe in Heddle what another engine does internally.
 
-This page is generated from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if it names a missing test, or if this page is out of date.
+The tests of this format are in one suite, the function \`describeRuntime\` (\`test/conformance/runtime.ts\`). One call runs the suite on an implementation. In the titles of tests, placeholders such as \`%s\` stand for the values of a table. A title such as \`r035\` is the number of a recorded case in \`test/conformance/outcomes\`.
+
+This page is generated from \`test/conformance/rows/rows.json\` by the command \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if a row names a test that does not exist, or if this page is out of date.
 `;
 
 function lineOf({ id, behaviour, shownBy = [], instead, internal }: Row): string {
