@@ -253,7 +253,7 @@ function introduction(tools: {
     .flatMap((tool) => Object.entries(tool.arguments))
     .map(([name, argument]) => fieldsOf(name, argument).length);
   return [
-    'Each section whose title is an id describes one operation. Agents use the operation as the tool with this id.',
+    'Each section describes one operation. For agents, each operation is a tool, and the title of the section is the id of this tool.',
     'In a block, the field `operation` selects the operation, and the block fields in the table set the arguments of the operation.',
     ...(counts.some((count) => count > 1)
       ? ['If the table lists several block fields for an argument, set only one of them.']
@@ -334,7 +334,9 @@ function integrationPage({
       `The operation sends \`${tool.method} ${tool.path}\`.`,
       ...(tool.keyHeader === undefined
         ? []
-        : [`If the call is repeated, the header \`${tool.keyHeader}\` has the same value.`]),
+        : [
+            `If Heddle repeats the call, it sends the same header \`${tool.keyHeader}\`, by which the service recognizes the repetition.`,
+          ]),
       ...(tool.paging ? [`The operation fetches up to ${tool.paging.pages} pages of the list.`] : []),
     ];
     return ['', `## ${id}`, '', sentences.join(' '), ...argumentsTable(tool.arguments)];

@@ -73,7 +73,7 @@ function describeIntegration(
     fields.set(account, {
       type: 'string',
       description:
-        'The account that the block is for. The block fails if the configured base URL belongs to another.',
+        'Account for which the block is written. The block fails if the configured base URL belongs to another account.',
     });
   const outputs = new Map<string, JsonObject>();
   for (const [id, tool] of Object.entries(tools)) {

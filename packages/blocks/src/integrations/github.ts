@@ -10,7 +10,7 @@ const repository = {
 const issue = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
 const page = {
   per_page: integer('Number of results per page, up to 100', [1, 100], { in: 'query' }),
-  page: integer('Number of the page to fetch; the first page is 1', [1, 10_000], { in: 'query' }),
+  page: integer('Number of the only page to fetch; the first page is 1', [1, 10_000], { in: 'query' }),
 };
 const pull = integer('Number of the pull request', [1, 1_000_000_000], {
   required: true,

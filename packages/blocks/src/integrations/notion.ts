@@ -18,7 +18,7 @@ const pageOutput = {
 };
 const pageId = text('Id of the page', { required: true, fields: ['pageId', 'pageSelector'] });
 const databaseId = text('Id of the database', { required: true, fields: ['databaseId', 'databaseSelector'] });
-const content = text('Content of the page as text, in which empty lines separate paragraphs');
+const content = text('Text of the content; an empty line begins a new paragraph');
 
 function richTextOf(value: string): Json[] {
   const parts: Json[] = [];
