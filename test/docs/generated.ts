@@ -263,6 +263,13 @@ function introduction(tools: {
   ].join(' ');
 }
 
+/** Returns the sentence that says how a block selects an operation, which can have several names. */
+function operationSentence(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  const listed = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter((part) => part !== '');
+  return `Value of the block field \`operation\`: ${listed.join(' or ')}.`;
+}
+
 /** Returns the sentence that defines files of the run, if an operation uses them. */
 function runFileSentence(tools: Integration['tools']): string {
   const usesFiles = JSON.stringify(tools).toLowerCase().includes('file of the run');
@@ -281,7 +288,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     const hidden = blockOnly.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
-      `${tool.description} Value of the block field \`operation\`: ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
+      `${tool.description} ${operationSentence(names)}${hidden}`,
       ...argumentsTable(tool.arguments),
     ];
   });
@@ -330,14 +337,13 @@ function integrationPage({
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     const sentences = [
       tool.description,
-      `Value of the block field \`operation\`: ${names.map((name) => `\`${name}\``).join(' or ')}.`,
-      `The operation sends \`${tool.method} ${tool.path}\`.`,
+      operationSentence(names),
+      `The operation sends \`${tool.method} ${tool.path}\`${tool.paging ? `, and fetches up to ${tool.paging.pages} pages of the list` : ''}.`,
       ...(tool.keyHeader === undefined
         ? []
         : [
             `If Heddle repeats the call, it sends the same header \`${tool.keyHeader}\`, by which the service recognizes the repetition.`,
           ]),
-      ...(tool.paging ? [`The operation fetches up to ${tool.paging.pages} pages of the list.`] : []),
     ];
     return ['', `## ${id}`, '', sentences.join(' '), ...argumentsTable(tool.arguments)];
   });

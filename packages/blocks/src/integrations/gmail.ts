@@ -11,7 +11,7 @@ const message = {
   cc: text('Email addresses of the recipients in Cc, separated by commas'),
   bcc: text('Email addresses of the recipients in Bcc, separated by commas'),
   threadId: text('Id of the thread to which the message is added'),
-  replyToMessageId: text('Header Message-ID of the message to reply to'),
+  replyToMessageId: text('Value of the header Message-ID of the message to reply to'),
 };
 
 /** Returns the line of a header; none without a value. Throws for a line break, which would begin another header. */
@@ -135,7 +135,7 @@ export const integration = defineIntegration({
     },
     gmail_search: {
       description:
-        'Finds messages with a search query, in which the words and operators of the Gmail search box can be used.',
+        'Finds messages with a search query. The query can contain the same words and operators as the search box of Gmail.',
       method: 'GET',
       path: '/gmail/v1/users/me/messages',
       arguments: {

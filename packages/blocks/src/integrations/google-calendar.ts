@@ -3,7 +3,7 @@ import { googleErrors } from './google.ts';
 import { plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-const calendarId = text('Id of the calendar. Default: primary', {
+const calendarId = text('Id of the calendar. Default: primary, the main calendar of the account', {
   fields: ['calendarId', 'manualCalendarId'],
 });
 const eventId = text('Id of the event', { required: true });

@@ -5,7 +5,9 @@ import { arg, data, defineIntegration, integer, text } from './integration.ts';
 import { googleErrors } from './google.ts';
 
 const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manualFileId'] });
-const fileName = text('Name of the file; default: its name in Drive', { fields: ['fileName'] });
+const fileName = text('Name of the resulting file of the run; default: the name of the file in Drive', {
+  fields: ['fileName'],
+});
 const FIELDS = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
 
 /** Returns the arguments with the content as `file`. The default of `name` is the name of the file. */

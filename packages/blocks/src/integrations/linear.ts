@@ -131,7 +131,7 @@ export const integration = defineIntegration({
       },
     },
     linear_list_teams: {
-      description: 'Lists the teams.',
+      description: 'Lists the teams of the Linear workspace.',
       method: 'POST',
       path: '/graphql',
       arguments: {},

@@ -10,7 +10,7 @@ export const integration = defineIntegration({
   operations: { send_email: 'resend_send', get_email: 'resend_get_email' },
   tools: {
     resend_send: {
-      description: 'Sends a message.',
+      description: 'Sends an email message.',
       method: 'POST',
       path: '/emails',
       // A repeated call with the same key, within a day, sends no second message.
@@ -24,7 +24,7 @@ export const integration = defineIntegration({
       json: { from: arg('from'), to: [arg('to')], subject: arg('subject'), text: arg('text') },
     },
     resend_get_email: {
-      description: 'Returns a message.',
+      description: 'Returns an email message that was sent.',
       method: 'GET',
       path: '/emails/{id}',
       arguments: { id: text('Id of the message', { required: true, fields: ['emailId'] }) },
