@@ -72,7 +72,7 @@ export const flowControlFields = {
     .json()
     .optional()
     .describe(
-      'Holds runs back, as JSON: concurrency, throttle, debounce, batch or singleton, by `key`. See Flow control.',
+      'Delays, merges or drops runs. The value is JSON with concurrency, throttle, debounce, batch or singleton, and an optional `key`. See Flow control.',
     ),
 };
 

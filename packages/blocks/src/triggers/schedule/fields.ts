@@ -63,41 +63,49 @@ const moment = z
 export const scheduleFields = z.object({
   scheduleType: oneOf(['minutes', 'hourly', 'daily', 'weekly', 'monthly', 'custom', 'cron'])
     .default('daily')
-    .describe('Kind: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.'),
+    .describe(
+      'The kind of schedule: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.',
+    ),
   minutesInterval: integerField(1, MAX_MINUTES)
     .optional()
-    .describe('minutes: the number of minutes between two runs, from 1 to 525,600.'),
-  hourlyMinute: integerField(0, 59).optional().describe('hourly: the minute of each hour, from 0 to 59.'),
-  dailyTime: time.optional().describe('daily: the local time, HH:MM.'),
-  weeklyDay: days.optional().describe('weekly: the day, MON to SUN, or several days separated by commas.'),
-  weeklyDayTime: time.optional().describe('weekly: the local time, HH:MM.'),
+    .describe('For minutes: the number of minutes between two runs, from 1 to 525,600.'),
+  hourlyMinute: integerField(0, 59).optional().describe('For hourly: the minute of each hour, from 0 to 59.'),
+  dailyTime: time.optional().describe('For daily: the local time, HH:MM.'),
+  weeklyDay: days
+    .optional()
+    .describe('For weekly: the day, MON to SUN, or several days separated by commas.'),
+  weeklyDayTime: time.optional().describe('For weekly: the local time, HH:MM.'),
   monthlyDay: integerField(1, 31)
     .optional()
-    .describe('monthly: the day, from 1 to 31. Months without this day have no run.'),
-  monthlyTime: time.optional().describe('monthly: the local time, HH:MM.'),
-  cronExpression: cron.optional().describe('cron: minute, hour, day of the month, month, day of the week.'),
+    .describe('For monthly: the day, from 1 to 31. Months without this day have no run.'),
+  monthlyTime: time.optional().describe('For monthly: the local time, HH:MM.'),
+  cronExpression: cron
+    .optional()
+    .describe('For cron: minute, hour, day of the month, month, day of the week.'),
   timezone: zone
     .default('UTC')
     .describe('The time zone of the local times, such as Europe/Berlin. Default: UTC.'),
   startsAt: moment
     .optional()
-    .describe('No run is due before this date or time, which is local unless it has an offset.'),
+    .describe('No run is due before this date or time. Without an offset, it is a local time.'),
   endsAt: moment.optional().describe('No run is due after this date or time.'),
   jitterSeconds: integerField(0, MAX_JITTER_SECONDS)
     .default(0)
     .describe('Maximum delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
   missedRuns: oneOf(['none', 'last', 'all'])
     .default('last')
-    .describe('The runs that were due while nothing could start them: none, the last one (default), or all.'),
+    .describe(
+      'Which runs are started later if nothing could start them when they were due: none, the last one (default), or all.',
+    ),
   missedLimit: integerField(1, MAX_MISSED)
     .default(10)
     .describe(
-      'all: the maximum number of missed runs that are started, the latest ones, up to 100. Default: 10.',
+      'For missedRuns all: the maximum number of missed runs that are started, up to 100. The latest ones are started. Default: 10.',
     ),
   overlap: oneOf(['allow', 'skip', 'queue'])
     .default('allow')
     .describe(
-      'While the previous run has not ended: allow starts the next run (default), skip does not, queue starts one run after it.',
+      'What happens while the previous run has not ended: allow starts the next run (default), skip does not start it, queue starts one run when the previous run has ended.',
     ),
 });
 
