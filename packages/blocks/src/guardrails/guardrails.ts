@@ -36,7 +36,7 @@ const fields = z.object({
     .enum(['block', 'mask'])
     .default('block')
     .describe(
-      'For pii: with block, a text with personal data does not pass; with mask, it passes with the data replaced.',
+      'For pii: what happens to a text with personal data. block: the text does not pass. mask: the text passes, and the data is replaced.',
     ),
   knowledgeBaseId: z
     .string()
@@ -70,16 +70,19 @@ export const guardrails = defineLazyBlock({
     validationType: z.string().describe('The check.'),
     input: z.string().describe('The text that was checked.'),
     error: z.string().optional().describe('Why the text does not pass.'),
-    maskedText: z.string().optional().describe('The text with personal data replaced by <TYPE> (mask).'),
+    maskedText: z
+      .string()
+      .optional()
+      .describe('For piiMode mask: the text with personal data replaced by <TYPE>.'),
     detectedEntities: z
       .array(entity)
       .optional()
-      .describe('Personal data that was found: type, and start and end in the text (pii).'),
+      .describe('For pii: the personal data that was found, each with its type, start and end in the text.'),
     score: z
       .number()
       .optional()
-      .describe('How far the knowledge base supports the text, from 0 to 10 (hallucination).'),
-    reasoning: z.string().optional().describe('Why the model gave this score (hallucination).'),
+      .describe('For hallucination: how far the knowledge base supports the text, from 0 to 10.'),
+    reasoning: z.string().optional().describe('For hallucination: why the model gave this score.'),
     ...z.object(modelOutputs).partial().shape,
   }),
   async run(call) {

@@ -16,25 +16,35 @@ const fields = z.object({
   runId: z
     .string()
     .optional()
-    .describe('Id of a run: the output is this run with its blocks. Empty: the output is a list of runs.'),
+    .describe(
+      'Id of a run. With an id, the output is this run with its blocks; without an id, a list of runs.',
+    ),
   workflowId: z
     .string()
     .optional()
-    .describe('List: id or name of a workflow. Default: the workflow of the block.'),
-  status: z.enum(STATUSES).optional().describe('List: only runs with this status.'),
-  startDate: z.string().optional().describe('List: runs that were created at this time or later.'),
-  endDate: z.string().optional().describe('List: runs that were created at this time or earlier.'),
+    .describe(
+      'Without runId: id or name of the workflow whose runs are listed. Default: the workflow of the block.',
+    ),
+  status: z.enum(STATUSES).optional().describe('Without runId: lists only runs with this status.'),
+  startDate: z
+    .string()
+    .optional()
+    .describe('Without runId: lists only runs that were created at this time or later.'),
+  endDate: z
+    .string()
+    .optional()
+    .describe('Without runId: lists only runs that were created at this time or earlier.'),
   limit: z.coerce
     .number()
     .int()
     .min(1)
     .max(MAX_RUNS)
     .default(20)
-    .describe(`List: how many runs to return; default 20, at most ${MAX_RUNS}.`),
+    .describe(`Without runId: how many runs to list; default 20, at most ${MAX_RUNS}.`),
   withValues: z
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
-    .describe('Adds input and output to runs and blocks.'),
+    .describe('True: runs and blocks have their input and output.'),
 });
 
 type Fields = z.output<typeof fields>;
@@ -44,9 +54,12 @@ export const logs = defineLazyBlock({
   summary: 'Reads the log of runs of the workspace.',
   fields,
   outputs: z.object({
-    runs: z.array(z.json()).optional().describe('List: the runs, newest first.'),
-    run: z.json().optional().describe('The run with the id.'),
-    blocks: z.array(z.json()).optional().describe('The blocks of the run, in the order of their starts.'),
+    runs: z.array(z.json()).optional().describe('Without runId: the runs, newest first.'),
+    run: z.json().optional().describe('With runId: the run.'),
+    blocks: z
+      .array(z.json())
+      .optional()
+      .describe('With runId: the blocks of the run, in the order of their starts.'),
   }),
   async run({ fields: query, context }) {
     const log = context.services.runs();

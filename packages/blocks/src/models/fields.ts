@@ -10,13 +10,13 @@ export const modelFields = {
     .array(z.string())
     .optional()
     .describe(
-      'Models that are called in this order if the model is unavailable. Default: those of --fallback-model.',
+      'Models that are called in this order if the model is unavailable. Default: the models of --fallback-model.',
     ),
   maxCost: z.coerce
     .number()
     .min(0)
     .optional()
-    .describe('Maximum cost of this execution in dollars, with all its calls and attempts.'),
+    .describe('Maximum cost of one execution of the block in dollars, including all calls and attempts.'),
   apiKey: z.string().optional().describe('API key of the provider, such as {{OPENAI_API_KEY}}.'),
   temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
   maxTokens: z.coerce.number().min(1).optional().describe('Maximum length of an answer, in tokens.'),
@@ -29,14 +29,14 @@ export const modelFields = {
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
     .describe(
-      'True: asks the provider to cache the prompt, for providers that cache only on request. Default: true with tools or a memory.',
+      'True: Heddle asks the provider to cache the prompt, if the provider caches only on request. Default: true if the block has tools or a memory.',
     ),
   verbosity: z.string().optional().describe('Length of answers of OpenAI models: auto, low, medium or high.'),
   azureEndpoint: z.string().optional().describe('Endpoint of an Azure OpenAI resource.'),
   azureApiVersion: z.string().optional().describe('Version of the Azure OpenAI API.'),
   bedrockRegion: z.string().optional().describe('Region of AWS for models of Amazon Bedrock.'),
   bedrockApiKey: z.string().optional().describe('Key of Amazon Bedrock.'),
-  bedrockAccessKeyId: z.string().optional().describe('AWS access key id, with bedrockSecretKey.'),
+  bedrockAccessKeyId: z.string().optional().describe('AWS access key id, which needs bedrockSecretKey.'),
   bedrockSecretKey: z.string().optional().describe('AWS secret key.'),
 };
 

@@ -21,7 +21,7 @@ export const choiceOutputs = {
   selectedPath: z
     .object({ blockId: z.string(), blockType: z.string(), blockTitle: z.string() })
     .nullable()
-    .describe('The first block after the chosen route; null if it has no edge.'),
+    .describe('The first block after the chosen route; null if the route has no edge.'),
 };
 
 /** The id with which the model answers if no choice fits. */

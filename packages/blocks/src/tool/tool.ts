@@ -14,7 +14,7 @@ export const tool = defineLazyBlock({
       .string()
       .optional()
       .describe(
-        'Id of a stored credential. Default: the credential of the operator, or one stored for the service.',
+        'Id of a stored credential. Default: the credential of the operator, or a credential that is stored for the service.',
       ),
   }),
   outputs: z.object({
