@@ -66,7 +66,7 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
     if (timeoutSignal?.aborted === true)
-      return refuse('EGRESS_TIMEOUT', `The request was not answered within ${timeoutMs} ms.`);
+      return refuse('EGRESS_TIMEOUT', `The request got no response within ${timeoutMs} ms.`);
     const message = error instanceof Error ? error.message : 'The request failed.';
     return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
   }

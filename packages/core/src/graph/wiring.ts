@@ -134,7 +134,7 @@ function edgeAcrossContainers(index: number, source: ContainedBlock, target: Con
 }
 
 function unknownPort(edge: Edge, index: number, { block }: ContainedBlock, port: string): Diagnostic {
-  const effect = port === 'source' ? 'is taken as the normal exit' : 'is never taken';
+  const effect = port === 'source' ? 'is treated as an edge from the port source' : 'is never taken';
   return diagnostic('PORT_UNKNOWN', {
     blockId: block.id,
     path: ['edges', index, 'sourceHandle'],

@@ -195,7 +195,7 @@ function folderLockedError(data: string, mode: keyof typeof LOCK_STATEMENTS): En
     'DATA_LOCKED',
     `The data folder "${data}" is locked by ${holder}. ` +
       `Wait until it ends, stop it, ${mode === 'shared' ? 'start it so that it shares the folder, ' : ''}or use another data folder. ` +
-      'Runs in this folder can still be listed, shown, tailed, cancelled and resumed.',
+      'Runs in this folder can still be listed, shown, followed, cancelled and resumed.',
     {
       details: {
         data,
@@ -210,7 +210,7 @@ function folderSharedError(data: string): EngineError {
     'DATA_LOCKED',
     `The data folder "${data}" is shared by other processes, so this process cannot lock it for itself. ` +
       'Wait until they end, stop them, share it as well, or use another data folder. ' +
-      'Runs in this folder can still be listed, shown and tailed.',
+      'Runs in this folder can still be listed, shown and followed.',
     { details: { data, shared: true } },
   );
 }

@@ -21,7 +21,7 @@ it('refuses a second owner, even in the same process; the error names the owner 
     expect.objectContaining({
       code: 'DATA_LOCKED',
       message: expect.stringMatching(
-        new RegExp(`locked by process ${process.pid} on .*listed, shown, tailed, cancelled and resumed`),
+        new RegExp(`locked by process ${process.pid} on .*listed, shown, followed, cancelled and resumed`),
       ) as string,
       details: expect.objectContaining({ pid: process.pid }) as unknown,
     }),
