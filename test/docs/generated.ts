@@ -258,7 +258,9 @@ function introduction(tools: {
     ...(counts.some((count) => count > 1)
       ? ['If the table lists several block fields for an argument, set only one of them.']
       : []),
-    ...(counts.includes(0) ? ['A block cannot set an argument without a block field.'] : []),
+    ...(counts.includes(0)
+      ? ['If the table has no block field for an argument, only agents can set it.']
+      : []),
     'For agents, errors and limits, see [tools](../tools.md).',
   ].join(' ');
 }

@@ -83,7 +83,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       expect(deliveries).toContain(response.body['runId']);
       const [id = ''] = /[\da-f-]{36}(?=\s*$)/m.exec(deliveries) ?? [];
       const runId = (await run((lines[3] ?? '').replace(/\S+$/, id))).trim();
-      expect(await api.inputOf(runId)).toMatchObject({ order: 7 });
+      expect(await api.readTriggerOutput(runId)).toMatchObject({ order: 7 });
     },
   );
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyAuthenticator, openServiceStore } from '@heddle/service';
-import { keysAnd, sessionAuthenticator, withSessions } from '@heddle/service/access';
+import { combineAuthenticators, sessionAuthenticator, withSessions } from '@heddle/service/access';
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
@@ -80,7 +80,10 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     const store = await openServiceStore();
     const { sessions, keys } = store;
     const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
-    const authenticator = keysAnd(keyAuthenticator(keys), sessionAuthenticator(sessions, rules));
+    const authenticator = combineAuthenticators(
+      keyAuthenticator(keys),
+      sessionAuthenticator(sessions, rules),
+    );
     const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
     const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
     const pages = studioPages({ basePath: BASE });

@@ -1,5 +1,10 @@
 import { keyAuthenticator, openServiceStore } from '@heddle/service';
-import { keysAnd, OneTimeToken, sessionAuthenticator, withSessions } from '@heddle/service/access';
+import {
+  combineAuthenticators,
+  OneTimeToken,
+  sessionAuthenticator,
+  withSessions,
+} from '@heddle/service/access';
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
@@ -10,7 +15,10 @@ const PAGE_HEADERS = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'sa
 async function setUp() {
   const store = await openServiceStore();
   const rules = { hosts: new Set([HOST]), cookie: 'session' };
-  const authenticator = keysAnd(keyAuthenticator(store.keys), sessionAuthenticator(store.sessions, rules));
+  const authenticator = combineAuthenticators(
+    keyAuthenticator(store.keys),
+    sessionAuthenticator(store.sessions, rules),
+  );
   const api = await testApi({ store, authenticator });
   const token = new OneTimeToken(api.userId);
   const { sessions, keys } = store;

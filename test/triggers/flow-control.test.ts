@@ -104,7 +104,7 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
     expect(await api.statusOf(first.runId)).toBe('queued');
     await api.advance(11 * SECOND);
     await api.expectStatus(first.runId, 'completed');
-    expect(await api.inputOf(first.runId)).toMatchObject({ n: 2 });
+    expect(await api.readTriggerOutput(first.runId)).toMatchObject({ n: 2 });
     expect(await hook.events()).toMatchObject([
       { state: 'started', runId: first.runId },
       { state: 'merged', reason: 'debounce', runId: first.runId },
@@ -118,7 +118,7 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
     }
     await api.advance(11 * SECOND);
     await api.expectStatus(next.runId, 'completed');
-    expect(await api.inputOf(next.runId)).toMatchObject({ n: 6 });
+    expect(await api.readTriggerOutput(next.runId)).toMatchObject({ n: 6 });
   });
 
   it('starts one run for a batch that is full or whose time is over, and can replay each of its events', async () => {
@@ -129,17 +129,17 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
     expect(fourth.runId).not.toBe(first.runId);
     await api.expectStatus(first.runId, 'completed');
     const events = [{ n: 1 }, { n: 2 }, { n: 3 }];
-    expect(await api.inputOf(first.runId)).toMatchObject({ events });
+    expect(await api.readTriggerOutput(first.runId)).toMatchObject({ events });
     expect(await api.statusOf(fourth.runId)).toBe('queued');
     await api.advance(61 * SECOND);
     await api.expectStatus(fourth.runId, 'completed');
-    expect(await api.inputOf(fourth.runId)).toMatchObject({ events: [{ n: 4 }] });
+    expect(await api.readTriggerOutput(fourth.runId)).toMatchObject({ events: [{ n: 4 }] });
     // The deliveries are listed newest first, so index 2 is the second event.
     const replayed = await hook.replay(2);
     expect(replayed).toMatchObject({ status: 202 });
     await api.advance(61 * SECOND);
     await api.expectStatus(replayed.data.runId, 'completed');
-    expect(await api.inputOf(replayed.data.runId)).toMatchObject({ events: [{ n: 2 }] });
+    expect(await api.readTriggerOutput(replayed.data.runId)).toMatchObject({ events: [{ n: 2 }] });
   });
 
   it('drops events of a singleton while its run has not ended', async () => {

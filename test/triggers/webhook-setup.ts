@@ -48,7 +48,7 @@ export interface WebhookApi extends TestApi {
   /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
   /** Waits until the run has ended. Returns the output of the webhook's block in it. */
-  inputOf(runId: unknown): Promise<unknown>;
+  readTriggerOutput(runId: unknown): Promise<unknown>;
 }
 
 type WebhookWorkflowOptions = Parameters<typeof triggerWorkflow>[1];
@@ -91,7 +91,7 @@ export async function webhookApi(
       return { id, path: await pathOf(id) };
     },
     send: (path, request) => sendTo(api, path, request),
-    async inputOf(runId) {
+    async readTriggerOutput(runId) {
       const id = String(runId);
       for (;;) {
         const run = await api.call<{ status: string }>('GET', `/api/v2/logs/${id}`);
@@ -147,7 +147,7 @@ export interface Provider {
    */
   request(
     body: object,
-    about: { id: string; nowMs: number; secret?: string },
+    delivery: { id: string; nowMs: number; secret?: string },
   ): SentRequest & { body: string };
 }
 
@@ -177,8 +177,8 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     request(body, { id, secret = SECRETS['GITHUB']! }) {
       const text = JSON.stringify(body);
       const signature = `sha256=${hmac(secret, text)}`;
-      const about = { 'X-GitHub-Delivery': id, 'X-GitHub-Event': 'push' };
-      return { headers: { ...JSON_TYPE, ...about, 'X-Hub-Signature-256': signature }, body: text };
+      const deliveryHeaders = { 'X-GitHub-Delivery': id, 'X-GitHub-Event': 'push' };
+      return { headers: { ...JSON_TYPE, ...deliveryHeaders, 'X-Hub-Signature-256': signature }, body: text };
     },
   },
   slack: {
@@ -209,8 +209,8 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     fields: { webhookSecret: '{{LINEAR}}' },
     request(body, { id, nowMs, secret = SECRETS['LINEAR']! }) {
       const text = JSON.stringify({ ...body, webhookTimestamp: nowMs });
-      const about = { 'Linear-Delivery': id, 'Linear-Signature': hmac(secret, text) };
-      return { headers: { ...JSON_TYPE, ...about }, body: text };
+      const deliveryHeaders = { 'Linear-Delivery': id, 'Linear-Signature': hmac(secret, text) };
+      return { headers: { ...JSON_TYPE, ...deliveryHeaders }, body: text };
     },
   },
   telegram: {

@@ -39,7 +39,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     it('start a run with the payload', async () => {
       const response = await api.send(hook.path, request({ hello: 'you' }, { id: 'one', nowMs: api.now.ms }));
       expect(response).toMatchObject({ status: 200, body: { success: true, runId: expect.any(String) } });
-      expect(await api.inputOf(response.body['runId'])).toMatchObject({ hello: 'you' });
+      expect(await api.readTriggerOutput(response.body['runId'])).toMatchObject({ hello: 'you' });
       const [run] = await runsOf(hook.id);
       expect(run).toMatchObject({ engine_id: response.body['runId'], trigger: 'webhook' });
     });
@@ -82,7 +82,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const sent = request(meeting, { id: '', nowMs: api.now.ms });
     const responses = [await api.send(hook.path, sent), await api.send(hook.path, sent)];
     expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    for (const { body } of responses) expect(await api.inputOf(body['runId'])).toMatchObject(meeting);
+    for (const { body } of responses)
+      expect(await api.readTriggerOutput(body['runId'])).toMatchObject(meeting);
     const forged = request(meeting, { id: '', nowMs: api.now.ms, secret: 'whsec_other' });
     const changed = { ...sent, body: sent.body.replace('4711', '4712') };
     for (const other of [forged, changed, json(meeting)])
@@ -171,7 +172,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(await send('push', { ref: 'main' }, '1')).toMatchObject(ignored);
     expect(await send('pull_request', { action: 'closed' }, '2')).toMatchObject(ignored);
     const opened = await send('pull_request', { action: 'opened', pull_request: { title: 'New' } }, '3');
-    expect(await api.inputOf(opened.body['runId'])).toMatchObject({
+    expect(await api.readTriggerOutput(opened.body['runId'])).toMatchObject({
       event_type: 'pull_request',
       pull_request: { title: 'New' },
     });
@@ -324,7 +325,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const body = new FormData();
     body.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
     const response = await api.send(hook.path, { body });
-    const input = await api.inputOf(response.body['runId']);
+    const input = await api.readTriggerOutput(response.body['runId']);
     expect(input).toMatchObject({
       docs: [{ name: 'one.txt', type: 'text/plain', size: 3, key: expect.any(String) }],
     });
@@ -393,7 +394,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   it('replay a delivery with its input, on the live version', async () => {
     const hook = await api.deployWebhook({});
     const first = await api.send(hook.path, { ...json({ n: 7 }), query: '?from=here' });
-    await api.inputOf(first.body['runId']);
+    await api.readTriggerOutput(first.body['runId']);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
@@ -403,7 +404,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const replay = await api.call<{ runId: string }>('POST', `${deliveriesPath}/${before[0]?.id}/replay`);
     expect(replay).toMatchObject({ status: 202, data: { workflowId: hook.id } });
     expect(replay.data.runId).not.toBe(first.body['runId']);
-    expect(await api.inputOf(replay.data.runId)).toMatchObject({ n: 7, query: { from: 'here' } });
+    expect(await api.readTriggerOutput(replay.data.runId)).toMatchObject({ n: 7, query: { from: 'here' } });
     const { data: after } = await api.call<object[]>('GET', deliveriesPath);
     expect(after).toHaveLength(2);
     expect(after).toContainEqual(expect.objectContaining({ replayOf: before[0]?.id, deliveryId: null }));

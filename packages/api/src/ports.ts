@@ -8,7 +8,7 @@ import type { RunErrorCode } from './areas/runs/schemas.ts';
 import type { Capability, Principal, Role } from './auth/principal.ts';
 import type { ApiDetailCode } from './errors.ts';
 
-/** A workflow, without its graph. */
+/** What the API reads of a workflow that the host stores. The graphs are elsewhere. */
 export interface Definition {
   id: string;
   workspaceId: string;
@@ -35,8 +35,8 @@ export interface Definitions {
 }
 
 /**
- * `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of
- * a 403.
+ * `concealed`: the caller gets a 404, because it must not learn that the workspace or organization exists. A code: the
+ * caller gets a 403 with this code as its reason.
  */
 export type AccessDecision = 'granted' | 'concealed' | ApiDetailCode;
 
@@ -120,10 +120,10 @@ export interface QueuedStart {
   /** Id of the block at which the run begins; absent: the version's default. */
   start?: string;
   timeoutMs?: number;
-  /** Workflows that called each other up to this run. */
+  /** The chain of workflows that called this run: ids, the outermost caller first. */
   via?: string[];
   /**
-   * True if the stored files have owners. Absent: the run was queued by an earlier Heddle version, which did not record
+   * True if the files of the run's input are recorded with the run as their owner. Absent: the run was queued by an earlier Heddle version, which did not record
    * owners.
    */
   ownsFiles?: true;
@@ -191,7 +191,7 @@ export interface Audit {
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
   /**
    * Records the event of an action that no transaction covers, before the action. If the process ends in between, the
-   * event stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in
+   * event stays, with the outcome `intended`. Absent: such events are recorded after the action, and a process that ends in
    * between loses them.
    */
   prepare?(event: AuditEvent): Promise<PreparedEvent>;

@@ -33,14 +33,14 @@ interface BuildsOptions {
 
 /** Options of a requested build. */
 export interface RequestedBuild {
-  /** Resolve again even if there is a lock. */
+  /** Resolves the versions again, even if a lock file has them. */
   readonly refresh: boolean;
   readonly progress: (step: string) => void;
 }
 
 /** Interval for polling a build of another process, in milliseconds. */
 const POLL_MS = 500;
-/** Error codes of the isolate's builders after which the native builder is tried. */
+/** Error codes after which a specification is built as a native image instead of an image for the isolate. */
 const NATIVE_FALLBACK_CODES: readonly string[] = ['no_compatible_wheel', 'unsupported_package'];
 
 /** The builds of one process. A specification has at most one build per runtime at a time, across processes. */
@@ -141,7 +141,7 @@ export class Builds {
     try {
       releaseClaim(this.#options.records, claim);
     } catch {
-      // The index cannot be written, so the claim expires by itself.
+      // The records cannot be written, so the claim expires by itself.
     }
   }
 
@@ -151,7 +151,7 @@ export class Builds {
     try {
       return renewClaim(records, claim, clock.now());
     } catch {
-      // The disk is full or the index is locked: a claim outlives several heartbeats, and the next one may succeed.
+      // The disk is full or the database of records is locked: a claim outlives several heartbeats, and the next one may succeed.
       return true;
     }
   }

@@ -6,7 +6,7 @@ export type { JwtOptions } from './access/jwt.ts';
 export type { ProtectedResource } from './access/metadata.ts';
 export { withResourceMetadata } from './access/metadata.ts';
 export type { OAuthOptions } from './access/oauth.ts';
-export { keysAnd, oauthAuthenticator } from './access/oauth.ts';
+export { combineAuthenticators, oauthAuthenticator } from './access/oauth.ts';
 export { isFromOwnPage, OneTimeToken, sessionAuthenticator, withSessions } from './access/sessions.ts';
 export type { SessionOptions, SessionRules } from './access/sessions.ts';
 export type { WorkflowTools } from './mcp/workflow-tools.ts';

@@ -134,7 +134,7 @@ function recorder(
       const event = eventOf(recorded);
       const prepared = await audit.prepare?.(event);
       const result = await action().catch(async (error: unknown) => {
-        // After an internal error it is unknown whether the action happened: the event stays, marked as intended.
+        // After an internal error it is unknown whether the action happened: the event stays, with the outcome `intended`.
         if ((refusalOf(error)?.status ?? 500) < 500) await prepared?.abort();
         throw error;
       });

@@ -40,7 +40,8 @@ export async function openAccess(
   { store, operationIds, origin, peerOf, onError, sessions }: Parts,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
-  const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
+  const { combineAuthenticators: combineAuthenticators, withResourceMetadata } =
+    await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys);
   const tokens = await createTokenAuth(options, readEnv(), store.workspaces);
   const others = [...(tokens ? [tokens.authenticator] : []), ...(sessions ? [sessions] : [])];
@@ -48,7 +49,7 @@ export async function openAccess(
   return {
     limits,
     settings: {
-      authenticator: keysAnd(keys, ...others),
+      authenticator: combineAuthenticators(keys, ...others),
       clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
     },
     wrap: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),

@@ -173,7 +173,7 @@ export class Attempt implements ContextParts {
   }
 
   get liveSources(): readonly string[] {
-    const source = this.lookup.liveSource();
+    const source = this.lookup.lastSource();
     return source === undefined ? [] : [source];
   }
 

@@ -69,7 +69,7 @@ describe('ReferenceResolver', () => {
     complete('A', { v: { n: 2 } });
     const resolver = new ReferenceResolver(replica, place, { values: {} });
     await resolver.prepare(partsOf());
-    expect(resolver.liveSource()).toBe('A');
+    expect(resolver.lastSource()).toBe('A');
   });
 
   it('does not resolve an inherited name as an environment value', () => {

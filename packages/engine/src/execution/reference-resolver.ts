@@ -16,7 +16,10 @@ import type { FileReader } from '../files/storage.ts';
 import { readLoaded } from '../records/values.ts';
 import type { LoadedValues, Values } from '../records/values.ts';
 
-/** The location of the output that a reference reads. */
+/**
+ * The location of the output that a reference reads. `up`: the number of branches to leave. `into`: the parallels to
+ * enter.
+ */
 type OutputAddress = { block: string; up: number; into: string[] };
 
 const NO_VALUES: LoadedValues = new Map();
@@ -220,8 +223,8 @@ export class ReferenceResolver implements Lookup {
     return isJsonObject(values) ? values : undefined;
   }
 
-  /** Returns the id of the source block that ended last. */
-  liveSource(): string | undefined {
+  /** Returns the id of the source block that ended last: the source that the run came from. */
+  lastSource(): string | undefined {
     return this.#lastSourceId;
   }
 }

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { usersByClaim } from './claims.ts';
 import type { IntrospectionOptions } from './introspection.ts';
 import type { JwtOptions } from './jwt.ts';
-import { keysAnd, oauthAuthenticator } from './oauth.ts';
+import { combineAuthenticators, oauthAuthenticator } from './oauth.ts';
 import type { OAuthOptions } from './oauth.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -311,7 +311,7 @@ describe('combined authenticators', () => {
 
   it('refuse a wrong key even with a valid token', async () => {
     const bearer = { kind: 'oauth' } as never;
-    const { authenticate } = keysAnd(
+    const { authenticate } = combineAuthenticators(
       { authenticate: () => Promise.resolve(undefined) },
       {
         authenticate: (credentials) => Promise.resolve(credentials.bearer === undefined ? undefined : bearer),

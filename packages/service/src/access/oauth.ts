@@ -30,7 +30,10 @@ export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf:
 }
 
 /** Returns an authenticator that checks API keys by `keys` and all other credentials by `others`, in this order. */
-export function keysAnd(keys: Authenticator, ...others: readonly Authenticator[]): Authenticator {
+export function combineAuthenticators(
+  keys: Authenticator,
+  ...others: readonly Authenticator[]
+): Authenticator {
   return {
     async authenticate(credentials, headers) {
       if (credentials.apiKey !== undefined) return keys.authenticate(credentials, headers);

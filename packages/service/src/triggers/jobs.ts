@@ -40,7 +40,7 @@ export class Jobs {
 }
 
 /** The operations by which a process finds, claims and begins due work. */
-export interface DueWork<Due extends { workspace_id: string }> {
+export interface DueWorkSource<Due extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
   /** Returns at most `limit` items of due work, without those of the workspaces `except`. */
@@ -48,7 +48,7 @@ export interface DueWork<Due extends { workspace_id: string }> {
   /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
   claim: (due: Due) => Promise<Due | undefined>;
   begin: (claimed: Due) => void;
-  /** Returns when the next work is due, without that of the workspaces `except`; undefined if there is none. */
+  /** Returns the time of the earliest due work. Ignores the workspaces `except`. Undefined if there is none. */
   earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 
@@ -57,7 +57,7 @@ export interface DueWork<Due extends { workspace_id: string }> {
  * jobs is running.
  */
 export async function beginDue<Due extends { workspace_id: string }>(
-  work: DueWork<Due>,
+  work: DueWorkSource<Due>,
 ): Promise<number | undefined> {
   const { jobs } = work;
   for (;;) {
