@@ -148,7 +148,7 @@ describe('a large response to a tool', () => {
       ),
     });
     expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE' });
-    expect(run.error?.message).toContain('pass the file on unchanged');
+    expect(run.error?.message).toContain('Pass the file itself to blocks that accept files');
   });
 
   it('belongs to its tenant only, and cannot be opened by the key of a part', async () => {

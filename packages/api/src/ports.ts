@@ -123,8 +123,8 @@ export interface QueuedStart {
   /** The chain of workflows that called this run: ids, the outermost caller first. */
   via?: string[];
   /**
-   * True if the files of the run's input are recorded with the run as their owner. Absent: the run was queued by an earlier Heddle version, which did not record
-   * owners.
+   * True if the files of the run's input are recorded with the run as their owner. Absent: the run was queued by an
+   * earlier Heddle version, which did not record owners.
    */
   ownsFiles?: true;
 }
@@ -191,8 +191,8 @@ export interface Audit {
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
   /**
    * Records the event of an action that no transaction covers, before the action. If the process ends in between, the
-   * event stays, with the outcome `intended`. Absent: such events are recorded after the action, and a process that ends in
-   * between loses them.
+   * event stays, with the outcome `intended`. Absent: such events are recorded after the action, and a process that
+   * ends in between loses them.
    */
   prepare?(event: AuditEvent): Promise<PreparedEvent>;
 }

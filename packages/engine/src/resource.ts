@@ -1,5 +1,6 @@
 import type { BlockLog, Json, PausePoint, RunRecord, RunStore } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
+import { isEngineError } from '@heddle/core';
 import type { Stored } from '@heddle/core/run';
 import { thenMaybe } from './then-maybe.ts';
 import type { Values } from './records/values.ts';
@@ -133,19 +134,35 @@ export async function listDetails(
   { status, ...query }: ListQuery,
 ): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
   const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
-  const records = await Promise.all(page.runs.map((record) => currentRecord(record, read)));
-  const matches = records.filter((record) => !status || status.includes(record.status));
-  const details = await Promise.all(matches.map((record) => detailOf(record, values)));
+  const details = await Promise.all(
+    page.runs.map(async (stored) => {
+      const current = await currentRecord(stored, read);
+      // A run whose status has changed since then stays in the page: callers take cursors from the number of its runs.
+      const isMatch = !status || status.includes(current.status);
+      return detailOf(isMatch ? current : stored, values);
+    }),
+  );
   return { runs: details, nextCursor: page.cursor ?? null };
 }
 
+/** The errors of a run whose state cannot be read. A list shows the stored record of such a run. */
+const UNREADABLE: ReadonlySet<string> = new Set([
+  'JOURNAL_CORRUPT',
+  'PLAN_FORMAT_UNSUPPORTED',
+  'VALUE_MISSING',
+]);
+
 type ReadRun = (runId: string) => Promise<{ record: RunRecord } | undefined>;
 
-/** Returns the current record of a listed run; the stored one if the journal of the run cannot be read. */
+/** Returns the current record of a listed run; the stored one if the journal or the plan of the run cannot be read. */
 async function currentRecord(stored: RunRecord, read: ReadRun): Promise<RunRecord> {
   if (isEnded(stored.status)) return stored;
-  const current = await read(stored.runId).catch(() => undefined);
-  return current?.record ?? stored;
+  try {
+    return (await read(stored.runId))?.record ?? stored;
+  } catch (error) {
+    if (isEngineError(error) && UNREADABLE.has(error.code)) return stored;
+    throw error;
+  }
 }
 
 async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {

@@ -75,6 +75,12 @@ describe('a function', () => {
     });
   });
 
+  it('refuses an unknown value of the option `share`', () => {
+    expect(() => createSandbox({ share: 'isolate' as never })).toThrow(
+      /share is isolate; give run, tenant, none/,
+    );
+  });
+
   it('refuses limits out of range', async () => {
     await expect(run('return 1', { limits: { memoryMiB: 4 } })).rejects.toMatchObject({
       code: 'INVALID_OPTION',

@@ -97,6 +97,8 @@ const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, pipeline: 4 };
 /** A process that reaches one of these limits is replaced. */
 const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 
+const SHARES: ReadonlySet<string> = new Set(['run', 'tenant', 'none'] satisfies SandboxOptions['share'][]);
+
 const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
@@ -117,6 +119,11 @@ export function resolveOptions(options: SandboxOptions) {
     }
     numbers[name] = value;
   }
+  if (options.share !== undefined && !SHARES.has(options.share))
+    throw new SandboxError(
+      'INVALID_OPTION',
+      `The sandbox option share is ${String(options.share)}; give ${[...SHARES].join(', ')}.`,
+    );
   return {
     ...numbers,
     ...JOBS_PER_PROCESS,

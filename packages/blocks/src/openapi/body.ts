@@ -24,7 +24,7 @@ export async function readStart(
   }
 }
 
-/** Returns the whole body: the bytes that `startOf` has read, and the remaining bytes as they arrive. */
+/** Returns the whole body: the bytes that `readStart` has read, and the remaining bytes as they arrive. */
 export async function* chunksFrom(start: Uint8Array, reader: BodyReader): AsyncGenerator<Uint8Array, void> {
   yield start;
   for (;;) {

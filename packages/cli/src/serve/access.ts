@@ -40,8 +40,7 @@ export async function openAccess(
   { store, operationIds, origin, peerOf, onError, sessions }: Parts,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
-  const { combineAuthenticators: combineAuthenticators, withResourceMetadata } =
-    await import('@heddle/service/access');
+  const { combineAuthenticators, withResourceMetadata } = await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys);
   const tokens = await createTokenAuth(options, readEnv(), store.workspaces);
   const others = [...(tokens ? [tokens.authenticator] : []), ...(sessions ? [sessions] : [])];

@@ -193,7 +193,8 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
     const id = await this.#control.add(request);
     const outcome = await waitForOutcome(this.#control, id, { clock: this.#clock, timeoutMs });
     if (!outcome) return { status: 'waiting' };
-    await this.#control.remove(id);
+    // The outcome counts even if the request cannot be removed: `prune` removes it later.
+    await Promise.resolve(this.#control.remove(id)).catch(() => undefined);
     return outcome;
   }
 }

@@ -1,3 +1,4 @@
+import { EngineError } from '@heddle/core';
 import type { Plan } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
@@ -6,7 +7,7 @@ import { openStores } from '../store/open.ts';
 import { readRun } from './read-run.ts';
 import { Values } from './values.ts';
 
-const UNREADABLE = new Error('The plan cannot be read.');
+const UNREADABLE = new EngineError('PLAN_FORMAT_UNSUPPORTED', 'The plan cannot be read.');
 const definitions = { plan: (): Promise<Plan> => Promise.reject(UNREADABLE) };
 const suspended = 'A secret is missing.';
 
@@ -38,4 +39,20 @@ describe('a run whose journal cannot be read', () => {
     const { runs } = await listDetails({ runs: stores.runs, values: new Values(stores.values), read }, {});
     expect(runs.map(({ runId }) => runId).toSorted()).toEqual(['other', 'r']);
   });
+
+  it('fails a list only if the stores cannot be read', async () => {
+    const { runs, values } = await storesWithRun('r');
+    const read = () => Promise.reject(new Error('disk error'));
+    await expect(listDetails({ runs, values: new Values(values), read }, {})).rejects.toThrow('disk error');
+  });
+});
+
+it('a list by status keeps a run whose status has changed since it was stored, as a cursor counts the listed runs', async () => {
+  const { runs, values } = openStores();
+  await runs.create(newRun('r'), startedEntry(), record('r', { seq: 1, status: 'running' }));
+  const read = () => Promise.resolve({ record: record('r', { seq: 2, status: 'completed' }) });
+  const list = (query: Parameters<typeof listDetails>[1]) =>
+    listDetails({ runs, values: new Values(values), read }, query);
+  expect((await list({ status: ['running'] })).runs).toMatchObject([{ runId: 'r', status: 'running' }]);
+  expect((await list({})).runs).toMatchObject([{ runId: 'r', status: 'completed' }]);
 });

@@ -64,9 +64,9 @@ export function downloadPath(
 }
 
 /**
- * Returns the files of a run's output; with `maxBytes`, also their contents. Then throws 413 for too many files, and for
- * a file over `maxBytes` or over the limit of the response. Throws 404 for a file that the reader does not return: the file was deleted,
- * belongs to another tenant, or is over `READ_LIMITS`.
+ * Returns the files of a run's output; with `maxBytes`, also their contents. With `maxBytes`, throws 413 for too many
+ * files, and for a file over `maxBytes` or over the limit of the response. Throws 404 for a file that the reader does
+ * not return: the file was deleted, belongs to another tenant, or is over `READ_LIMITS`.
  */
 export async function runFilesOf(
   openReader: () => Promise<FileReader>,
