@@ -26,8 +26,8 @@ export interface BlocksOptions {
   /** Tools of services, as `importOpenApi` returns them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
   /**
-   * Options of MCP servers, by their names. The base URL of the server NAME is that of the engine's service `mcp-NAME`.
-   * Its key is the engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
+   * Options of MCP servers, by their names. For a server with the name NAME, the engine's service `mcp-NAME` has the base
+   * URL. The key is the engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
 }
@@ -51,14 +51,14 @@ export interface McpServerOptions {
   env?: { readonly [name: string]: string };
   /** The names of the tools that workflows may call. Default: all. */
   tools?: readonly string[];
-  /** The header that carries the key, without a prefix. Default: `Authorization`, with `Bearer` before the key. */
+  /** The header for the key. Its value is the key alone. Default: `Authorization`, with the value `Bearer KEY`. */
   header?: string;
   /**
    * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are repeated.
    * Default false.
    */
   trusted?: boolean;
-  /** True: a person approves each call of an agent, whatever its row says. Default false. */
+  /** True: a person approves each call of an agent, even if the agent's list of tools does not require it. Default false. */
   requireApproval?: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface AgentTool {
   parameters: JsonObject;
   /** True: a call that was interrupted may be repeated. Default false: the model learns that the outcome is unknown. */
   idempotent?: boolean;
-  /** True: a person approves each call, whatever the row of the agent says. Default false. */
+  /** True: a person approves each call, even if the agent's list of tools does not require it. Default false. */
   requireApproval?: boolean;
   /** Returns the result for the model. An error is a result too: the model reads its message. */
   run(args: JsonObject, call: AgentToolCall): Promise<Json>;

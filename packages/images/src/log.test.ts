@@ -75,7 +75,7 @@ describe('the log of a build', () => {
     expect(secretsOf({ token: 'x', broken: 'https://%zz@host/' })).toEqual(['x', '%zz', '%zz']);
   });
 
-  it('keeps only the end if it is too long, from the start of a line', () => {
+  it('that is too long keeps its last lines, all of them whole', () => {
     const log = new BuildLog(['the-secret-of-this-line'], []);
     log.add(`the-secret-of-this-line ${'x'.repeat(MAX_LOG_CHARS)}`);
     for (let line = 0; line < 40; line += 1) log.add(`${line} ${'y'.repeat(100_000)}`);
@@ -86,7 +86,7 @@ describe('the log of a build', () => {
     expect(whole).toMatch(/\n39 y+$/);
   });
 
-  it('has no credential that a tool writes in parts, even if its streams alternate', async () => {
+  it('has no credential, even if a tool writes the credential in parts, alternating between its two streams', async () => {
     const log = new BuildLog(['the-secéret'], []);
     const [before, after] = [Buffer.from('a the-secé').subarray(0, 10), Buffer.from('é').subarray(1)];
     const result = await logLines({ log: (line) => log.add(line) }, async (output) => {

@@ -1,9 +1,10 @@
 import { condition, defineQuery, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 
-// Hand-written workflows of the same jobs, bundled for a separate worker.
+// Temporal workflows, written by hand, that do what the benchmark's graphs do in Heddle. They are bundled for a worker of
+// their own.
 
-/** The job of a workflow, and the task queue of its activities. */
-export interface Order {
+/** The input of a workflow: the size of its graph, the task queue of its activities, and the concurrent activities. */
+export interface WorkflowInput {
   size: number;
   queue: string;
   window: number;
@@ -17,12 +18,12 @@ function addActivity(taskQueue: string): (n: number) => Promise<number> {
   return add;
 }
 
-export async function empty({ size }: Order): Promise<number> {
+export async function empty({ size }: WorkflowInput): Promise<number> {
   return size;
 }
 
 /** Runs a chain of activities; each gets the result of the previous one. */
-export async function chain({ size, queue }: Order): Promise<number> {
+export async function chain({ size, queue }: WorkflowInput): Promise<number> {
   const add = addActivity(queue);
   let n = 0;
   for (let i = 0; i < size; i++) n = await add(n);
@@ -30,7 +31,7 @@ export async function chain({ size, queue }: Order): Promise<number> {
 }
 
 /** Runs `size` activities, `window` at a time. */
-export async function branches({ size, queue, window }: Order): Promise<number> {
+export async function branches({ size, queue, window }: WorkflowInput): Promise<number> {
   const add = addActivity(queue);
   const results: number[] = [];
   let next = 0;

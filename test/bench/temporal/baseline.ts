@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { expectResult } from '../workload.ts';
-import type { Order } from './baseline-workflows.ts';
+import type { WorkflowInput } from './baseline-workflows.ts';
 import type { Job, ProcessSetup, Contender } from './contender.ts';
 
 /** The name of the workflow of each job. Blocks are activities, and the result is the size of the job. */
@@ -28,7 +28,7 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const start = (job: Job) => {
     if (!client) throw new Error('This process has no client.');
-    const order: Order = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
+    const order: WorkflowInput = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
     return client.workflow.start(WORKFLOWS[job.graph], {
       workflowId: randomUUID(),
       taskQueue: workflowQueue,

@@ -3,7 +3,7 @@ import { region } from '../../support/graph.ts';
 import { startMachine } from '../../support/run-machine.ts';
 
 describe('work in a grace period', () => {
-  it('R30 does not end by a timeout that it has not set', () => {
+  it('R30 ignores a timeout that the machine has not set', () => {
     const { run } = startMachine(region('s -> f, a'));
     run.complete('s');
     expect(run.fail('f')).toEqual(['timer grace 1050']);
@@ -12,7 +12,7 @@ describe('work in a grace period', () => {
     expect(run.complete('a')).toEqual(['end failed block f']);
   });
 
-  it('R20 that completes by the port `error` has not failed', () => {
+  it('R20 has not failed if it completes with the port `error`', () => {
     const { run } = startMachine(region('s -> f, a', 'a:error -> h'));
     run.complete('s');
     run.fail('f');
@@ -22,7 +22,7 @@ describe('work in a grace period', () => {
 });
 
 describe('an expand command', () => {
-  it('R17 is answered in the grace period only by its own answer', () => {
+  it('R17 is completed in the grace period only by an event for this command', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = startMachine(
       region({ P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } } }),
@@ -68,7 +68,7 @@ it('R22 a paused block with a Response ends the run when it is resumed', () => {
   expect(run.resume('r')).toEqual(['end completed r']);
 });
 
-it('R26 a resumed deadline does not move', () => {
+it('R26 a deadline does not change after it was set again at a resume', () => {
   const { run } = startMachine(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
   run.nowMs = 1100;
   run.pause('p');

@@ -16,7 +16,10 @@ export interface NodeSettings {
 
 export type Settings = ReadonlyMap<string, NodeSettings>;
 
-/** Returns the control skeleton: regions of densely indexed nodes, in topological order with ties by block id. */
+/**
+ * Returns the skeleton: the graph of control flow, which the state machine reads. The nodes of each region are in
+ * topological order, and nodes without an order between them are ordered by block id. A node is named by its index.
+ */
 export function buildSkeleton(compilation: Compilation, settings: Settings): Region {
   return buildRegion(compilation, settings, '');
 }
@@ -57,7 +60,10 @@ function buildNode(compilation: Compilation, settings: Settings, id: string): No
   };
 }
 
-/** Returns the class of a block. A container with a count known at compile time needs no command. */
+/**
+ * Returns the class of a block. A container whose count is known at compile time is `inline`: the state machine expands
+ * it without a command.
+ */
 function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
   if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
   if (hasNotificationTools(block)) return 'effect';

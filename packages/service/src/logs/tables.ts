@@ -48,8 +48,9 @@ export interface RunTotals {
   trigger: string;
   level: LogLevel;
   runs: number;
-  /** Sum of the durations of the `timed` runs. */
+  /** Sum of the known durations. */
   duration_ms: number;
+  /** Number of runs with a known duration: those that have started and ended. */
   timed: number;
   /** Sum of the known costs, in millionths of a dollar. */
   cost_micros: number;

@@ -45,7 +45,7 @@ export function SearchResults({ filters, text, part }: SearchProps) {
   );
 }
 
-/** Returns how many runs were searched, and whether these are all. The other runs may contain further matches. */
+/** Returns how many runs were searched, and whether these are all runs. If not, older runs may contain further matches. */
 function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
   const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
   const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);
