@@ -145,12 +145,8 @@ export async function listDetails(
   return { runs: details, nextCursor: page.cursor ?? null };
 }
 
-/** The errors of a run whose state cannot be read. A list shows the stored record of such a run. */
-const UNREADABLE: ReadonlySet<string> = new Set([
-  'JOURNAL_CORRUPT',
-  'PLAN_FORMAT_UNSUPPORTED',
-  'VALUE_MISSING',
-]);
+/** The errors of a run whose plan or journal cannot be read. */
+const UNREADABLE: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
 
 type ReadRun = (runId: string) => Promise<{ record: RunRecord } | undefined>;
 

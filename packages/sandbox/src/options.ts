@@ -19,13 +19,18 @@ interface RecycleLimits {
   readonly rssMiB?: number;
 }
 
+const SHARES = ['run', 'tenant', 'none'] as const;
+
+/** The jobs that share an isolate: those of a run, of a tenant, or none. */
+export type Share = (typeof SHARES)[number];
+
 export interface SandboxOptions {
   /** Maximum number of child processes; default: the number of processors. */
   readonly maxProcesses?: number;
   /** Idle processes to keep; default 0. None is started before the first job. */
   readonly minProcesses?: number;
   /** The jobs that share an isolate, each in its own context: those of a run (default), of a tenant, or none. */
-  readonly share?: 'run' | 'tenant' | 'none';
+  readonly share?: Share;
   /** The isolation level to use, and the minimum below which no job runs. */
   readonly isolation?: IsolationOptions;
   readonly limits?: Partial<JobLimits>;
@@ -97,8 +102,6 @@ const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, pipeline: 4 };
 /** A process that reaches one of these limits is replaced. */
 const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 
-const SHARES: ReadonlySet<string> = new Set(['run', 'tenant', 'none'] satisfies SandboxOptions['share'][]);
-
 const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
@@ -119,10 +122,10 @@ export function resolveOptions(options: SandboxOptions) {
     }
     numbers[name] = value;
   }
-  if (options.share !== undefined && !SHARES.has(options.share))
+  if (options.share !== undefined && !SHARES.includes(options.share))
     throw new SandboxError(
       'INVALID_OPTION',
-      `The sandbox option share is ${String(options.share)}; give ${[...SHARES].join(', ')}.`,
+      `The sandbox option share is ${String(options.share)}; give ${SHARES.join(', ')}.`,
     );
   return {
     ...numbers,

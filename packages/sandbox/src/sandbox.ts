@@ -6,7 +6,7 @@ import { Isolation } from './isolation/isolation.ts';
 import type { IsolationLevel } from './isolation/options.ts';
 import { toFlatArguments, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits, type JobLimits } from './limits.ts';
-import { resolveOptions, type SandboxOptions } from './options.ts';
+import { resolveOptions, type SandboxOptions, type Share } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, poolKeyOf } from './pool/job.ts';
 import type { PoolMetrics } from './pool/meter.ts';
@@ -34,7 +34,7 @@ export interface SandboxStats extends Counts {
   /** Isolation level of the processes; undefined until the first job or `warm` has determined it. */
   readonly isolation: IsolationLevel | undefined;
   /** The jobs that share an isolate. */
-  readonly share: 'run' | 'tenant' | 'none';
+  readonly share: Share;
 }
 
 /** Runs untrusted JavaScript, Python and shell scripts in child processes, within limits. */

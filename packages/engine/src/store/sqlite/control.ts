@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '@heddle/core';
 import { repeat } from '../../clock.ts';
 import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from '../control.ts';
@@ -11,7 +11,7 @@ import type {
 } from '../control.ts';
 import type { ChangeNotifier } from './change-notifier.ts';
 import type { GroupCommit } from './commit.ts';
-import { withFileErrors } from './database.ts';
+import { lazyStatements, withFileErrors } from './database.ts';
 
 /** Interval at which the owner checks for requests, in addition to notifications. */
 const POLL_MS = 250;
@@ -42,9 +42,12 @@ export interface SqliteControlParts {
 /** Control requests in the data file, from any process to the owner. */
 export class SqliteControlStore implements ControlStore {
   readonly #parts: SqliteControlParts;
+  readonly #openRequests: () => StatementSync;
 
   constructor(parts: SqliteControlParts) {
     this.#parts = parts;
+    // Prepared once, because the owner of a folder reads the open requests at each poll.
+    this.#openRequests = lazyStatements(parts.db, (db) => db.prepare(OPEN_REQUESTS));
   }
 
   async add(request: NewControlRequest): Promise<string> {
@@ -61,8 +64,7 @@ export class SqliteControlStore implements ControlStore {
   }
 
   pending(): ControlRequest[] {
-    const { db, file } = this.#parts;
-    const rows = withFileErrors(file, () => db.prepare(OPEN_REQUESTS).all());
+    const rows = withFileErrors(this.#parts.file, () => this.#openRequests().all());
     return (rows as unknown as ControlRow[]).map(readControlRow);
   }
 
