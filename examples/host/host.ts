@@ -3,7 +3,7 @@ import { createApi, execute, runs } from '@heddle/api';
 import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 
-/** Returns the engine and the API of a host. `roles` has each person's role in the team `looms`: `owner` or `guest`. */
+/** Returns the engine and the API of a host. `roles`: each user's role in the workspace `looms`, `owner` or `guest`. */
 export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
   const definitions: Definitions = {
     find: async (id) => workflows.get(id),
@@ -15,10 +15,10 @@ export async function hostApi(workflows: Map<string, Definition>, roles: Record<
     },
   };
   const access: Access = {
-    async check({ userId }, team, role) {
-      const ownRole = team === 'looms' ? roles[userId ?? ''] : undefined;
+    async check({ userId }, workspaceId, requiredRole) {
+      const ownRole = workspaceId === 'looms' ? roles[userId ?? ''] : undefined;
       if (ownRole === undefined) return 'concealed';
-      return ownRole === 'owner' || role === 'read' ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+      return ownRole === 'owner' || requiredRole === 'read' ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
     },
   };
   const { resolveChild, tenant } = definitions;

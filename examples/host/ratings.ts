@@ -40,7 +40,7 @@ const rateWorkflow = operationsOf<Ratings>()({
   },
 });
 
-/** Returns the area of ratings. */
+/** Returns the ratings area. */
 export function ratings(): Area<Ratings, { rateWorkflow: typeof rateWorkflow }> {
   return {
     name: 'ratings',

@@ -11,7 +11,7 @@ export function fastifyApp(api: Pick<Api, 'fetch'>): FastifyInstance {
   void app.register((scope, _options, done) => {
     // Heddle parses bodies itself.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, _body, read) => read(null));
+    scope.addContentTypeParser('*', (_request, _body, callback) => callback(null));
     for (const path of ['/api/v2/*', '/openapi.json', '/docs', '/docs/*']) {
       scope.all(path, (request, reply) => {
         reply.hijack();

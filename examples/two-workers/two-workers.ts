@@ -18,16 +18,16 @@ interface Row {
 
 type Command = ChildProcessByStdio<null, Readable, null>;
 
-const running = new Set<Command>();
+const runningCommands = new Set<Command>();
 // No child process outlives this program, even if it fails.
 process.once('exit', () => {
-  for (const command of running) command.kill();
+  for (const command of runningCommands) command.kill();
 });
 
 function start(...args: string[]): Command {
   const command = spawn(process.execPath, [HEDDLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  running.add(command);
-  command.once('exit', () => running.delete(command));
+  runningCommands.add(command);
+  command.once('exit', () => runningCommands.delete(command));
   return command;
 }
 
@@ -39,12 +39,12 @@ async function heddle<T>(...args: string[]): Promise<T> {
 async function startWorker(name: string): Promise<Command> {
   const worker = start('worker', '--json', ...SERVER);
   await once(worker.stdout, 'data');
-  say(`${name}: process ${worker.pid} is ready`);
+  print(`${name}: process ${worker.pid} is ready`);
   return worker;
 }
 
-/** Returns the finished rows from the block logs of the run. */
-async function rowsOf(runId: string): Promise<Row[]> {
+/** Returns the rows that are finished, from the block logs of the run. */
+async function readWovenRows(runId: string): Promise<Row[]> {
   type Log = { blockName: string; status: string; output: { result: Row } };
   const { data } = await heddle<{ data: { logs: Log[] } }>('runs', 'show', runId, '--json');
   return data.logs
@@ -57,7 +57,7 @@ async function readNewestRunId(): Promise<string | undefined> {
   return data[0]?.runId;
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -73,19 +73,19 @@ while (runId === undefined || runId === previousRunId) {
   runId = await readNewestRunId();
 }
 const secondWorker = await startWorker('two');
-let woven = await rowsOf(runId);
-while (woven.length < 2) {
+let wovenRows = await readWovenRows(runId);
+while (wovenRows.length < 2) {
   await sleep(200);
-  woven = await rowsOf(runId);
+  wovenRows = await readWovenRows(runId);
 }
 firstWorker.kill('SIGKILL');
-say(`one: killed, after it has woven ${woven.map(({ colour }) => colour).join(', ')}`);
+print(`one: killed after it wove ${wovenRows.map(({ colour }) => colour).join(', ')}`);
 
-const [exit] = (await exited) as [number];
+const [exitCode] = (await exited) as [number];
 const { result } = JSON.parse(await output) as { result: Row[] };
-say(`two: finished it: ${result.map(({ colour }) => colour).join(', ')}`);
-const repeatedRows = woven.filter((row, index) => row.number !== result[index]?.number);
-say(repeatedRows.length === 0 ? 'No row was woven twice.' : `Woven twice: ${JSON.stringify(repeatedRows)}`);
+print(`two: finished the run: ${result.map(({ colour }) => colour).join(', ')}`);
+const repeatedRows = wovenRows.filter((row, index) => row.number !== result[index]?.number);
+print(repeatedRows.length === 0 ? 'No row was woven twice.' : `Woven twice: ${JSON.stringify(repeatedRows)}`);
 secondWorker.kill('SIGTERM');
 await once(secondWorker, 'exit');
-process.exitCode = exit === 0 && repeatedRows.length === 0 ? 0 : 1;
+process.exitCode = exitCode === 0 && repeatedRows.length === 0 ? 0 : 1;

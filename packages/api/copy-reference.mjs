@@ -2,10 +2,11 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-// Copied at build time: as a dependency, it would install another package that reports installations to a third party.
-const from = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-const to = 'dist/reference';
-await mkdir(to, { recursive: true });
+// Copies Swagger UI at build time. As a dependency of the published package it would also install a package that
+// reports installations to a third party.
+const sourceFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const targetFolder = 'dist/reference';
+await mkdir(targetFolder, { recursive: true });
 for (const file of [
   'swagger-ui-bundle.js',
   'swagger-ui-bundle.js.LICENSE.txt',
@@ -13,5 +14,5 @@ for (const file of [
   'LICENSE',
   'NOTICE',
 ]) {
-  await copyFile(join(from, file), join(to, file));
+  await copyFile(join(sourceFolder, file), join(targetFolder, file));
 }

@@ -14,8 +14,8 @@ describeTemporal('the example with two workers', ({ address, namespace }) => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...server], {
       cwd: dataFolder(),
     });
-    expect(stdout).toMatch(/^one: killed, after it has woven red, green/m);
-    expect(stdout).toMatch(/^two: finished it: red, green, blue, white, black, gold$/m);
+    expect(stdout).toMatch(/^one: killed after it wove red, green/m);
+    expect(stdout).toMatch(/^two: finished the run: red, green, blue, white, black, gold$/m);
     expect(stdout).toMatch(/^No row was woven twice\.$/m);
   });
 });

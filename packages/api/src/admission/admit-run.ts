@@ -63,17 +63,20 @@ function usageRefused(refusal: UsageRefusal): ApiError {
   return new ApiError(402, message, code ? { details: { code } } : {});
 }
 
-/** Takes a slot for the run. Throws 429, 503. */
+/** Takes a slot for the run and returns its release function; undefined if runs are not limited. Throws 429, 503. */
 async function acquireSlot({ concurrency, report }: Services, run: RunRequest): Promise<Release | undefined> {
   if (!concurrency) return undefined;
-  const overloaded = () =>
+  const createOverloadError = () =>
     unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
-  const release = await acquireFromHost(report, overloaded, () => concurrency.acquire(run));
+  const release = await acquireFromHost(report, createOverloadError, () => concurrency.acquire(run));
   if (release) return once(release);
   throw tooManyInFlight('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
 }
 
-/** Takes a slot for a call of the operation; undefined if calls are not limited. Throws 429, 503. */
+/**
+ * Takes a slot for a call of the operation and returns its release function; undefined if calls are not limited. Throws
+ * 429, 503.
+ */
 export async function acquireCall(
   { concurrency, report }: Pick<Services, 'concurrency' | 'report'>,
   operation: string,

@@ -48,8 +48,8 @@ interface Input {
 type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'principal' | 'workflowId' | 'read'>;
 
 /**
- * Runs the operation and returns its reply. The checks run in this order: kind and scope, call chain, anonymous access,
- * input, capacity, rules between fields, access to the resource.
+ * Runs the operation and returns its reply. The checks run in this order: kind and scope of the caller, call chain,
+ * anonymous access, input, capacity, rules between fields, access to the resource.
  */
 export async function admit(
   context: AreaContext,
@@ -67,7 +67,7 @@ export async function admit(
   try {
     // The slots are taken after the body has arrived: a client that stops sending must not hold a slot.
     const slot = await takeSlots(context, { operation, principal }, releases);
-    const reply = await handle(context, served, call, slot);
+    const reply = await authorizeAndHandle(context, served, call, slot);
     // A stream holds its slots until it ends.
     if ('raw' in reply && releases.length > 0) return { raw: withOnEnd(reply.raw, release) };
     release();
@@ -96,36 +96,36 @@ async function takeSlots(
   return slot;
 }
 
-async function handle(
+async function authorizeAndHandle(
   context: AreaContext,
   { operation, services }: ServedOperation,
   call: AdmittedCall,
   slot: CapacitySlot | undefined,
 ): Promise<Reply> {
   operation.check?.(call as never);
-  const { value, workspaceIds } = await findAuthorized(context, { operation, services }, call);
+  const { value, workspaceIds } = await findAuthorizedResource(context, { operation, services }, call);
   const [workspaceId] = workspaceIds;
   if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
-  const recording = recorder(context, operation, { principal: call.principal, workspaceId });
-  return operation.handle(services as never, { ...call, ...recording } as never, value as never);
+  const recorder = createRecorder(context, operation, { principal: call.principal, workspaceId });
+  return operation.handle(services as never, { ...call, ...recorder } as never, value as never);
 }
 
-type Recording = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
+type Recorder = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
 
 /** Returns functions that record the audit actions of the operation. */
-function recorder(
+function createRecorder(
   { audit }: AreaContext,
-  { id, audit: declared }: AnyOperation,
+  { id, audit: declaredAudit }: AnyOperation,
   { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
-): Recording {
+): Recorder {
   function eventOf(recorded: RecordedAction): AuditEvent {
-    const { action = declared?.actions[0] ?? '', resourceId, details } = recorded;
-    if (!declared?.actions.includes(action))
+    const { action = declaredAudit?.actions[0] ?? '', resourceId, details } = recorded;
+    if (!declaredAudit?.actions.includes(action))
       throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
     return {
       ...{ action, resourceId, details, principal },
       workspaceId: recorded.workspaceId ?? workspaceId,
-      resourceType: recorded.resourceType ?? declared.resourceType,
+      resourceType: recorded.resourceType ?? declaredAudit.resourceType,
     };
   }
   return {
@@ -147,7 +147,7 @@ function recorder(
 }
 
 /** Finds the resource of the call and checks the caller's access to its workspaces and organizations. */
-async function findAuthorized(
+async function findAuthorizedResource(
   context: AreaContext,
   { operation, services }: ServedOperation,
   call: AdmittedCall,

@@ -2,7 +2,7 @@ import { badRequest, conflict } from '../errors.ts';
 
 /** Maximum length of a chain of workflows that call each other over HTTP. */
 const MAX_CHAIN_LENGTH = 25;
-/** Lists the workflows that called each other up to this request. `api` blocks send it. */
+/** Request header with the ids of the workflows whose calls led to this request. `api` blocks send it. */
 const CHAIN_HEADER = 'x-sim-via';
 const MAX_ID_LENGTH = 1024;
 
@@ -16,7 +16,7 @@ export function callChainOf(headers: Headers): string[] {
       'CALL_CHAIN_DEPTH_EXCEEDED',
     );
   }
-  // The chain is stored with the run and with each of its children.
+  // Long ids are refused because the chain is stored with the run and with each of its children.
   if (chain.every((id) => id.length <= MAX_ID_LENGTH)) return chain;
   throw badRequest(`An id in X-Sim-Via must have at most ${MAX_ID_LENGTH} characters`);
 }

@@ -58,7 +58,7 @@ describe('shares of the capacity', () => {
     acquire('ada', 'mills');
   });
 
-  it('are set by the host, and never zero', () => {
+  it('can be set by the host, and are never zero', () => {
     expect(capacityLimits({ total: 10, perCaller: 10 })).toEqual({
       total: 10,
       perCaller: 10,
@@ -110,7 +110,7 @@ describe('a body that does not arrive', () => {
 });
 
 describe('rate limits of executions', () => {
-  it('refuse with their own code, and the run id stays free', async () => {
+  it('are reported with their own code, and the run id stays unused', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
     const api = await testApi({ limiter, now: () => 0 });
     const id = await api.deploy(GREETING);
@@ -126,8 +126,8 @@ describe('rate limits of executions', () => {
   });
 });
 
-describe('runs of a workspace in flight', () => {
-  it('are limited; a run releases its slot when it ends or waits for a person', async () => {
+describe('runs in flight', () => {
+  it('are limited per workspace; a run releases its slot when it ends or waits for a person', async () => {
     const api = await testApi({ concurrency: memoryConcurrency(1) });
     const [longId, shortId, approvalId] = await Promise.all(
       [LONG, GREETING, APPROVAL].map((each) => api.deploy(each)),
@@ -164,7 +164,7 @@ describe('runs of a workspace in flight', () => {
   });
 });
 
-describe('limits of one operation', () => {
+describe('limits of an operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
     const [longId, shortId] = await Promise.all([LONG, GREETING].map((each) => api.deploy(each)));
@@ -209,7 +209,7 @@ describe('limits of one operation', () => {
     expect([(await undeploy('{   }')).status, (await undeploy('{}')).status]).toEqual([413, 200]);
   });
 
-  it('of an operation that no area has are refused at the start', async () => {
+  it('are refused at startup if no area has the operation', async () => {
     await expect(testApi({ bodyBytes: { listNothing: 1 } })).rejects.toThrow(
       'limits.bodyBytes has the operation "listNothing", which no area has.',
     );
@@ -237,7 +237,7 @@ describe('usage', () => {
     expect(calls.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
   });
 
-  it('over its limit refuses an answer, and the pause point stays open', async () => {
+  it('at its limit prevents a resume, and the pause point stays open', async () => {
     const refusals: object[] = [];
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deploy(APPROVAL);

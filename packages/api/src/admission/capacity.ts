@@ -32,12 +32,12 @@ const WORKSPACE_SHARE = 0.75;
 
 /** Returns the limits with defaults. A plain number sets the total. */
 export function capacityLimits(limits: number | Partial<CapacityLimits> = {}): CapacityLimits {
-  const { total = DEFAULT_CAPACITY, ...shares } = typeof limits === 'number' ? { total: limits } : limits;
+  const { total = DEFAULT_CAPACITY, ...overrides } = typeof limits === 'number' ? { total: limits } : limits;
   return {
     total,
     perCaller: Math.ceil(total * CALLER_SHARE),
     perWorkspace: Math.ceil(total * WORKSPACE_SHARE),
-    ...shares,
+    ...overrides,
   };
 }
 

@@ -57,9 +57,9 @@ const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
 export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.now): Limiter {
-  const buckets = new Map<string, { tokens: number; atMs: number }>();
+  const storedBuckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
-    const saved = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
+    const saved = storedBuckets.get(key) ?? { tokens: bucket.capacity, atMs };
     // A clock that is set back removes no tokens.
     const elapsedMs = Math.max(0, atMs - saved.atMs);
     return Math.min(bucket.capacity, saved.tokens + (elapsedMs * bucket.perMinute) / MINUTE_MS);
@@ -69,19 +69,19 @@ export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.n
       const bucket = bucketFor(bucketsByKind, kind, operation);
       if (!bucket) return undefined;
       const atMs = now();
-      const fills = [...new Set(subjects)].map((subject) => {
+      const checks = [...new Set(subjects)].map((subject) => {
         const key = `${kind} ${subject}`;
         const tokens = tokensOf(bucket, key, atMs);
         const tokensLeft = tokens >= 1 ? tokens - 1 : tokens;
-        buckets.delete(key);
-        buckets.set(key, { tokens: tokensLeft, atMs });
+        storedBuckets.delete(key);
+        storedBuckets.set(key, { tokens: tokensLeft, atMs });
         return { allowed: tokens >= 1, tokensLeft, atMs };
       });
-      for (const oldest of buckets.keys()) {
-        if (buckets.size <= MAX_BUCKETS) break;
-        buckets.delete(oldest);
+      for (const oldest of storedBuckets.keys()) {
+        if (storedBuckets.size <= MAX_BUCKETS) break;
+        storedBuckets.delete(oldest);
       }
-      return tightestOf(bucket, fills);
+      return tightestOf(bucket, checks);
     },
     peek(kind, subject) {
       const bucket = bucketsByKind[kind];
@@ -93,21 +93,21 @@ export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.n
   };
 }
 
-/** The tokens in a bucket after a check at `atMs`. */
-interface Fill {
+/** The result of a check at `atMs`: whether there was a token, and the tokens that are left. */
+interface BucketCheck {
   allowed: boolean;
   tokensLeft: number;
   atMs: number;
 }
 
-function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }: Fill): LimitState {
-  const perMs = perMinute / MINUTE_MS;
+function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }: BucketCheck): LimitState {
+  const tokensPerMs = perMinute / MINUTE_MS;
   return {
     allowed,
     limit: capacity,
     remaining: Math.floor(tokensLeft),
-    resetMs: Math.ceil(atMs + (capacity - tokensLeft) / perMs),
-    retryAfterMs: allowed ? 0 : Math.ceil((1 - tokensLeft) / perMs),
+    resetMs: Math.ceil(atMs + (capacity - tokensLeft) / tokensPerMs),
+    retryAfterMs: allowed ? 0 : Math.ceil((1 - tokensLeft) / tokensPerMs),
     perMinute,
   };
 }
@@ -116,8 +116,8 @@ function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }:
  * Returns the state of the tightest of several buckets of one size: the empty bucket with the longest wait, else the
  * bucket with the fewest tokens.
  */
-export function tightestOf(bucket: Bucket, fills: readonly Fill[]): LimitState | undefined {
-  const states = fills.map((fill) => stateOf(bucket, fill));
+export function tightestOf(bucket: Bucket, checks: readonly BucketCheck[]): LimitState | undefined {
+  const states = checks.map((check) => stateOf(bucket, check));
   const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
   return tightest;
 }
@@ -140,7 +140,7 @@ export function limitHeaders(state: LimitState): { [name: string]: string } {
 }
 
 /** Returns the 429 for an empty bucket. */
-function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): ApiError {
+function rateLimitError(state: LimitState, nowMs: number, reason?: ApiDetailCode): ApiError {
   const seconds = Math.max(1, Math.ceil(state.retryAfterMs / 1000));
   const retryAfter = new Date(nowMs + state.retryAfterMs).toISOString();
   return new ApiError(429, 'API rate limit exceeded', {
@@ -157,6 +157,6 @@ export async function consumeRateLimit(
   { nowMs, reason, operation }: { nowMs: number; reason?: ApiDetailCode; operation?: string },
 ): Promise<LimitState | undefined> {
   const state = await limiter.take(kind, subjects, operation);
-  if (state && !state.allowed) throw rateLimited(state, nowMs, reason);
+  if (state && !state.allowed) throw rateLimitError(state, nowMs, reason);
   return state;
 }

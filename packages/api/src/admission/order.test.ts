@@ -8,7 +8,7 @@ import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
 import type { UsageDecision, UsageRefusal } from './usage.ts';
 
-/** A fault of a request or of a port. */
+/** A fault of a request or of a port; names of rate limits and usage limits stand for an exhausted limit. */
 type Fault =
   | LimitKind
   | UsageRefusal
@@ -19,8 +19,8 @@ type Fault =
   | 'no capacity'
   | 'broken body'
   | 'large body'
-  | 'foreign body'
-  | 'odd body'
+  | 'XML body'
+  | 'unknown field'
   | 'combination'
   | 'foreign workflow'
   | 'used id'
@@ -32,13 +32,19 @@ type Fault =
   | 'selector';
 
 const faults = new Set<Fault>();
-const EMPTY: LimitState = { allowed: false, limit: 2, remaining: 0, resetMs: 90_000, retryAfterMs: 60_000 };
+const EMPTY_BUCKET: LimitState = {
+  allowed: false,
+  limit: 2,
+  remaining: 0,
+  resetMs: 90_000,
+  retryAfterMs: 60_000,
+};
 const failAsDown = (): Promise<never> => Promise.reject(new Error('The port is down.'));
 
 const api = await recordingApi({
   capacity: 1,
   now: () => 0,
-  limiter: { take: (kind) => (faults.has(kind === 'async' ? 'sync' : kind) ? EMPTY : undefined) },
+  limiter: { take: (kind) => (faults.has(kind === 'async' ? 'sync' : kind) ? EMPTY_BUCKET : undefined) },
   clientAddress: () => '192.0.2.1',
   usage: {
     reserve: (): UsageDecision => {
@@ -79,6 +85,7 @@ const draftId = await api.createDraft(GREETING);
 const longId = await api.deploy(LONG);
 const foreignId = await createForeignWorkflow();
 const usedId = crypto.randomUUID();
+// The first request has no faults, and uses `usedId`.
 if ((await send()).status !== 200) throw new Error('A valid request is refused.');
 
 async function createForeignWorkflow(): Promise<string> {
@@ -96,7 +103,7 @@ function createBody(): object {
     ...(isAsync && { async: true }),
     ...(faults.has('combination') && { stream: true }),
     ...(faults.has('selector') && { selectedOutputs: ['Ghost.x'] }),
-    ...(faults.has('odd body') && { colour: 'red' }),
+    ...(faults.has('unknown field') && { colour: 'red' }),
     ...(faults.has('large body') && { input: { text: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) } }),
   };
 }
@@ -106,7 +113,7 @@ function createHeaders(): { [name: string]: string } {
     'X-Run-Id': faults.size === 0 || faults.has('used id') ? usedId : crypto.randomUUID(),
     ...(faults.has('long chain') && { 'X-Sim-Via': Array<string>(25).fill('w').join(',') }),
     ...(faults.has('narrow scope') && { Authorization: 'Bearer reader' }),
-    ...(faults.has('foreign body') && { 'Content-Type': 'application/xml' }),
+    ...(faults.has('XML body') && { 'Content-Type': 'application/xml' }),
   };
 }
 
@@ -116,7 +123,7 @@ function send(): Promise<ParsedResponse<unknown>> {
   const id = faults.has('foreign workflow') ? foreignId : workflowId;
   const validKey = faults.has('narrow scope') ? null : api.key;
   const key = faults.has('bad key') ? 'sk-heddle-guess' : validKey;
-  const isBroken = faults.has('broken body') || faults.has('foreign body');
+  const isBroken = faults.has('broken body') || faults.has('XML body');
   const raw = JSON.stringify(createBody()) + (isBroken ? '}' : '');
   return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: createHeaders(), raw });
 }
@@ -130,8 +137,8 @@ interface Refusal {
   message: string;
   details?: unknown;
   headers?: { [name: string]: string };
-  /** True if the run id stays reserved. */
-  reserves?: true;
+  /** True if the run id stays reserved after the refusal. */
+  keepsReservation?: true;
 }
 
 const retryAfter = '1970-01-01T00:01:00.000Z';
@@ -149,7 +156,7 @@ const RATE = {
 const HEADROOM_MESSAGE = 'The remaining usage limit does not cover the run';
 const UNAVAILABLE = { code: 'SERVICE_UNAVAILABLE', status: 503 };
 const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: RETRY_HEADERS };
-const NO_MONEY = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };
+const OVER_LIMIT = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };
 
 /** The refusals of the checks, in the order of the checks. */
 const REFUSALS: readonly Refusal[] = [
@@ -178,11 +185,11 @@ const REFUSALS: readonly Refusal[] = [
     message: 'Request body is too large',
   },
   {
-    ...{ stage: 7, fault: 'foreign body', status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
+    ...{ stage: 7, fault: 'XML body', status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
     message: 'Request body must be sent as application/json',
   },
   {
-    ...{ stage: 7, fault: 'odd body', status: 400, code: 'BAD_REQUEST' },
+    ...{ stage: 7, fault: 'unknown field', status: 400, code: 'BAD_REQUEST' },
     message: 'Unrecognized key: "colour"',
     details: [
       { code: 'unrecognized_keys', path: [], keys: ['colour'], message: 'Unrecognized key: "colour"' },
@@ -213,13 +220,13 @@ const REFUSALS: readonly Refusal[] = [
     ...{ stage: 12.2, fault: 'suspended', status: 403, code: 'FORBIDDEN' },
     message: 'The account is suspended',
   },
-  { stage: 12.2, fault: 'limit', ...NO_MONEY, message: 'Usage limit reached' },
+  { stage: 12.2, fault: 'limit', ...OVER_LIMIT, message: 'Usage limit reached' },
   {
-    ...{ stage: 12.2, fault: 'payer', ...NO_MONEY, message: HEADROOM_MESSAGE },
+    ...{ stage: 12.2, fault: 'payer', ...OVER_LIMIT, message: HEADROOM_MESSAGE },
     details: { code: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED' },
   },
   {
-    ...{ stage: 12.2, fault: 'member', ...NO_MONEY, message: HEADROOM_MESSAGE },
+    ...{ stage: 12.2, fault: 'member', ...OVER_LIMIT, message: HEADROOM_MESSAGE },
     details: { code: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED' },
   },
   { stage: 12.3, fault: 'sync', ...RATE, details: { code: 'RATE_LIMIT_EXCEEDED', retryAfter } },
@@ -234,7 +241,7 @@ const REFUSALS: readonly Refusal[] = [
     details: { code: 'SERVICE_OVERLOADED' },
   },
   {
-    ...{ stage: 13, fault: 'queue is down', ...UNAVAILABLE, reserves: true },
+    ...{ stage: 13, fault: 'queue is down', ...UNAVAILABLE, keepsReservation: true },
     message: 'The run may or may not have been accepted',
     details: { code: 'ASYNC_ENQUEUE_AMBIGUOUS', runId: expect.any(String) },
     headers: { 'x-run-id': expect.any(String) as string },
@@ -245,7 +252,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Sends a request with these faults. Returns the response, and the numbers of rows before and after. */
+/** Sends a request with these faults. Returns the response, and the row counts of the tables before and after. */
 async function sendWithFaults(...requestFaults: Fault[]) {
   for (const fault of requestFaults) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
@@ -285,11 +292,13 @@ function expectRefusal(response: ParsedResponse<unknown>, refusal: Refusal): voi
   for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toEqual(value);
 }
 
-describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s', (fault, refusal) => {
-  it('is refused as declared, and nothing is recorded', async () => {
+const CASES = REFUSALS.map((refusal) => [refusal.fault, refusal] as const);
+
+describe.each(CASES)('a request with the fault "%s"', (fault, refusal) => {
+  it('is refused as declared, and stores at most a reservation', async () => {
     const { response, rowsBefore, rowsAfter } = await sendWithFaults(fault);
     expectRefusal(response, refusal);
-    const reservedRows = refusal.reserves ? { claims: (rowsBefore['claims'] ?? 0) + 1 } : {};
+    const reservedRows = refusal.keepsReservation ? { claims: (rowsBefore['claims'] ?? 0) + 1 } : {};
     expect(rowsAfter).toEqual({ ...rowsBefore, ...reservedRows });
   });
 
@@ -298,7 +307,7 @@ describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s'
   const combinable = laterRefusals.filter(
     ({ fault: other }) => !(fault === 'queue is down' && other === 'selector'),
   );
-  it(`comes before the ${combinable.length} later refusals`, async () => {
+  it(`gets this refusal even with one of ${combinable.length} faults of later checks`, async () => {
     for (const other of combinable) {
       const { response } = await sendWithFaults(fault, other.fault);
       expectRefusal(response, refusal);

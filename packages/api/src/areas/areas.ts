@@ -52,7 +52,7 @@ const LEGACY = {
 
 const META = { getApiMeta } as const;
 
-/** Returns the area that executes workflows. */
+/** Returns the area (module of API operations) that executes workflows. */
 export function execute(): Area<AreaContext, typeof EXECUTE> {
   return { name: 'execute', operations: EXECUTE, services: (context) => context };
 }

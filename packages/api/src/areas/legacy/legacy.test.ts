@@ -91,7 +91,7 @@ describe('the older interface', () => {
     expect((await call('GET', `/api/workflows/${id}/paused/${executionId}`)).status).toBe(404);
   });
 
-  it('returns errors as text, with details if there are any', async () => {
+  it('returns errors as strings, with details if there are any', async () => {
     expect((await call('GET', '/api/jobs/nothing')).body).toEqual({ error: 'Job not found' });
     const id = await api.createDraft(GREETING);
     expect(await run(id)).toMatchObject({
@@ -102,7 +102,7 @@ describe('the older interface', () => {
     expect(await run(deployedId, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
   });
 
-  it('is 404 for jobs of other workspaces', async () => {
+  it('returns 404 for jobs of other workspaces', async () => {
     const id = await api.deploy(PLAIN);
     const { body } = await run(id);
     const { engine, store } = api;

@@ -16,7 +16,7 @@ import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
 import { executionBody, executionResponse } from './response.ts';
 import * as schemas from './schemas.ts';
 
-const define = operationsOf<AreaContext>();
+const defineOperation = operationsOf<AreaContext>();
 const SHARED = {
   tag: 'Older interface',
   principals: AUTHENTICATED_PRINCIPALS,
@@ -34,7 +34,7 @@ function dataOf<Data>(reply: Reply): Data {
   return reply.data as Data;
 }
 
-export const executeLegacy = define({
+export const executeLegacy = defineOperation({
   ...WRITE,
   id: 'executeWorkflow',
   method: 'POST',
@@ -63,14 +63,14 @@ export const executeLegacy = define({
   executes: true,
   check({ headers, body, principal }) {
     expectRunIdForm(headers);
-    expectCombination(bodyOf(body, modesOf(headers)), headers, principal);
+    expectCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
   },
   async handle(services, call, workflow) {
     const modes = modesOf(call.headers);
     const { isAsync } = modes;
-    const body = bodyOf(call.body, modes);
+    const body = toExecuteBody(call.body, modes);
     const headers = new Headers(call.headers);
-    // Only the current interface has NDJSON.
+    // Only the current interface supports NDJSON.
     headers.delete('accept');
     const reply = await executeWorkflow.handle(services, { ...call, headers, body }, workflow);
     if ('raw' in reply) return reply;
@@ -95,7 +95,7 @@ function modesOf(headers: Headers): { isAsync: boolean; isStream: boolean } {
 }
 
 /** Returns the body in the format of the current interface. */
-function bodyOf(
+function toExecuteBody(
   body: { [key: string]: unknown },
   { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
 ): ExecuteBody {
@@ -110,7 +110,7 @@ function bodyOf(
   return validate(executeBody, { input: runInput, async: isAsync, ...options }, 'Invalid request body');
 }
 
-export const getExecution = define({
+export const getExecution = defineOperation({
   ...READ,
   id: 'getExecution',
   method: 'GET',
@@ -137,13 +137,13 @@ export const getExecution = define({
       blockOutputs,
     } = run;
     const level = status === 'failed' ? 'error' : 'info';
-    const ids = { executionId: runId, workflowId, status, level, trigger, startedAt, endedAt };
-    const values = { finalOutput: output, blockOutputs, error: error?.message ?? null, cost: null };
-    return { raw: Response.json({ ...ids, totalDurationMs: durationMs, ...values }) };
+    const runFields = { executionId: runId, workflowId, status, level, trigger, startedAt, endedAt };
+    const resultFields = { finalOutput: output, blockOutputs, error: error?.message ?? null, cost: null };
+    return { raw: Response.json({ ...runFields, totalDurationMs: durationMs, ...resultFields }) };
   },
 });
 
-export const cancelExecution = define({
+export const cancelExecution = defineOperation({
   ...WRITE,
   id: 'cancelExecution',
   method: 'POST',
@@ -162,7 +162,7 @@ export const cancelExecution = define({
   },
 });
 
-export const resumeExecution = define({
+export const resumeExecution = defineOperation({
   ...WRITE,
   id: 'resumeExecution',
   method: 'POST',
@@ -190,17 +190,17 @@ export const resumeExecution = define({
     if (status !== 202) return { raw: Response.json(executionBody(dataOf<RunResult>(reply))) };
     const { runId } = dataOf<{ runId: string }>(reply);
     const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
-    const ids = { jobId: runId, executionId: runId, statusUrl };
+    const jobFields = { jobId: runId, executionId: runId, statusUrl };
     return {
-      raw: Response.json({ success: true, async: true, message: 'Resume queued', ...ids }, { status }),
+      raw: Response.json({ success: true, async: true, message: 'Resume queued', ...jobFields }, { status }),
     };
   },
 });
 
-/** Statuses of jobs that differ from those of runs. */
-const JOB_STATUS: { [status: string]: string } = { running: 'processing', paused: 'processing' };
+/** Maps statuses of runs to statuses of jobs, where they differ. */
+const JOB_STATUSES: { [status: string]: string } = { running: 'processing', paused: 'processing' };
 
-export const getJob = define({
+export const getJob = defineOperation({
   ...READ,
   id: 'getJob',
   method: 'GET',
@@ -225,7 +225,7 @@ export const getJob = define({
     );
     const { status, startedAt, endedAt, output, error } = dataOf<RunResult>(reply);
     const metadata = { startedAt, completedAt: endedAt };
-    const job = { taskId: jobId, status: JOB_STATUS[status] ?? status, metadata, output };
+    const job = { taskId: jobId, status: JOB_STATUSES[status] ?? status, metadata, output };
     return { raw: Response.json({ success: true, ...job, error: error?.message ?? null }) };
   },
 });

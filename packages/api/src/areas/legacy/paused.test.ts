@@ -73,7 +73,7 @@ describe('paused executions', () => {
     });
   });
 
-  it('are 404 for unknown executions and pause points, and for executions that have ended', async () => {
+  it('are not found (404) for unknown ids, nor after the execution has ended', async () => {
     const id = await api.deploy(APPROVAL);
     const runId = await startRun(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
@@ -102,7 +102,7 @@ describe('the limits of a caller', () => {
     });
   });
 
-  it('show the remaining limits without using them', async () => {
+  it('are shown with the remaining tokens; reading them takes no token', async () => {
     const usageSummary = { currentPeriodCost: 3, limit: 10, plan: 'team' };
     const limitedApi = await testApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),

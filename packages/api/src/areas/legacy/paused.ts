@@ -18,9 +18,9 @@ interface PageOption {
 }
 
 // `PageOption` is not used here: the exported type of an area must not refer to a type of this file.
-const define = operationsOf<AreaContext & { hasResumePage: boolean }>();
+const defineOperation = operationsOf<AreaContext & { hasResumePage: boolean }>();
 
-/** Reading needs the right to resume: the responses have the resume tokens. */
+/** Reading needs the right to resume: the responses contain the resume tokens. */
 const SHARED = {
   method: 'GET',
   tag: 'Older interface',
@@ -37,7 +37,7 @@ const SHARED = {
 const MAX_LISTED_RUNS = 1000;
 const PAGE_SIZE = 100;
 
-export const listPausedExecutions = define({
+export const listPausedExecutions = defineOperation({
   ...SHARED,
   id: 'listPausedExecutions',
   path: '/api/workflows/{workflowId}/paused',
@@ -46,9 +46,9 @@ export const listPausedExecutions = define({
   query: schemas.pausedQuery,
   success: [{ status: 200, schema: schemas.pausedList, description: 'The paused executions' }],
   async handle(services, { query, origin }, workflow) {
-    const { engine, reservations: ids } = services;
+    const { engine, reservations: reservationStore } = services;
     const runs = await listPausedRuns(engine, workflow.id);
-    const reservations = await ids.byEngineIds(runs.map(({ runId }) => runId));
+    const reservations = await reservationStore.byEngineIds(runs.map(({ runId }) => runId));
     const executions = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;
@@ -61,7 +61,7 @@ export const listPausedExecutions = define({
   },
 });
 
-export const getPausedExecution = define({
+export const getPausedExecution = defineOperation({
   ...SHARED,
   id: 'getPausedExecution',
   path: '/api/workflows/{workflowId}/paused/{executionId}',
@@ -76,14 +76,14 @@ export const getPausedExecution = define({
   },
 });
 
-export const getPausedExecutionByResumePath = define({
+export const getPausedExecutionByResumePath = defineOperation({
   ...getPausedExecution,
   id: 'getPausedExecutionByResumePath',
   path: '/api/resume/{workflowId}/{executionId}',
   summary: 'Get the pause points of an execution, under the path at which they are answered',
 });
 
-export const getPauseContext = define({
+export const getPauseContext = defineOperation({
   ...SHARED,
   id: 'getPauseContext',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',

@@ -71,8 +71,8 @@ describe('headers of a Response block', () => {
   });
 });
 
-describe('an output in the shape of a Response', () => {
-  it('of an api block sets neither status nor headers', async () => {
+describe('an output shaped like that of a Response block', () => {
+  it('sets neither status nor headers if it comes from an api block', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(201, {
         'set-cookie': 'a=b',
@@ -92,7 +92,7 @@ describe('an output in the shape of a Response', () => {
     expect(await response.json()).toMatchObject({ success: true, output: { data: { a: 1 }, status: 201 } });
   });
 
-  it('of code sets neither status nor headers', async () => {
+  it('sets neither status nor headers if it comes from code', async () => {
     const words = fn('Words', 'return { data: 1, status: 418, headers: { "x-own": "yes" } }');
     const id = await api.deploy(workflow([words], ['Start -> Words']));
     const response = await api.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });

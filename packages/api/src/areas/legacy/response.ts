@@ -7,7 +7,7 @@ const TIMED_OUT = 408;
 const MIN_STATUS = 200;
 const MAX_STATUS = 599;
 /** Statuses of responses without a body. */
-const WITHOUT_BODY = new Set([204, 205, 304]);
+const BODILESS_STATUSES = new Set([204, 205, 304]);
 
 /** Returns the response to an execution: the response of the run's Response block, else the result of the run. */
 export async function executionResponse(
@@ -16,7 +16,7 @@ export async function executionResponse(
 ): Promise<Response> {
   const { status, output, runId } = result;
   // The output of an `api` block has the same shape, but another server controls it.
-  if (status === 'completed' && isResponse(output) && (await hasResponseBlock(engine, runId))) {
+  if (status === 'completed' && isResponseOutput(output) && (await hasResponseBlock(engine, runId))) {
     return responseOf(output);
   }
   return Response.json(executionBody(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
@@ -28,7 +28,7 @@ interface ResponseOutput {
   headers: JsonObject;
 }
 
-function isResponse(output: unknown): output is ResponseOutput {
+function isResponseOutput(output: unknown): output is ResponseOutput {
   if (!isJsonObject(output)) return false;
   const { data, status, headers, ...otherFields } = output;
   const hasFields = data !== undefined && typeof status === 'number' && isJsonObject(headers);
@@ -42,7 +42,7 @@ async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string):
 }
 
 function responseOf({ data, status, headers }: ResponseOutput): Response {
-  const isUsable = status >= MIN_STATUS && status <= MAX_STATUS && !WITHOUT_BODY.has(status);
+  const isUsable = status >= MIN_STATUS && status <= MAX_STATUS && !BODILESS_STATUSES.has(status);
   const response = Response.json(data, { status: isUsable ? status : 200 });
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && !isReserved(name)) setHeader(response.headers, name, value);
@@ -53,7 +53,7 @@ function responseOf({ data, status, headers }: ResponseOutput): Response {
 }
 
 /** Headers that only the server may set: framing, connection, cookies, security, and metadata of the call. */
-const RESERVED: ReadonlySet<string> = new Set([
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   ...['content-length', 'content-encoding', 'content-range', 'transfer-encoding', 'trailer', 'te'],
   ...[
     'connection',
@@ -77,8 +77,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 const RESERVED_PREFIXES = ['access-control-', 'cross-origin-', 'proxy-', 'sec-', 'x-ratelimit-', 'x-accel-'];
 
 function isReserved(name: string): boolean {
-  const lower = name.toLowerCase().trim();
-  return RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
+  const lowerName = name.toLowerCase().trim();
+  return RESERVED_HEADERS.has(lowerName) || RESERVED_PREFIXES.some((prefix) => lowerName.startsWith(prefix));
 }
 
 /** Sets the header. Skips an invalid header, so that the client still gets the data. */

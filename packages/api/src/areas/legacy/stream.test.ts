@@ -87,7 +87,7 @@ describe('an execution stream', () => {
     expect(lastEvent).not.toHaveProperty('eventId');
   });
 
-  it('sends events while it runs', async () => {
+  it('sends events while the execution runs', async () => {
     const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
@@ -109,7 +109,7 @@ describe('an execution stream', () => {
     ]);
   });
 
-  it('is 404 for an unknown execution', async () => {
+  it('returns 404 for an unknown execution', async () => {
     const { id } = await runWorkflow(GREETING);
     expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
       status: 404,
@@ -175,7 +175,7 @@ describe('an execution stream of blocks that emit text', () => {
       );
   });
 
-  it('is not readable for another workspace, even after the first events', async () => {
+  it('is not readable from another workspace, even with a Last-Event-ID', async () => {
     const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk')], ['Start -> T']));
     const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });

@@ -38,7 +38,7 @@ export const streamExecution = operationsOf<AreaContext>()({
     const { run, engineId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
-    const received = query.from === undefined ? countsFrom(headers) : { events: query.from, emissions: 0 };
+    const received = query.from === undefined ? parseReceived(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
     const events = eventsAfter(services, { ...run, engineId, runId }, received, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
@@ -54,7 +54,7 @@ interface ReceivedCounts {
 }
 
 /** Returns how many events a reconnecting client has received. */
-function countsFrom(headers: Headers): ReceivedCounts {
+function parseReceived(headers: Headers): ReceivedCounts {
   const id = headers.get('last-event-id') ?? '0';
   const match = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id);
   if (match) return { events: Number(match[1]), emissions: Number(match[2] ?? 0) };
@@ -65,7 +65,7 @@ function countsFrom(headers: Headers): ReceivedCounts {
  * Returns the id of the last received event: the number of events, and after a dot the number of emissions if there are
  * any.
  */
-function idOf({ events, emissions }: ReceivedCounts): number | string {
+function eventIdOf({ events, emissions }: ReceivedCounts): number | string {
   return emissions === 0 ? events : `${events}.${emissions}`;
 }
 
@@ -106,12 +106,12 @@ async function* unreadEvents(
     } else if (event.type === 'block:emission') {
       if (event.number <= received.emissions) continue;
       counts.emissions = event.number;
-      yield [idOf(counts), event];
+      yield [eventIdOf(counts), event];
     } else {
       count += 1;
       if (count <= received.events) continue;
       counts.events = count;
-      yield [idOf(counts), event];
+      yield [eventIdOf(counts), event];
     }
   }
 }
@@ -125,10 +125,10 @@ function toLegacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, '
   return { type, timestamp, executionId: runId, workflowId, data };
 }
 
-type Data = { [name: string]: unknown };
+type Fields = { [name: string]: unknown };
 type BlockEvent = Extract<RunEvent, { log: unknown }>;
 
-function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined {
+function typeAndDataOf(event: RunEvent): [type: string, data: Fields] | undefined {
   switch (event.type) {
     case 'run:started':
       return ['execution:started', { startTime: new Date(event.atMs).toISOString() }];
@@ -137,12 +137,12 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined 
     case 'run:ended':
       return runEndOf(event);
     case 'block:started':
-      return ['block:started', blockOf(event)];
+      return ['block:started', blockFieldsOf(event)];
     case 'block:completed':
-      return ['block:completed', { ...blockOf(event), ...timesOf(event), output: event.output }];
+      return ['block:completed', { ...blockFieldsOf(event), ...timeFieldsOf(event), output: event.output }];
     case 'block:failed':
     case 'block:cancelled':
-      return ['block:error', { ...blockOf(event), ...timesOf(event), error: failureOf(event) }];
+      return ['block:error', { ...blockFieldsOf(event), ...timeFieldsOf(event), error: failureOf(event) }];
     case 'block:emission':
       return emissionOf(event);
     default:
@@ -150,8 +150,8 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined 
   }
 }
 
-/** Returns the event of an emission. Leaves out the arguments and results of tools. */
-function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emission' }>): [string, Data] {
+/** Returns the event of an emission. Omits the arguments and results of tools. */
+function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emission' }>): [string, Fields] {
   switch (emission.type) {
     case 'text':
       return ['stream:chunk', { blockId, chunk: emission.text }];
@@ -171,13 +171,13 @@ function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emis
   }
 }
 
-function runEndOf({ status, output, error }: Extract<RunEvent, { type: 'run:ended' }>): [string, Data] {
+function runEndOf({ status, output, error }: Extract<RunEvent, { type: 'run:ended' }>): [string, Fields] {
   if (status === 'completed') return ['execution:completed', { success: true, output }];
   if (status === 'cancelled') return ['execution:cancelled', {}];
   return ['execution:error', { error: error?.message ?? 'The run failed.', output }];
 }
 
-function blockOf({ log }: BlockEvent): Data {
+function blockFieldsOf({ log }: BlockEvent): Fields {
   const { blockId, blockName, blockType, executionOrder, container } = log;
   const iterationFields = container && {
     iterationType: container.kind,
@@ -187,7 +187,7 @@ function blockOf({ log }: BlockEvent): Data {
   return { blockId, blockName, blockType, executionOrder, ...iterationFields };
 }
 
-function timesOf({ log }: BlockEvent): Data {
+function timeFieldsOf({ log }: BlockEvent): Fields {
   const { startedMs, endedMs, durationMs } = log;
   const endedAt = endedMs === undefined ? null : new Date(endedMs).toISOString();
   return { startedAt: new Date(startedMs).toISOString(), endedAt, durationMs: durationMs ?? null };
