@@ -34,7 +34,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('is queued until it starts, and started by the next process when this one ends', async () => {
+  it('is shown as queued until it starts; if its process ends, the next process starts it', async () => {
     const id = await api.deploy(GREETING);
     const runId = await queueRun(api, id, { name: 'Bob' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
@@ -50,15 +50,15 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('queued but not started by another process is started by this process, once', async () => {
+  it('that another process queued but did not start is started by this process, once', async () => {
     const id = await api.deploy(GREETING);
     const timers: (() => void)[] = [];
     const { engine, store } = api;
-    let lateMs = 0;
+    let clockOffsetMs = 0;
     await testApi({
       engine,
       store,
-      now: () => Date.now() + lateMs,
+      now: () => Date.now() + clockOffsetMs,
       every: (_ms, callback) => {
         timers.push(callback);
         return () => undefined;
@@ -67,7 +67,7 @@ describe('an asynchronous run', () => {
     const runId = await queueRun(api, id, { name: 'Eve' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await store.reservations.queue.list(new Date(Date.now() - 5000).toISOString())).toEqual([]);
-    lateMs = 3_600_000;
+    clockOffsetMs = 3_600_000;
     for (let n = 0; n < 3; n++) for (const callback of timers) callback();
     await untilStatus(api, path, 'completed');
     await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
@@ -142,8 +142,8 @@ describe('a draft', () => {
     const path = `/api/v2/workflows/${id}`;
     const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
-    const [reply] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
-    const runFrom = (sourceRunId: string, blockId = reply) =>
+    const [replyId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
+    const runFrom = (sourceRunId: string, blockId = replyId) =>
       call('POST', `${path}/execute`, {
         body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
       });

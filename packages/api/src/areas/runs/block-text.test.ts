@@ -12,7 +12,7 @@ function end(text: BlockText, scope: string, content: string, values: readonly s
 const chunk = (text: string): TextEvent => ({ chunk: text });
 const RESET: TextEvent = { event: 'chunk_reset' };
 
-describe('the text of a block in iterations and branches', () => {
+describe('the text of a block', () => {
   it('is sent as it arrives, one iteration after another, each once', () => {
     const text = new BlockText();
     const events = ['0', '1'].flatMap((scope) => [
@@ -44,7 +44,7 @@ describe('the text of a block in iterations and branches', () => {
     expect(end(text, '1', 'two')).toEqual([chunk('two')]);
   });
 
-  it('is not discarded if another iteration is reset, whose text has not been sent', () => {
+  it('is not discarded if an iteration whose text has not been sent is reset', () => {
     const text = new BlockText();
     expect([...text.add('0', 'one'), ...text.add('1', 'Hm'), ...text.reset('1')]).toEqual([chunk('one')]);
     expect([...end(text, '0', 'one'), ...text.add('1', 'two')]).toEqual([chunk('two')]);
@@ -62,7 +62,7 @@ describe('the text of a block in iterations and branches', () => {
     const scope = fc.constantFrom('0', '1', '2', '3');
     const step = fc.tuple(scope, fc.constantFrom('add', 'add', 'add', 'reset', 'end', 'fail'));
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, differs) => {
+      fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, valuesDiffer) => {
         const text = new BlockText();
         const texts: { [scope: string]: string } = {};
         const endedValues: string[] = [];
@@ -73,7 +73,7 @@ describe('the text of a block in iterations and branches', () => {
             texts[key] = (texts[key] ?? '') + part;
             events.push(...text.add(key, part));
           } else if (kind === 'end') {
-            const content = differs && nth % 3 === 0 ? `[${nth}]` : (texts[key] ?? `[${nth}]`);
+            const content = valuesDiffer && nth % 3 === 0 ? `[${nth}]` : (texts[key] ?? `[${nth}]`);
             delete texts[key];
             endedValues.push(content);
             events.push(...end(text, key, content));

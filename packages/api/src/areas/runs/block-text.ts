@@ -17,7 +17,7 @@ export class BlockText {
   #liveScope: string | undefined;
   /** False: the text of a scope is sent only when the scope ends. */
   #isLive = true;
-  /** Text of ended scopes that the client has. Stored while text is sent as it arrives. */
+  /** Text of ended scopes that the client has. It is sent again after a reset. Empty once `#isLive` is false. */
   #endedTexts: string[] = [];
   #endedChars = 0;
   /** Text that waits for the end of the live scope. */
@@ -54,7 +54,7 @@ export class BlockText {
    */
   *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextEvent> {
     if (hasText) {
-      this.#keep(this.#texts.get(scope) ?? '');
+      this.#recordSent(this.#texts.get(scope) ?? '');
       this.#texts.delete(scope);
       this.#liveScope = undefined;
     } else yield* this.reset(scope);
@@ -62,15 +62,15 @@ export class BlockText {
     if (this.#liveScope === undefined) yield* this.flush();
   }
 
-  /** Yields the waiting text. Called after the last event, too. */
+  /** Yields the waiting text. Also called after the last event. */
   *flush(): Generator<TextEvent> {
     for (const chunk of this.#waitingTexts.splice(0)) {
-      this.#keep(chunk);
+      this.#recordSent(chunk);
       yield { chunk };
     }
   }
 
-  #keep(chunk: string): void {
+  #recordSent(chunk: string): void {
     if (!this.#isLive) return;
     this.#endedTexts.push(chunk);
     this.#endedChars += chunk.length;

@@ -78,7 +78,7 @@ describe('the download of a file', () => {
       expect((await api.fetch('GET', filePath, { key })).status).toBe(200);
   });
 
-  it('is the same 404 for a file of another run, workflow or workspace', async () => {
+  it('returns the same 404 for a file of another run, workflow or workspace', async () => {
     const ownRun = await runWithFile({ doc: FILE });
     const otherRun = await runWithFile({ doc: FILE });
     const otherWorkflow = `/api/v2/workflows/${await api.deploy(ECHO)}`;
@@ -99,7 +99,7 @@ describe('the download of a file', () => {
     expect([refusal.status, errorIn(refusal.body).message]).toEqual([404, 'Workflow not found']);
   });
 
-  it('is 404 for a run that failed, or failed to start', async () => {
+  it('returns 404 for a run that failed, or failed to start', async () => {
     const brokenPath = `/api/v2/workflows/${await api.deploy(BROKEN)}`;
     const failedRun = await call<RunResult>('POST', `${brokenPath}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };
@@ -117,14 +117,14 @@ describe('the download of a file', () => {
       status: 404,
       body: { error: { message: 'File not found' } },
     });
-    const run = filePath.replace(/\/files\/.*$/, '?includeOutput=true');
-    expect(await call('GET', run)).toMatchObject({ data: { files: [{ id: 'made-up', size: 3 }] } });
-    expect(await call('GET', `${run}&includeFileBase64=true`)).toMatchObject({ status: 404 });
+    const runPath = filePath.replace(/\/files\/.*$/, '?includeOutput=true');
+    expect(await call('GET', runPath)).toMatchObject({ data: { files: [{ id: 'made-up', size: 3 }] } });
+    expect(await call('GET', `${runPath}&includeFileBase64=true`)).toMatchObject({ status: 404 });
     const result = await call('POST', `${path}/execute`, { body: { input: { any: forgedRecord } } });
     expect(result).toMatchObject({ status: 200, data: { output: { data: { any: forgedRecord } } } });
   });
 
-  it('sanitizes the record for its headers', async () => {
+  it('sanitizes the file record for the response headers', async () => {
     const { file } = await runWithFile({ doc: FILE });
     const name = '../x"; filename="evil.exe\r\nSet-Cookie: a=b \uD800';
     const { filePath } = await runWithFile({

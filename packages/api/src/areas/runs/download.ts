@@ -37,9 +37,9 @@ export const downloadRunFile = operationsOf<AreaContext>()({
     const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
     // The content is sent after the event is stored.
     await recordAround({ resourceId: file.id, details }, () => Promise.resolve());
-    const length = { 'Content-Length': String(content.bytes) };
+    const lengthHeader = { 'Content-Length': String(content.bytes) };
     const body = ReadableStream.from(content.chunks()) as ReadableStream<Uint8Array<ArrayBuffer>>;
-    return { raw: new Response(body, { headers: { ...headersOf(file), ...length } }) };
+    return { raw: new Response(body, { headers: { ...headersOf(file), ...lengthHeader } }) };
   },
 });
 
@@ -62,7 +62,7 @@ function headersOf({ name, type }: FileRecord): { [name: string]: string } {
   return {
     'Content-Type': mediaType(type),
     'Content-Disposition': `attachment; ${fileNameParameters(fileName(name))}`,
-    // A browser that shows the file anyway runs no scripts and gives it no origin.
+    // If a browser displays the file anyway, it runs no scripts and treats the file as a separate origin.
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
 }

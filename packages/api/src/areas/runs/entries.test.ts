@@ -81,14 +81,14 @@ describe('a run of a workflow with several triggers', () => {
   });
 });
 
-describe('selectors of workflows that a run has called', () => {
+describe('selectors that name a called workflow', () => {
   const callerOf = (child: string, ...moreEdges: string[]) =>
     workflow(
       [block('Call', 'workflow', { workflowId: child, input: '{"name": "Ada"}' })],
       ['Start -> Call', ...moreEdges],
     );
 
-  it('return the values of their blocks, at any depth, in responses, streams and polls', async () => {
+  it('return values of its blocks, at any depth, in responses, streams and polls', async () => {
     const inner = await api.deploy(GREETING);
     const middle = await api.deploy(callerOf(inner));
     const outer = await api.deploy(callerOf(middle));

@@ -44,7 +44,7 @@ type ExecuteCall = Pick<
   /** The page of the workflow that starts the run. Absent: a call of the operation. */
   page?: PageTrigger;
 };
-type ReservedCall = ExecuteCall & RunIds & { wantsLines: boolean };
+type ReservedCall = ExecuteCall & RunIds & { wantsNdjson: boolean };
 type AdmittedCall = ReservedCall & { release: Release | undefined };
 
 /** An error of a run whose id stays used: the run has started, may be queued, or has a recorded failure. */
@@ -109,7 +109,7 @@ export async function executeCall(
   const { reservations, publicRuns } = services;
   try {
     if (principal.anonymous) await publicRuns?.add(ids.engineId, new Date(services.now()).toISOString());
-    return await execute(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
+    return await execute(services, workflow, { ...call, ...ids, wantsNdjson: wantsNdjson(headers, body) });
   } catch (error) {
     // The engine has a run with this id, so the id stays used.
     if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
@@ -129,8 +129,8 @@ async function expectMode(
   { body, principal }: Pick<ExecuteCall, 'body' | 'principal'>,
 ): Promise<void> {
   if (isManual(body)) {
-    const need = { role: 'write', principals: USER_PRINCIPALS, noun: 'Workflow' } as const;
-    await expectAccess(services, principal, workspaceId, need);
+    const requirement = { role: 'write', principals: USER_PRINCIPALS, noun: 'Workflow' } as const;
+    await expectAccess(services, principal, workspaceId, requirement);
   }
   if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');
 }
@@ -180,7 +180,7 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
     cancel: cancellation.abort,
   };
   if (body.stream) return { raw: resultEvents(services, streamedRun) };
-  if (call.wantsLines) return { raw: resultLines(services, streamedRun) };
+  if (call.wantsNdjson) return { raw: resultLines(services, streamedRun) };
   try {
     const result = await withCallerId(ids, () => finalResult(services, streamedRun));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
@@ -243,8 +243,8 @@ async function storeInputFiles(
     const reason = await redactedMessage(services.engine, workflow, error.message, versionOption);
     const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
-    const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
-    throw new RunStartedError(new ApiError(400, message, details));
+    const errorOptions = { details: { runId }, headers: { 'X-Run-Id': runId } };
+    throw new RunStartedError(new ApiError(400, message, errorOptions));
   } finally {
     if (isPublic && storedKeys.length > 0) await services.publicRuns?.addFiles(engineId, storedKeys);
   }
@@ -256,7 +256,7 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
   const { queue } = services;
   if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
-  const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
+  const timeoutSeconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
   const version = origin.workflow.live ?? 0;
@@ -266,7 +266,7 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
     ownsFiles: true,
     ...(origin.start !== undefined && { start: origin.start }),
     ...(via.length > 0 && { via }),
-    ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
+    ...(timeoutSeconds.length > 0 && { timeoutMs: Math.min(...timeoutSeconds) * 1000 }),
   };
   try {
     await queue.add(engineId, start);
@@ -309,7 +309,7 @@ function runRequestOf(workflow: Definition, { engineId, body, principal }: Reser
   return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };
 }
 
-function wantsLines(headers: Headers, body: ExecuteBody): boolean {
+function wantsNdjson(headers: Headers, body: ExecuteBody): boolean {
   return !body.async && !body.stream && accepts(headers, 'application/x-ndjson');
 }
 

@@ -33,15 +33,15 @@ class VirtualClock {
   }
 }
 
-describe('a burst of one workspace', () => {
+describe('a burst of runs of one workspace', () => {
   it('delays a run of another workspace by less than a second, whenever it is submitted', async () => {
     const clock = new VirtualClock();
-    const starts = new PQueue<FairQueue, FairOptions>({ concurrency: CONCURRENCY, queueClass: FairQueue });
-    for (let run = 0; run < 2000; run += 1) void starts.add(() => clock.sleep(START_MS), { group: 'busy' });
+    const queue = new PQueue<FairQueue, FairOptions>({ concurrency: CONCURRENCY, queueClass: FairQueue });
+    for (let run = 0; run < 2000; run += 1) void queue.add(() => clock.sleep(START_MS), { group: 'busy' });
     const delays: number[] = [];
     const submitAt = async (atMs: number, group: string): Promise<void> => {
       await clock.sleep(atMs);
-      await starts.add(
+      await queue.add(
         async () => {
           delays.push(clock.nowMs - atMs);
           await clock.sleep(START_MS);

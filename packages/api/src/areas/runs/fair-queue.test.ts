@@ -22,11 +22,11 @@ describe('a fair queue', () => {
     const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
     const gate = Promise.withResolvers<void>();
     const first = queue.add(() => gate.promise, { group: 'a' });
-    const abort = new AbortController();
-    const abortedWork = queue.add(async () => 1, { group: 'a', signal: abort.signal });
+    const controller = new AbortController();
+    const abortedWork = queue.add(async () => 1, { group: 'a', signal: controller.signal });
     const last = queue.add(async () => 2, { group: 'a' });
     expect(queue.sizeBy({ group: 'a' })).toBe(2);
-    abort.abort(new Error('no longer needed'));
+    controller.abort(new Error('no longer needed'));
     await expect(abortedWork).rejects.toThrow('no longer needed');
     expect(queue.size).toBe(1);
     gate.resolve();

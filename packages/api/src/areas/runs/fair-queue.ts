@@ -1,6 +1,6 @@
 import type { Queue, QueueAddOptions } from 'p-queue';
 
-type Run = () => Promise<unknown>;
+type Task = () => Promise<unknown>;
 
 export interface FairOptions extends QueueAddOptions {
   /** Work of one group is taken in order, work of several groups in turn. */
@@ -11,22 +11,22 @@ export interface FairOptions extends QueueAddOptions {
  * The queue of a `PQueue` that takes work of each group in turn: a burst of one group does not delay the work of other
  * groups.
  */
-export class FairQueue implements Queue<Run, FairOptions> {
-  readonly #groups = new Map<string, { run: Run; id: string | undefined }[]>();
+export class FairQueue implements Queue<Task, FairOptions> {
+  readonly #groups = new Map<string, { task: Task; id: string | undefined }[]>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  enqueue(run: Run, { id, group = '' }: Partial<FairOptions> = {}): void {
+  enqueue(task: Task, { id, group = '' }: Partial<FairOptions> = {}): void {
     const entries = this.#groups.get(group);
-    if (entries) entries.push({ run, id });
-    else this.#groups.set(group, [{ run, id }]);
+    if (entries) entries.push({ task, id });
+    else this.#groups.set(group, [{ task, id }]);
     this.#size += 1;
   }
 
-  dequeue(): Run | undefined {
+  dequeue(): Task | undefined {
     const [first] = this.#groups;
     if (!first) return undefined;
     const [group, entries] = first;
@@ -35,11 +35,11 @@ export class FairQueue implements Queue<Run, FairOptions> {
     this.#groups.delete(group);
     if (entries.length > 0) this.#groups.set(group, entries);
     this.#size -= 1;
-    return next?.run;
+    return next?.task;
   }
 
-  filter({ group = '' }: Readonly<Partial<FairOptions>>): Run[] {
-    return (this.#groups.get(group) ?? []).map(({ run }) => run);
+  filter({ group = '' }: Readonly<Partial<FairOptions>>): Task[] {
+    return (this.#groups.get(group) ?? []).map(({ task }) => task);
   }
 
   remove(id: string): void {

@@ -55,7 +55,7 @@ const remoteFile = (name: string, size: number): Json => ({
 });
 
 describe('a file of an input', () => {
-  it('is a file record for blocks, which read the content of the file through the record', async () => {
+  it('is passed to blocks as a file record, through which they read the content of the file', async () => {
     const { data } = await run({ input: { doc: FILE }, includeFileBase64: false });
     expect(data).toMatchObject({ status: 'completed' });
     expect(data.output.data).toEqual({
@@ -117,7 +117,7 @@ describe('a file of an input', () => {
     expect(data.output.data).toMatchObject({ doc: [{ name: 'a"b__X-Evil: 1' }] });
   });
 
-  it('in another form is omitted, and a field without any file stays unchanged', async () => {
+  it('of an unknown type is omitted, and a field without any valid file stays unchanged', async () => {
     const mixedRun = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
     expect(mixedRun.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
     const folderRun = await run({ input: { doc: [{ type: 'folder' }] } });
@@ -130,7 +130,7 @@ describe('a file that cannot be stored', () => {
     ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data is not a data URL'],
     ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is not Base64'],
     ['too large', remoteFile('big.bin', 20 * MiB + 1), 'big.bin (it is larger than 20 MB'],
-    ['from metadata of a cloud', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
+    ['from a cloud metadata server', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
     ['from another port of this machine', { ...FILE, type: 'url', data: 'http://127.0.0.1:1/' }, 'abc.txt ('],
     ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data is not a data URL'],
   ])('fails the run before it starts: %s', async (_case, doc, reason) => {
@@ -154,11 +154,11 @@ describe('a file that cannot be stored', () => {
   });
 
   it.each([
-    ['accepted', { async: true }, {}],
-    ['streamed', { stream: true }, {}],
-    ['read line by line', {}, { Accept: 'application/x-ndjson' }],
-    ['of a draft', { run: { source: 'manual' } }, {}],
-  ])('is also refused with 400 for a run that is %s', async (_case, options, headers) => {
+    ['asynchronous run', { async: true }, {}],
+    ['streamed run', { stream: true }, {}],
+    ['NDJSON response', {}, { Accept: 'application/x-ndjson' }],
+    ['run of a draft', { run: { source: 'manual' } }, {}],
+  ])('is also refused with 400: %s', async (_case, options, headers) => {
     const response = await run({ ...options, input: { doc: { ...FILE, data: '' } } }, headers);
     expect(response.status).toBe(400);
     expect(errorIn(response.body).message).toMatch(/^File processing failed: /);
@@ -240,8 +240,8 @@ describe('files of an output', () => {
       id: `file-${index}`,
       key: file?.key.replace(/.{3}$/, String(100 + index)),
     }));
-    const many = await run({ input: { any: { records } as unknown as Json } });
-    const runPath = `${path}/runs/${many.data.runId}?includeOutput=true`;
+    const manyFilesRun = await run({ input: { any: { records } as unknown as Json } });
+    const runPath = `${path}/runs/${manyFilesRun.data.runId}?includeOutput=true`;
     expect((await call<RunResult>('GET', runPath)).data.files).toHaveLength(101);
     const refusal = await call('GET', `${runPath}&includeFileBase64=true`);
     expect(refusal).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });

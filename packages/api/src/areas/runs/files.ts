@@ -112,9 +112,9 @@ function expectInline(
   { maxBytes, bytesLeft }: { maxBytes: number; bytesLeft: number },
 ): void {
   if (bytes <= Math.min(maxBytes, bytesLeft)) return;
-  const excess =
+  const reason =
     bytes > maxBytes
       ? `more than the limit of ${maxBytes}`
       : `together with the files before it more than the limit of ${MAX_INLINE_BYTES}`;
-  throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${excess}: download it with GET ${path}`);
+  throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${reason}: download it with GET ${path}`);
 }

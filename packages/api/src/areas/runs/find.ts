@@ -31,8 +31,8 @@ export async function findRun(
 }
 
 /**
- * Returns the reservation of a run id that came without a workspace; undefined unless exactly one of the caller's
- * workspaces has such a reservation.
+ * Returns the reservation of a run id in a request that names no workspace; undefined unless exactly one of the
+ * caller's workspaces has such a reservation.
  */
 export async function findReservation(
   context: Pick<AreaContext, 'access' | 'reservations'>,

@@ -104,8 +104,8 @@ describe('a response', () => {
   });
 });
 
-describe('a file stored by a version without owners', () => {
-  /** Returns the record of such a file. That version stored the JSON text of this input. */
+describe('a file that an older version stored without an owner', () => {
+  /** Returns the record of such a file. That version stored the JSON that is stored here as the input of a run. */
   async function storeOlderRecord(): Promise<{ [field: string]: Json }> {
     const id = crypto.randomUUID();
     const input = { file: id, data: Buffer.alloc(9000, 'x').toString('base64') };

@@ -87,13 +87,13 @@ describe('a run id', () => {
   });
 });
 
-/** Generates characters that are special in URLs more often. */
+/** Every second generated character has a special meaning in URLs or ids. */
 const character = fc.oneof(
   fc.constantFrom('.', ':', '_', '-'),
   fc.constantFrom('a', 'z', 'A', 'Z', '0', '9'),
 );
 
-describe('a well-formed id', () => {
+describe('a well-formed run id', () => {
   it('identifies its run in every URL', async () => {
     const path = await deployGreeting(api);
     const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
@@ -293,7 +293,7 @@ describe('a run with an id that the caller chose', () => {
   });
 });
 
-describe('options that cannot be combined', () => {
+describe('options of an execution', () => {
   const manual = { source: 'manual' };
   const mock = { source: 'manual', entry: { type: 'trigger', useMockPayload: true } };
   it.each([
@@ -335,7 +335,7 @@ describe('options that cannot be combined', () => {
       expect(await call('POST', `${path}/execute`, { body: each })).toMatchObject({ status: 400 });
   });
 
-  it('are refused after the check of the call chain and before the workflow lookup', async () => {
+  it('are checked after the call chain and before the workflow lookup', async () => {
     const chainHeader = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
     const path = '/api/v2/workflows/nowhere/execute';
     const body = { async: true, stream: true };

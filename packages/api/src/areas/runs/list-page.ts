@@ -41,7 +41,7 @@ export async function listRunsPage(
     if (items.length === query.limit && last) {
       const readCount = pageItems.indexOf(last) + 1;
       if (readCount === pageItems.length) return { items, next: page.nextCursor ?? undefined };
-      // A shorter page ends right after the last item taken: its cursor continues there.
+      // A page that ends right after the last returned item has the cursor that continues there.
       const shorterPage = await listEngineRuns(services, workflow, query, { limit: readCount, cursor });
       return { items, next: shorterPage.nextCursor ?? undefined };
     }

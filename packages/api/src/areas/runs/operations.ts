@@ -23,9 +23,9 @@ const READ = {
   role: 'read',
   resource: workflowResource,
 } as const;
-const define = operationsOf<AreaContext>();
+const defineOperation = operationsOf<AreaContext>();
 
-export const getWorkflowRun = define({
+export const getWorkflowRun = defineOperation({
   id: 'getWorkflowRunV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}',
@@ -72,9 +72,9 @@ async function filesOf(
   { signal, basePath }: { signal: AbortSignal; basePath: string },
 ): Promise<schemas.RunFile[]> {
   if (!foundRun?.run) return [];
-  const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
+  const inlineMaxBytes = includeFileBase64 === true ? base64MaxBytes : undefined;
   const run = { ...foundRun.run, runId: foundRun.runId, basePath };
-  return runFilesOf(() => openFileReader(engine, foundRun.engineId, signal), run, inline);
+  return runFilesOf(() => openFileReader(engine, foundRun.engineId, signal), run, inlineMaxBytes);
 }
 
 /** Throws 400 for file options without `includeOutput`. */
@@ -86,7 +86,7 @@ function expectFileOptions(query: schemas.RunQuery): void {
 
 const runsCursor = cursorCodec(schemas.runsPosition);
 
-export const listWorkflowRuns = define({
+export const listWorkflowRuns = defineOperation({
   id: 'listWorkflowRunsV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs',
@@ -109,7 +109,7 @@ export const listWorkflowRuns = define({
   },
 });
 
-export const cancelRun = define({
+export const cancelRun = defineOperation({
   id: 'cancelRunV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/cancel',

@@ -5,10 +5,10 @@ import * as z from 'zod';
 import { testApi } from '../../../../../test/support/api.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
-type Act = (context: BlockContext) => { [field: string]: string | number } | Promise<never>;
+type Behavior = (context: BlockContext) => { [field: string]: string | number } | Promise<never>;
 
 /** What the block does when the response is read. */
-let act: Act = () => ({});
+let behavior: Behavior = () => ({});
 let responseRead = Promise.withResolvers<void>();
 
 const emitter = defineBlock({
@@ -16,7 +16,7 @@ const emitter = defineBlock({
   input: z.object({ key: z.string() }),
   async run(_fields, context) {
     await responseRead.promise;
-    return act(context);
+    return behavior(context);
   },
 });
 
@@ -34,29 +34,29 @@ const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
  * id as `blockName`.
  */
 async function streamEvents(
-  nextAct: Act,
+  nextBehavior: Behavior,
   body: object,
   headers: { [name: string]: string } = AGENT_EVENTS,
-): Promise<{ protocol: string | null; sent: unknown[] }> {
-  act = nextAct;
+): Promise<{ protocol: string | null; events: unknown[] }> {
+  behavior = nextBehavior;
   responseRead = Promise.withResolvers<void>();
   const options = { headers, body: { stream: true, ...body } };
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, options);
   responseRead.resolve();
-  const sent = (await response.text())
+  const events = (await response.text())
     .trim()
     .split('\n\n')
     .map((message) => JSON.parse(message.replace(/^data: /, '')) as { blockId?: string })
     .map(({ blockId, ...event }) =>
       blockId === undefined ? event : { ...event, blockName: blockId.slice(0, 7) },
     );
-  return { protocol: response.headers.get('x-sim-stream-protocol'), sent: sent.slice(0, -1) };
+  return { protocol: response.headers.get('x-sim-stream-protocol'), events: events.slice(0, -1) };
 }
 
 const blockName = 'Emitter';
 const SELECTED = { selectedOutputs: ['Emitter.content', 'Emitter.count'] };
 
-function emitTexts(...texts: string[]): Act {
+function emitTexts(...texts: string[]): Behavior {
   return ({ emit }) => {
     for (const text of texts) emit({ type: 'text', text });
     return { content: texts.join(''), count: texts.length };
@@ -65,9 +65,9 @@ function emitTexts(...texts: string[]): Act {
 
 describe('a client that knows agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
-    const { protocol, sent } = await streamEvents(emitTexts('Good ', 'morning'), SELECTED);
+    const { protocol, events } = await streamEvents(emitTexts('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');
-    expect(sent).toEqual([
+    expect(events).toEqual([
       { blockName, chunk: 'Good ' },
       { blockName, chunk: 'morning' },
       { blockName, chunk: '2' },
@@ -76,13 +76,13 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets the instruction to discard text that was not the output', async () => {
-    const { sent } = await streamEvents(({ emit }) => {
+    const { events } = await streamEvents(({ emit }) => {
       emit({ type: 'text', text: 'Let me see ' });
       emit({ type: 'reset' });
       emit({ type: 'text', text: 'Nine' });
       return { content: 'Ten', count: 1 };
     }, SELECTED);
-    expect(sent.slice(0, -1)).toEqual([
+    expect(events.slice(0, -1)).toEqual([
       { blockName, chunk: 'Let me see ' },
       { blockName, event: 'chunk_reset' },
       { blockName, chunk: 'Nine' },
@@ -92,7 +92,7 @@ describe('a client that knows agent events', () => {
     ]);
   });
 
-  const emitAll: Act = ({ emit }) => {
+  const emitAll: Behavior = ({ emit }) => {
     emit({ type: 'thinking', text: 'Hm. ' });
     emit({ type: 'tool', phase: 'start', id: 't1', name: 'search' });
     emit({ type: 'progress', id: 't1', progress: 1, total: 3, message: 'a part of the result' });
@@ -114,16 +114,16 @@ describe('a client that knows agent events', () => {
     [{ includeThinking: true }, [thinking, streamError]],
     [{ includeToolCalls: true }, [toolStart, toolProgress, toolEnd, streamError]],
     [{}, [streamError]],
-  ])('gets with %j the requested events', async (body, expected) => {
-    expect((await streamEvents(emitAll, body)).sent.slice(0, -1)).toEqual(expected);
+  ])('gets the requested events with %j', async (body, expected) => {
+    expect((await streamEvents(emitAll, body)).events.slice(0, -1)).toEqual(expected);
   });
 
   it('gets the instruction to discard the text of a failed block', async () => {
-    const { sent } = await streamEvents(({ emit }) => {
+    const { events } = await streamEvents(({ emit }) => {
       emit({ type: 'text', text: 'Half a line ' });
       return Promise.reject(new Error('The line is dead.'));
     }, SELECTED);
-    expect(sent).toMatchObject([
+    expect(events).toMatchObject([
       { chunk: 'Half a line ' },
       { event: 'chunk_reset' },
       { event: 'final', data: { success: false } },
@@ -131,13 +131,13 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets no secrets', async () => {
-    const { sent } = await streamEvents(emitTexts('It is swordfish-1234.'), SELECTED);
-    expect(JSON.stringify(sent)).not.toContain('swordfish');
+    const { events } = await streamEvents(emitTexts('It is swordfish-1234.'), SELECTED);
+    expect(JSON.stringify(events)).not.toContain('swordfish');
   });
 });
 
 it('every other client gets the outputs of blocks when they end', async () => {
-  const { protocol, sent } = await streamEvents(
+  const { protocol, events } = await streamEvents(
     (context) => {
       context.emit({ type: 'thinking', text: 'Hm.' });
       context.emit({ type: 'error', message: 'silent' });
@@ -147,7 +147,7 @@ it('every other client gets the outputs of blocks when they end', async () => {
     {},
   );
   expect(protocol).toBeNull();
-  expect(sent.slice(0, -1)).toEqual([
+  expect(events.slice(0, -1)).toEqual([
     { blockName, chunk: 'Good morning' },
     { blockName, chunk: '2' },
   ]);

@@ -55,7 +55,7 @@ describe('a paused run', () => {
     });
   });
 
-  it('that was started asynchronously gets 202 for an answer, and errors for an invalid answer', async () => {
+  it('that was started asynchronously returns 202 for an answer, and 400 for an invalid answer', async () => {
     const { path, runId, contextId } = await startPausedRun({ async: true });
     expect(
       await call('POST', `${path}/resume`, { body: { contextId, input: { ok: 'perhaps' } } }),

@@ -119,7 +119,7 @@ describe('the preview of a run from a block', () => {
     expect(rerun).toMatchObject({ status: 200, data: { status: 'completed' } });
   });
 
-  it('refuses an unknown block, and a run that is unknown, open or of another workflow', async () => {
+  it('refuses an unknown block, and a run that is unknown, has not ended or belongs to another workflow', async () => {
     const { ids, preview } = await runOnce();
     expect(await preview('ghost')).toMatchObject({ status: 400 });
     expect(await preview('')).toMatchObject({ status: 400 });
@@ -127,12 +127,12 @@ describe('the preview of a run from a block', () => {
     const otherRun = await call<ShownRun>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
     const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL)}`;
-    const openRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });
-    const query = new URLSearchParams({ blockId: 'x', sourceRunId: openRun.data.runId });
+    const pausedRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });
+    const query = new URLSearchParams({ blockId: 'x', sourceRunId: pausedRun.data.runId });
     expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);
   });
 
-  it('is for people with the right to write', async () => {
+  it('is for people, and refused for workspace keys', async () => {
     const { ids, runId, preview } = await runOnce();
     const workspaceKey = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
     expect(await preview(ids['Words'], runId, workspaceKey.key)).toMatchObject({

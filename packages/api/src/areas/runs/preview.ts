@@ -53,7 +53,7 @@ function toRunPreview({ blockId, refusal, continued, rerun, upstream }: RestartP
       executedInSource: ran,
       hasCachedOutput: ran,
     })),
-    notes: [...(refusal === null ? continuedNotes(continued) : []), ...notesOf(upstream)],
+    notes: [...(refusal === null ? continuedNotes(continued) : []), ...missingOutputNotes(upstream)],
   };
 }
 
@@ -64,9 +64,9 @@ function continuedNotes(continued: RestartPreview['continued']): string[] {
   ];
 }
 
-function notesOf(upstream: RestartPreview['upstream']): string[] {
-  const missing = upstream.filter(({ ran }) => !ran).map(({ name }) => `"${name}"`);
-  return missing.length === 0
+function missingOutputNotes(upstream: RestartPreview['upstream']): string[] {
+  const missingNames = upstream.filter(({ ran }) => !ran).map(({ name }) => `"${name}"`);
+  return missingNames.length === 0
     ? []
-    : [`References to ${missing.join(', ')} are empty: the source run has no outputs of these blocks.`];
+    : [`References to ${missingNames.join(', ')} are empty: the source run has no outputs of these blocks.`];
 }
