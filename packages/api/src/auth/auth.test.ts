@@ -48,7 +48,7 @@ async function createOtherWorkspace(): Promise<string> {
 }
 
 const ENDING_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
-const TABLE = SERVED_OPERATIONS.filter(
+const CASES = SERVED_OPERATIONS.filter(
   // Operations that end the shared run or deployment are tested separately.
   ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
@@ -61,14 +61,14 @@ function refusalOf({ status, body }: { status: number; body: unknown }): string 
 
 const RANK = { read: 1, write: 2, admin: 3 };
 
-describe.each(TABLE)('%s', (_id, operation) => {
+describe.each(CASES)('%s', (_id, operation) => {
   const callAs = (key: string) => {
     const { method, path, body } = requestOf(operation, subject);
     return call(method, path, { key, body });
   };
   const { noun } = operation.resource;
 
-  it('is 404 for people and keys of other workspaces', async () => {
+  it('returns 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
       const response = await callAs(key);
       expect(response.status).toBe(404);
@@ -81,7 +81,7 @@ describe.each(TABLE)('%s', (_id, operation) => {
     expect(refusalOf(await callAs(keys[role]))).toBe(isAllowed ? 'none' : 'INSUFFICIENT_WORKSPACE_ROLE');
   });
 
-  it('accepts a workspace key only if the operation table allows it', async () => {
+  it('accepts a workspace key only if it declares workspace keys', async () => {
     const refusal = operation.principals.includes('workspace')
       ? 'none'
       : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED';
@@ -92,19 +92,19 @@ describe.each(TABLE)('%s', (_id, operation) => {
 describe('personal keys', () => {
   it('are refused if the workspace has disabled them; workspace keys are not', async () => {
     const separateApi = await testApi();
-    const list = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
+    const listPath = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
     const { key } = await separateApi.store.keys.create({ workspaceId: separateApi.workspaceId }, 'shared');
     await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, false);
-    expect(await separateApi.call('GET', list)).toMatchObject({
+    expect(await separateApi.call('GET', listPath)).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'PERSONAL_API_KEYS_DISABLED' } } },
     });
-    expect(await separateApi.call('GET', list, { key })).toMatchObject({ status: 200 });
+    expect(await separateApi.call('GET', listPath, { key })).toMatchObject({ status: 200 });
     await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, true);
-    expect(await separateApi.call('GET', list)).toMatchObject({ status: 200 });
+    expect(await separateApi.call('GET', listPath)).toMatchObject({ status: 200 });
   });
 
-  it('run drafts; workspace keys and members with the role read do not', async () => {
+  it('can run drafts; workspace keys and members with the role read cannot', async () => {
     const path = `/api/v2/workflows/${workflowId}/execute`;
     const body = { run: { source: 'manual' } };
     expect(await call('POST', path, { key: keys.write, body })).toMatchObject({ status: 200 });
@@ -169,7 +169,7 @@ describe('a key', () => {
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
   });
 
-  it('is invalid with another secret', async () => {
+  it('is invalid in an API with another store', async () => {
     const otherApi = await testApi();
     expect(await otherApi.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
   });
@@ -183,7 +183,7 @@ const { call: callAsPrincipal } = await testApi({
 });
 
 describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as const))(
-  '%s accepts only the kinds of principals that it declares',
+  'the operation %s',
   (_id, operation) => {
     const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
     const scopes = ['api:write'] as const;
@@ -222,7 +222,7 @@ describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as 
       expect(refusal === 'INSUFFICIENT_SCOPE').toBe(operation.scope === 'api:write');
     });
 
-    it('requires no role without a resource', () => {
+    it('requires no role above read if it has no resource', () => {
       const allowedRoles = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
       expect(allowedRoles).toContain(operation.role);
     });

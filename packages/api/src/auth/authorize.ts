@@ -44,11 +44,11 @@ export function expectWorkspaceKeys(
 /** The access that a caller needs in a workspace or an organization. */
 export interface RequiredAccess extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
-  /** The beginning of the 404 message. */
+  /** The kind of resource in the 404 message, such as `Workflow`. */
   noun: string;
 }
 
-const REASONS: { [code in ApiDetailCode]?: (need: RequiredAccess) => string } = {
+const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string } = {
   ORGANIZATION_MEMBERSHIP_REQUIRED: () => 'This operation is for members of the organization',
   ORGANIZATION_ADMIN_REQUIRED: () => 'This operation is for admins of the organization',
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
@@ -65,14 +65,14 @@ export async function expectAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   workspaceId: string,
-  need: RequiredAccess,
+  required: RequiredAccess,
 ): Promise<void> {
-  const { role, capability, noun } = need;
+  const { role, capability, noun } = required;
   if (principal.kind === 'workspace') {
     if (principal.workspaceId !== workspaceId) throw notFound(noun);
-    return expectWorkspaceKeys(principal, need);
+    return expectWorkspaceKeys(principal, required);
   }
-  expectGranted(await access.check(principal, workspaceId, role, capability), need);
+  expectGranted(await access.check(principal, workspaceId, role, capability), required);
 }
 
 /**
@@ -83,18 +83,18 @@ export async function expectOrganizationAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   organizationId: string,
-  need: RequiredAccess,
+  required: RequiredAccess,
 ): Promise<void> {
   expectWorkspaceKeys(principal, { principals: [] });
-  const { role, capability } = need;
+  const { role, capability } = required;
   const decision = await access.checkOrganization?.(principal, organizationId, role, capability);
-  expectGranted(decision ?? 'concealed', need);
+  expectGranted(decision ?? 'concealed', required);
 }
 
-function expectGranted(decision: AccessDecision, need: RequiredAccess): void {
+function expectGranted(decision: AccessDecision, required: RequiredAccess): void {
   if (decision === 'granted') return;
-  if (decision === 'concealed') throw notFound(need.noun);
-  throw forbidden(decision, REASONS[decision]?.(need) ?? 'This operation is not permitted here');
+  if (decision === 'concealed') throw notFound(required.noun);
+  throw forbidden(decision, REASONS[decision]?.(required) ?? 'This operation is not permitted here');
 }
 
 /** Returns true if the caller may start, resume and cancel runs in the workspace. */
@@ -117,7 +117,7 @@ export async function mayWrite(
   }
 }
 
-/** Returns the workspaces of the caller. An id that comes without a workspace is looked up in these workspaces. */
+/** Returns the workspaces of the caller. An id in a request that names no workspace is looked up in them. */
 export async function workspacesOf(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,

@@ -36,7 +36,7 @@ export type Capability =
  */
 export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 
-/** The caller: a person, or a workspace, by its key. */
+/** The caller: a person, or a workspace, which is identified by its key. */
 export interface Principal {
   kind: PrincipalKind;
   /** Id of the key, token or session. The rate limits of operations apply to each id. */

@@ -7,10 +7,10 @@ import { recordingApi } from '../../../../test/support/recording-api.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 
-let isAllowed = true;
+let arePublicRunsAllowed = true;
 const requests: RunRequest[] = [];
 const api = await recordingApi({
-  allowsPublicRuns: () => isAllowed,
+  allowsPublicRuns: () => arePublicRunsAllowed,
   usage: { reserve: (request) => (requests.push(request), {}) },
 });
 const { call } = api;
@@ -127,7 +127,7 @@ describe('a public workflow', () => {
 describe('a workflow that is not public', () => {
   const UNAUTHORIZED = { error: { code: 'UNAUTHORIZED', message: 'Unauthorized' } };
 
-  it('gets the same 401 for every reason and every request', async () => {
+  it('is refused with the same 401 for every reason and every request', async () => {
     const withdrawnId = await publish();
     const body = { isPublicApi: false };
     await call('PATCH', `/api/v2/workflows/${withdrawnId}/deployment`, { body });
@@ -148,7 +148,7 @@ describe('a workflow that is not public', () => {
 
   it('is refused if its workspace may not have public workflows, and can be made private', async () => {
     const id = await publish();
-    isAllowed = false;
+    arePublicRunsAllowed = false;
     const deploymentPath = `/api/v2/workflows/${id}/deployment`;
     const rowsBefore = api.rows();
     expect((await runAnonymously(id)).body).toEqual(UNAUTHORIZED);
@@ -160,11 +160,11 @@ describe('a workflow that is not public', () => {
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: false } })).toMatchObject({
       status: 200,
     });
-    isAllowed = true;
+    arePublicRunsAllowed = true;
     expect((await runAnonymously(id)).status).toBe(401);
   });
 
-  it('is checked after the call chain and before the body, the body before the capacity', async () => {
+  it('is refused after the call chain check and before the body is read; the capacity is checked last', async () => {
     const separateApi = await testApi({ engine: api.engine, store: api.store, capacity: 1 });
     const longId = await publish(LONG);
     const chain = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };

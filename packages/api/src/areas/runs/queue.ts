@@ -13,8 +13,8 @@ import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQue
 /** Maximum number of queued runs that are being started concurrently. */
 const MAX_CONCURRENT_STARTS = 16;
 /**
- * The number of waiting runs at which requests lose their precedence over starts. A sender that is faster than the
- * starts must then wait, because the waiting runs of this process must fit into its memory.
+ * Below this number of waiting runs, accepting requests takes precedence over starting runs. From this number on, clients
+ * that send requests faster than runs start are slowed down: the waiting runs must fit into the memory of this process.
  */
 const PRECEDENCE_THRESHOLD = 10_000;
 const UNAVAILABLE = 503;
@@ -28,7 +28,7 @@ interface Submission extends QueuedRun {
 export class RunQueue {
   readonly #engine: Engine;
   readonly #reservations: Reservations;
-  readonly #queue: StartQueue;
+  readonly #storedQueue: StartQueue;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue<FairQueue, FairOptions>({
     concurrency: MAX_CONCURRENT_STARTS,
@@ -47,7 +47,7 @@ export class RunQueue {
   }) {
     this.#engine = options.engine;
     this.#reservations = options.reservations;
-    this.#queue = options.queue;
+    this.#storedQueue = options.queue;
     this.#report = options.report;
   }
 
@@ -57,13 +57,13 @@ export class RunQueue {
    */
   async recover(reservedBefore?: string): Promise<void> {
     if (this.#isClosed) return;
-    for (const queued of await this.#queue.list(reservedBefore))
+    for (const queued of await this.#storedQueue.list(reservedBefore))
       if (!this.#submittedIds.has(queued.engineId)) this.submit(queued);
   }
 
   /** Stores the run, so that it starts even if this process dies. */
   add(engineId: string, start: QueuedStart): Promise<void> {
-    return this.whileAccepting(() => this.#queue.add(engineId, start));
+    return this.whileAccepting(() => this.#storedQueue.add(engineId, start));
   }
 
   /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs start one by one. */
@@ -73,7 +73,7 @@ export class RunQueue {
 
   /** Removes a run from the queue. Returns false if it is not in the queue. */
   remove(engineId: string, failure: ReservationFailure): Promise<boolean> {
-    return this.#queue.remove(engineId, failure);
+    return this.#storedQueue.remove(engineId, failure);
   }
 
   /**
@@ -103,7 +103,7 @@ export class RunQueue {
       release?.();
       throw error;
     });
-    // The run's record has its failure, so a rejection needs no report.
+    // The run's record contains its failure, so a rejection needs no report.
     if (release) void (run?.result() ?? Promise.resolve()).then(release, release);
   }
 
@@ -111,15 +111,15 @@ export class RunQueue {
   async #startAndDequeue(queued: QueuedRun): Promise<RunHandle | undefined> {
     const { engineId } = queued;
     const run = await this.#startInEngine(queued);
-    if (run === 'failed') return undefined;
-    if (await this.#queue.remove(engineId)) return run;
+    if (run === 'notStarted') return undefined;
+    if (await this.#storedQueue.remove(engineId)) return run;
     // The run was cancelled in the queue while the engine started it.
     const reservation = (await this.#reservations.byEngineIds([engineId])).get(engineId);
     if (reservation?.failure) await this.#engine.cancel(engineId, 'The run was cancelled before it began.');
     return run;
   }
 
-  async #startInEngine(queued: QueuedRun): Promise<RunHandle | 'failed' | undefined> {
+  async #startInEngine(queued: QueuedRun): Promise<RunHandle | 'notStarted' | undefined> {
     const { input, version, ownsFiles = false, ...startOptions } = queued.start;
     const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
     try {
@@ -127,21 +127,21 @@ export class RunQueue {
     } catch (error) {
       // Another process has started the run, or an earlier process of this queue before it died.
       if (isRunIdTaken(error)) return undefined;
-      await this.#fail(queued, error);
-      return 'failed';
+      await this.#handleError(queued, error);
+      return 'notStarted';
     }
   }
 
-  async #fail({ engineId, workflowId, start: { version } }: QueuedRun, error: unknown): Promise<void> {
+  async #handleError({ engineId, workflowId, start: { version } }: QueuedRun, error: unknown): Promise<void> {
     const refusal = refusalOf(error);
     if (!refusal) this.#report(error);
     // The engine or its database is unavailable: the run stays in the queue.
     if (refusal?.status === UNAVAILABLE) return;
-    const isInvalid = isEngineError(error) && error.code === 'INPUT_INVALID';
+    const isInputInvalid = isEngineError(error) && error.code === 'INPUT_INVALID';
     // An internal error may name a database or a file, so callers do not see its message.
     const text = refusal?.message ?? 'The run could not be started.';
     const message = await redactedMessage(this.#engine, workflowId, text, { version });
-    const reason = isInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
-    await this.#queue.remove(engineId, { reason, message });
+    const reason = isInputInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
+    await this.#storedQueue.remove(engineId, { reason, message });
   }
 }

@@ -66,7 +66,7 @@ describe('records of queued runs', () => {
     await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
   });
 
-  it('have no secrets in the failures of files', async () => {
+  it('have no secrets in the failures of files that cannot be stored', async () => {
     const { store, deploy, call, refuse, workspaceId } = await createApiWithHeldStarts();
     const id = await deploy(FILES);
     const runId = crypto.randomUUID();

@@ -46,7 +46,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   },
   async handle(services, call, workflow) {
     const { path, principal, headers, origin, recordAround } = call;
-    // Replaced fields change what the block does, like a change of the draft.
+    // Replaced fields change what the block does, like a change to the draft.
     if (call.body?.fields && !USER_PRINCIPALS.some((kind) => kind === principal.kind))
       throw forbidden(
         'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
@@ -59,17 +59,17 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     const ids = await reserveRunId(services, workflow, { headers, principal, body });
     let isStarted = false;
     const start = async (): Promise<void> => {
-      const request = {
+      const runRequest = {
         ...{ runId: ids.engineId, workflowId: workflow.id, workspaceId: workflow.workspaceId },
         ...{ userId: principal.userId, mode: 'async' as const },
       };
-      const release = await admitRun(services, request, accountOf(principal));
+      const release = await admitRun(services, runRequest, accountOf(principal));
       const run = await startRerun(services, workflow, { ...call, ids, source }).catch((error: unknown) => {
         release?.();
         throw error;
       });
       isStarted = true;
-      // The run's record has its failure, so a rejection needs no report.
+      // The run's record contains its failure, so a rejection needs no report.
       if (release) void run.result().then(release, release);
     };
     try {
@@ -116,7 +116,7 @@ async function startRerun(
   return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, restartOptions));
 }
 
-/** Starts the live version at the trigger at which the earlier run began, if the version has it. */
+/** Starts the live version at the trigger at which the earlier run began, if the version has that trigger. */
 async function startFromBeginning(
   { engine }: AreaContext,
   workflow: Definition,
@@ -128,13 +128,13 @@ async function startFromBeginning(
   const executedIds = new Set(trace.children.map(({ blockId }) => blockId));
   const triggers = await engine.triggers(workflow.id, { version });
   const start = triggers.find(({ blockId }) => executedIds.has(blockId))?.blockId;
-  const target = { version, ...(start !== undefined && { start }) };
+  const startOptions = { version, ...(start !== undefined && { start }) };
   const newInput = body?.input as Json | undefined;
   const input =
     newInput === undefined
       ? trace.input && (await engine.readValue(trace.input))
-      : await engine.storeFiles(workflow.id, newInput, { ...target, signal });
-  return engine.start(workflow.id, input ?? {}, { ...options, ...target });
+      : await engine.storeFiles(workflow.id, newInput, { ...startOptions, signal });
+  return engine.start(workflow.id, input ?? {}, { ...options, ...startOptions });
 }
 
 /** Throws 403 for a workflow that is not deployed. */

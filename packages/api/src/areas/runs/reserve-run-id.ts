@@ -51,8 +51,8 @@ async function isRunOfHost(
   runId: string,
 ): Promise<boolean> {
   const run = await findEngineRun(engine, runId);
-  const owner = run && (await definitions.find(run.workflowId));
-  return owner?.workspaceId === workspaceId && !(await reservations.byEngineIds([runId])).has(runId);
+  const workflow = run && (await definitions.find(run.workflowId));
+  return workflow?.workspaceId === workspaceId && !(await reservations.byEngineIds([runId])).has(runId);
 }
 
 async function reserve({ reservations, report }: AreaContext, reservation: NewReservation): Promise<boolean> {

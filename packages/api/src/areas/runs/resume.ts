@@ -93,12 +93,12 @@ async function resume(
     return await engine.resume(run.runId, answer);
   } catch (error) {
     const isUnknown = isEngineError(error) && error.code === 'RESUME_POINT_NOT_FOUND';
-    throw isUnknown && run.pauseKind === 'time' ? timedPause() : error;
+    throw isUnknown && run.pauseKind === 'time' ? timedPauseError() : error;
   }
 }
 
 /** Returns the 400 for a run that waits only for timers. */
-function timedPause(): ApiError {
+function timedPauseError(): ApiError {
   return badRequest("Pause kind 'time' is not allowed for this resume endpoint (allowed: human)");
 }
 

@@ -10,7 +10,7 @@ export const AGENT_EVENTS = 'agent-events-v1';
 
 /** Forbidden combinations. The first one that matches is reported. */
 const RULES: readonly (readonly [
-  isBroken: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
+  isForbidden: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
   message: string,
 ])[] = [
   [(body) => isManual(body) && body.async, 'Manual execution does not support async mode'],
@@ -50,7 +50,7 @@ const RULES: readonly (readonly [
 export function expectCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
   if (isManual(body) && principal.anonymous)
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
-  const rule = RULES.find(([isBroken]) => isBroken(body, headers, principal));
+  const rule = RULES.find(([isForbidden]) => isForbidden(body, headers, principal));
   if (rule) throw badRequest(rule[1]);
 }
 

@@ -37,8 +37,8 @@ export async function runResponse(
 }
 
 /**
- * Waits for the end of the run and returns its response. Returns undefined if the run has not ended, and the state of a
- * run that the engine did not find: it waits in the queue, or may have started meanwhile.
+ * Waits for the end of the run and returns its response. Returns undefined if the run has not ended. For a run
+ * that the engine did not find, returns `queued` if the run waits in the queue, else `started`.
  */
 async function awaitResponse(
   { engine, reservations }: Services,

@@ -48,7 +48,7 @@ const fromBlock = z.strictObject({
 /** Maximum size in bytes of a file that a response contains as Base64. It can only lower the server's limit. */
 const base64MaxBytes = z.int().min(1).max(16_777_216);
 
-const source = z.discriminatedUnion('source', [
+const runSource = z.discriminatedUnion('source', [
   z.strictObject({
     source: z.literal('deployment'),
     entry: z.strictObject({ type: z.literal('trigger'), blockId }).optional(),
@@ -62,7 +62,7 @@ const source = z.discriminatedUnion('source', [
 export const executeBody = z
   .strictObject({
     input: z.record(z.string(), json).optional(),
-    run: source.optional(),
+    run: runSource.optional(),
     stopAfterBlockId: blockId.optional(),
     async: z.boolean().default(false),
     stream: z.boolean().default(false),

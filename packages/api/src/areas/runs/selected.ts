@@ -87,13 +87,14 @@ function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiErr
   return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${omission}.`);
 }
 
-/** Finds blocks for selectors. Of several blocks with the same name, the first one is used. */
+/** An index of blocks, by which selectors are resolved. Of several blocks with the same name, the first one is used. */
 interface BlockIndex {
   /** Positions in `ids`, by id. */
   positions: ReadonlyMap<string, number>;
   ids: readonly string[];
   names: readonly string[];
-  byName: ReadonlyMap<string, string>;
+  /** Ids by normalized name. */
+  idsByName: ReadonlyMap<string, string>;
   /** Length of the longest id. */
   maxLength: number;
 }
@@ -104,7 +105,7 @@ function blockIndexOf(blocks: readonly NamedBlock[]): BlockIndex {
     positions: new Map(ids.map((id, position) => [id, position])),
     ids,
     names: blocks.map(({ name }) => name),
-    byName: new Map(blocks.toReversed().map(({ blockId, name }) => [normalizeName(name), blockId])),
+    idsByName: new Map(blocks.toReversed().map(({ blockId, name }) => [normalizeName(name), blockId])),
     maxLength: ids.reduce((longest, id) => Math.max(longest, id.length), 0),
   };
 }
@@ -112,14 +113,14 @@ function blockIndexOf(blocks: readonly NamedBlock[]): BlockIndex {
 /** Resolves a selector of the form `block.path` or `block`, with the name or id of the block, or `id_path`. */
 function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefined {
   const [head = '', ...path] = selector.split('.');
-  const headId = index.positions.has(head) ? head : index.byName.get(normalizeName(head));
+  const headId = index.positions.has(head) ? head : index.idsByName.get(normalizeName(head));
   if (headId !== undefined) return { selector, blockId: headId, path };
   const prefixId = blockIdBefore(selector, index);
   if (prefixId === undefined) return undefined;
   return { selector, blockId: prefixId, path: selector.slice(prefixId.length + 1).split('.') };
 }
 
-/** Returns the first block whose id is the selector up to one of its underscores. */
+/** Returns the id of the first block whose id, followed by an underscore, begins the selector. */
 function blockIdBefore(selector: string, { positions, ids, maxLength }: BlockIndex): string | undefined {
   let firstPosition: number | undefined;
   for (let end = selector.indexOf('_'); end >= 0 && end <= maxLength; end = selector.indexOf('_', end + 1)) {
@@ -131,7 +132,7 @@ function blockIdBefore(selector: string, { positions, ids, maxLength }: BlockInd
 
 /**
  * Returns the selected values by selector. Of all executions of a block, over all calls of its workflow, the last
- * completed one counts. Selectors of a block that did not complete, or of a path that does not exist, are left out.
+ * completed one counts. Selectors of a block that did not complete, or of a path that does not exist, are omitted.
  */
 export async function selectedValues(
   engine: Engine,
@@ -141,7 +142,7 @@ export async function selectedValues(
   const ownLogs = lastByBlock(await engine.getLogs(runId));
   const workflowIds = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
   const lastChildLogs = new Map(
-    [...(await logsOfChildren(engine, runId, workflowIds))].map(([id, logs]) => [id, lastByBlock(logs)]),
+    [...(await logsOfDescendants(engine, runId, workflowIds))].map(([id, logs]) => [id, lastByBlock(logs)]),
   );
   const entries: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {
@@ -162,7 +163,7 @@ function lastByBlock(logs: LogDetail[]): Map<string, LogDetail> {
 const MAX_CHILDREN = 1000;
 
 /** Returns the logs of the run's descendants by workflow. */
-async function logsOfChildren(
+async function logsOfDescendants(
   engine: Engine,
   runId: string,
   workflowIds: ReadonlySet<string>,

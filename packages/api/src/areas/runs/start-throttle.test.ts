@@ -9,7 +9,7 @@ function queueRuns(throttle: RunStartThrottle, count: number): number[] {
   return startedRuns;
 }
 
-describe('starts of queued runs', () => {
+describe('queued runs', () => {
   it('begin in the order of the queue, in the next turn of the event loop', async () => {
     const startedRuns = queueRuns(new RunStartThrottle(), 20);
     expect(startedRuns).toEqual([]);
@@ -17,7 +17,7 @@ describe('starts of queued runs', () => {
     expect(startedRuns).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  it('begin one in each turn while requests are being accepted', async () => {
+  it('begin one per turn while requests are being accepted', async () => {
     const throttle = new RunStartThrottle();
     const { promise: acceptance, resolve: accept } = Promise.withResolvers<void>();
     const request = throttle.whileAccepting(() => acceptance);

@@ -1,6 +1,6 @@
 /**
  * Decides when queued runs begin. While requests are being accepted, one run begins in each turn of the event loop;
- * otherwise all waiting runs begin. In a burst, all senders are answered early, and stored runs still start steadily.
+ * otherwise all waiting runs begin. In a burst, clients get early responses, and queued runs still start steadily.
  */
 export class RunStartThrottle {
   readonly #waiters: (() => void)[] = [];
@@ -30,8 +30,8 @@ export class RunStartThrottle {
     this.#isWaitingForTurn = true;
     setImmediate(() => {
       this.#isWaitingForTurn = false;
-      const starts = this.#acceptingCount > 0 ? 1 : this.#waiters.length;
-      for (const begin of this.#waiters.splice(0, starts)) begin();
+      const startCount = this.#acceptingCount > 0 ? 1 : this.#waiters.length;
+      for (const begin of this.#waiters.splice(0, startCount)) begin();
       this.#next();
     });
   }

@@ -53,7 +53,7 @@ export async function originFrom(
 function chooseTrigger(
   triggers: readonly WorkflowBlock[],
   run: ExecuteBody['run'],
-  types: ReadonlySet<string>,
+  triggerTypes: ReadonlySet<string>,
 ): string {
   if (triggers.length === 0) throw badRequest('This workflow has no trigger that can start it');
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
@@ -65,7 +65,7 @@ function chooseTrigger(
     if (namedTrigger) return namedTrigger.blockId;
     throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. There are ${names}`);
   }
-  const matching = triggers.filter(({ type }) => types.has(type));
+  const matching = triggers.filter(({ type }) => triggerTypes.has(type));
   // A manual run of a draft may begin at any trigger.
   const candidates = run?.source === 'manual' || matching.length === 0 ? triggers : matching;
   const [trigger] = candidates;

@@ -35,16 +35,16 @@ describe('JSON lines', () => {
     });
   });
 
-  it('have heartbeats during the run, and cancel it when the client disconnects', async () => {
-    const beats: (() => void)[] = [];
-    const heartbeatApi = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
+  it('contain heartbeats during the run; the run is cancelled when the client disconnects', async () => {
+    const ticks: (() => void)[] = [];
+    const heartbeatApi = await testApi({ every: (_ms, tick) => (ticks.push(tick), () => undefined) });
     const id = await heartbeatApi.deploy(LONG);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await heartbeatApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       headers,
       body: {},
     });
-    for (const beat of beats) beat();
+    for (const tick of ticks) tick();
     const reader = response.body!.getReader();
     const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
     expect([await read(), await read()].map((text) => (JSON.parse(text) as { type: string }).type)).toEqual([
@@ -71,7 +71,7 @@ describe('JSON lines', () => {
     await response.body?.cancel();
   });
 
-  it('are plain JSON when the run is refused', async () => {
+  it('are replaced by a plain JSON error when the run is refused', async () => {
     const id = await api.createDraft(GREETING);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });

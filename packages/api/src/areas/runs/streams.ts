@@ -84,7 +84,7 @@ async function* streamedEvents(
       for await (const data of outputs.eventsFor(event)) yield { data };
     }
     for (const data of outputs.flush()) yield { data };
-    yield { data: await lastEvent(services, streamedRun, outputs.sentSelectors) };
+    yield { data: await createLastEvent(services, streamedRun, outputs.sentSelectors) };
   } catch (error) {
     services.report(error);
     yield { data: { event: 'error', error: 'Internal server error' } };
@@ -92,7 +92,7 @@ async function* streamedEvents(
   yield { data: '[DONE]' };
 }
 
-async function lastEvent(
+async function createLastEvent(
   services: AreaContext,
   streamedRun: StreamedRun,
   sentSelectors: ReadonlySet<string>,

@@ -33,7 +33,7 @@ describe('a synchronous run', () => {
     });
   });
 
-  it('that fails is a result, with the failed block in the error details', async () => {
+  it('that fails returns a result, with the failed block in the error details', async () => {
     const id = await api.deploy(BROKEN);
     const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(response).toMatchObject({
@@ -102,7 +102,7 @@ describe('a synchronous run', () => {
     expect(unknownBlock).toMatchObject({ status: 400 });
   });
 
-  it('is cancelled when its client disconnects, but not when it is paused after its response', async () => {
+  it('is cancelled if its client disconnects before the response, but not after it', async () => {
     const id = await api.deploy(LONG);
     const connection = new AbortController();
     const runId = crypto.randomUUID();
@@ -128,7 +128,7 @@ describe('a synchronous run', () => {
     const path = await deployGreeting(api);
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: AbortSignal.abort() };
-    // The body of an aborted request cannot be read.
+    // Called without HTTP, because the body of an aborted request cannot be read.
     const outcome = await api.api.operations
       .executeWorkflow({
         principal: createPrincipal(),

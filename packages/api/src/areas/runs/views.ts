@@ -10,7 +10,7 @@ import type { RunErrorCode, RunResult } from './schemas.ts';
 type Failure = NonNullable<RunResource['error']>;
 
 /** Codes of the API for codes of the engine. Other codes depend on the block. */
-const CODES: { [code: string]: RunErrorCode } = {
+const API_CODES: { [code: string]: RunErrorCode } = {
   RUN_TIMEOUT: 'TIMEOUT',
   CANCELLED: 'CANCELLED',
   INPUT_INVALID: 'INVALID_INPUT',
@@ -25,7 +25,7 @@ export function errorOf(error: Failure | null): RunResult['error'] {
   const isChild = typeof blockType === 'string' && blockType.startsWith('workflow');
   const defaultCode = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
   const blockCode = isChild ? 'CHILD_WORKFLOW_FAILED' : defaultCode;
-  const engineCode = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
+  const engineCode = Object.hasOwn(API_CODES, error.code) ? API_CODES[error.code] : undefined;
   return {
     code: engineCode ?? blockCode,
     message: error.message,
@@ -95,7 +95,7 @@ const MAX_REASON_LENGTH = 500;
 /** A host and a port. */
 const ADDRESS = /\S:\d{2,5}\b/;
 
-/** Returns why a run is suspended. A reason with an address is for the operator only, who finds it in the records. */
+/** Returns why a run is suspended. A reason with an address is only for the operator, who finds it in the stored run. */
 function waitingReason(suspended: string | null): string | null {
   if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, MAX_REASON_LENGTH) ?? null;
   return 'The service cannot continue the run for now.';

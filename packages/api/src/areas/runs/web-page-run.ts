@@ -22,8 +22,8 @@ export interface WebPageRun {
 
 /**
  * Runs the live version and returns the event stream of the run. The limits of callers without a credential apply, and
- * messages of the engine are hidden, as in the execute operation. The caller has decided that the person may run the
- * workflow. Throws an ApiError if the run is refused.
+ * messages of the engine are hidden, as in the execute operation. The caller must have checked that the person may run
+ * the workflow. Throws an ApiError if the run is refused.
  */
 export async function executeFromWebPage(
   services: AreaContext,
