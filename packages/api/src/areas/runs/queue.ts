@@ -13,8 +13,9 @@ import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQue
 /** Maximum number of queued runs that are being started concurrently. */
 const MAX_CONCURRENT_STARTS = 16;
 /**
- * Below this number of waiting runs, accepting requests takes precedence over starting runs. From this number on, clients
- * that send requests faster than runs start are slowed down: the waiting runs must fit into the memory of this process.
+ * Below this number of waiting runs, accepting requests takes precedence over starting runs. From this number on,
+ * clients that send requests faster than runs start are slowed down: the waiting runs must fit into the memory of this
+ * process.
  */
 const PRECEDENCE_THRESHOLD = 10_000;
 const UNAVAILABLE = 503;

@@ -95,7 +95,7 @@ const MAX_REASON_LENGTH = 500;
 /** A host and a port. */
 const ADDRESS = /\S:\d{2,5}\b/;
 
-/** Returns why a run is suspended. A reason with an address is only for the operator, who finds it in the stored run. */
+/** Returns why a run is suspended. A reason with an address is only for the operator, who can read the stored run. */
 function waitingReason(suspended: string | null): string | null {
   if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, MAX_REASON_LENGTH) ?? null;
   return 'The service cannot continue the run for now.';
