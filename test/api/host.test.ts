@@ -288,7 +288,7 @@ describe('a resource of an organization', () => {
       areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
       access,
     });
-    await expect(open).rejects.toThrow(/the key of a workspace has access to no organization/);
+    await expect(open).rejects.toThrow(/a workspace key has no access to organizations/);
   });
 });
 

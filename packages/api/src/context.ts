@@ -24,7 +24,7 @@ export interface AreaContext {
   /** Executions in flight in this process. */
   capacity: Capacity;
   policy: ExecutionPolicy;
-  /** Maximum body size of single operations in bytes, by the id of the operation. */
+  /** Maximum body size in bytes of individual operations, by the id of the operation. */
   bodyBytes: ReadonlyMap<string, number>;
   /** Input limits of callers without a credential. */
   publicInputs: Required<InputLimits>;
@@ -32,7 +32,7 @@ export interface AreaContext {
   queue: RunQueue | undefined;
   /** Undefined: the host has no database for areas. */
   database: Kysely<unknown> | undefined;
-  /** True if faults that older engines tolerate are warnings. */
+  /** True if faults in workflows that older engines tolerate are reported as warnings. */
   compat: boolean;
   now: () => number;
   /** Milliseconds between two heartbeats of a stream. */

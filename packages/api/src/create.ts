@@ -19,11 +19,11 @@ import type { Operation, Reply } from './operation.ts';
 import type { Limits, Ports } from './ports.ts';
 import { expectOperations } from './table.ts';
 
-/** The parts of an API. Closing the API closes neither the engine nor the database. */
+/** The options of `createApi`. Closing the API closes neither the engine nor the database. */
 export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   /**
-   * Created with `resolveChild` and `tenant` of `ports.definitions`: otherwise workflows could call workflows of other
-   * workspaces.
+   * Must be created with `resolveChild` and `tenant` of `ports.definitions`: otherwise workflows could call workflows
+   * of other workspaces.
    */
   engine: Engine;
   /** The areas to serve: routes and the OpenAPI document contain only their operations. */
@@ -34,7 +34,7 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   database?: Database;
   /** The path below which the API is served: `/internal/heddle`. Default: the root. */
   basePath?: string;
-  /** Treats faults that older engines tolerate as warnings. */
+  /** Reports faults in workflows that older engines tolerate as warnings. */
   compat?: boolean;
   /**
    * `https://host`, for absolute URLs. Default: the origin of each request, which the caller controls through the

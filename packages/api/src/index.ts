@@ -1,4 +1,4 @@
-/** The v2 HTTP API of an engine, over ports that a host provides. */
+/** The v2 HTTP API of an engine. A host provides the ports: its stores, access checks and limits. */
 export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { callLimit, memoryConcurrency } from './admission/usage.ts';

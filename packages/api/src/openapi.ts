@@ -77,11 +77,11 @@ function operationDoc(operation: AnyOperation): Doc {
         content: contentOf(body),
       },
     }),
-    responses: { ...successes(operation), ...failures(operation), ...ownResponses(operation) },
+    responses: { ...successes(operation), ...failures(operation), ...workflowResponses(operation) },
   };
 }
 
-/** Returns the body by media type. */
+/** Returns the content of a request body, by media type. */
 function contentOf(body: z.ZodType): Doc {
   const kind = bodyKindOf(body);
   if (kind.kind === 'form') return { 'multipart/form-data': { schema: schemaOf(body, 'input') } };
@@ -112,24 +112,24 @@ function successes(operation: AnyOperation): Doc {
     const body = operation.legacy ? data : envelope;
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
-    const streamText = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
+    const streamDescriptions = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     // A Response block of the workflow may send the first status with any media type and data.
-    const isOpen = operation.ownResponses !== undefined && index === 0;
-    const json = isOpen ? { anyOf: [body, {}] } : body;
+    const allowsAnyContent = operation.ownResponses !== undefined && index === 0;
+    const json = allowsAnyContent ? { anyOf: [body, {}] } : body;
     const content = {
       [JSON_TYPE]: { schema: json },
       ...Object.fromEntries(streamTypes),
-      ...(isOpen && ANY_CONTENT),
+      ...(allowsAnyContent && ANY_CONTENT),
     };
-    return [String(status), { description: `${description}.${streamText}`, content }];
+    return [String(status), { description: `${description}.${streamDescriptions}`, content }];
   });
   return Object.fromEntries(responses);
 }
 
 const ANY_CONTENT = { '*/*': { schema: {} } };
 
-/** Describes the responses that a workflow decides, with any status. */
-function ownResponses({ ownResponses: description }: AnyOperation): Doc {
+/** Describes the responses whose status, media type and body the workflow decides. */
+function workflowResponses({ ownResponses: description }: AnyOperation): Doc {
   return description === undefined
     ? {}
     : { default: { description: `${description}.`, content: ANY_CONTENT } };

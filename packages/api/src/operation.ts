@@ -53,7 +53,7 @@ export interface Call<Path, Query, Body> {
   ) => Promise<Result>;
 }
 
-/** One row of the operation table. Routes, access checks, OpenAPI and tests read it. */
+/** The declaration of an operation. Routes, access checks, OpenAPI and tests read it. */
 export interface Operation<
   Services = unknown,
   Value = unknown,

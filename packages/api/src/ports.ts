@@ -8,7 +8,7 @@ import type { RunErrorCode } from './areas/runs/schemas.ts';
 import type { Capability, Principal, Role } from './auth/principal.ts';
 import type { ApiDetailCode } from './errors.ts';
 
-/** What the API reads of a workflow that the host stores. The graphs are elsewhere. */
+/** The properties of a stored workflow that the API reads. Its graphs of blocks are not among them. */
 export interface Definition {
   id: string;
   workspaceId: string;
@@ -44,7 +44,7 @@ export type AccessDecision = 'granted' | 'concealed' | ApiDetailCode;
 export interface Access {
   /**
    * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation
-   * names one. The host maps these roles to roles of its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if the host
+   * names one. The host maps these roles to its own roles. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if the host
    * withholds the capability.
    */
   check(
@@ -64,8 +64,8 @@ export interface Access {
     capability?: Capability,
   ): Promise<AccessDecision>;
   /**
-   * Returns the workspaces of a person, in which a run id without a workspace is looked up. Absent: no workspace is
-   * searched.
+   * Returns the workspaces of a person. If a request names a run but no workspace, the run is searched in them. Absent:
+   * no workspace is searched.
    */
   workspaces?(principal: Principal): Promise<readonly string[]>;
 }
@@ -101,11 +101,11 @@ export interface Reservations {
   /** Reserves the ids of a new run. Returns false if the workspace has used the run id before. */
   reserve(reservation: NewReservation): Promise<boolean>;
   /** Frees the id of a run that was never created. */
-  release(engineId: string): Promise<void>;
+  release(engineRunId: string): Promise<void>;
   /** Records why the run was not started. The id stays used. */
-  fail(engineId: string, failure: ReservationFailure): Promise<void>;
+  fail(engineRunId: string, failure: ReservationFailure): Promise<void>;
   /** Returns the reservations with these ids of the engine, by id. */
-  byEngineIds(engineIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
+  byEngineIds(engineRunIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
   /** Returns the reservations of a run id in these workspaces. */
   byRunId(runId: string, workspaceIds: readonly string[]): Promise<readonly Reservation[]>;
   /** Absent: asynchronous runs are refused. */
@@ -134,7 +134,7 @@ export interface QueuedRun {
   engineId: string;
   runId: string;
   workflowId: string;
-  /** Runs of several workspaces are started in turn. */
+  /** Queued runs of different workspaces are started in turn. */
   workspaceId: string;
   start: QueuedStart;
 }
@@ -142,7 +142,7 @@ export interface QueuedRun {
 /** The stored queue of asynchronous runs. When a process dies, another process starts its runs. */
 export interface StartQueue {
   /** Queues the run of a reserved id. */
-  add(engineId: string, start: QueuedStart): Promise<void>;
+  add(engineRunId: string, start: QueuedStart): Promise<void>;
   /**
    * Returns the queued runs, oldest first. With `reservedBefore`, in ISO 8601: only those reserved before that time.
    */
@@ -151,19 +151,19 @@ export interface StartQueue {
    * Removes the run from the queue: it was started or cancelled, or it failed to start. Returns false if it is not in
    * the queue.
    */
-  remove(engineId: string, failure?: ReservationFailure): Promise<boolean>;
+  remove(engineRunId: string, failure?: ReservationFailure): Promise<boolean>;
 }
 
 /** The runs of callers without a credential, so that the host can delete them. */
 export interface PublicRuns {
   /** Tells whether a workspace may have public workflows. */
   allows(workspaceId: string): Promise<boolean> | boolean;
-  /** Records a run before it starts. `at` is in ISO 8601. */
-  add(engineId: string, at: string): Promise<void>;
+  /** Records a run before it starts. `createdAt` is in ISO 8601. */
+  add(engineRunId: string, createdAt: string): Promise<void>;
   /** Records the keys of the files stored for the run. */
-  addFiles(engineId: string, keys: readonly string[]): Promise<void>;
+  addFiles(engineRunId: string, keys: readonly string[]): Promise<void>;
   /** Deletes the record of a run that was not started, unless files are stored for it. */
-  release(engineId: string): Promise<void>;
+  release(engineRunId: string): Promise<void>;
 }
 
 /** An action on a resource. */
@@ -217,8 +217,8 @@ export interface Limits {
    */
   capacity?: number | Partial<CapacityLimits>;
   /**
-   * Maximum number of bytes of the bodies of single operations, by the id of the operation. Can only lower the limits
-   * of the operation.
+   * Maximum body size in bytes of individual operations, by the id of the operation. Can only lower the limits of the
+   * operation.
    */
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */

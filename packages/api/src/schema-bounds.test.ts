@@ -93,7 +93,7 @@ function findDisagreements(declared: DeclaredSchema, parser: z.ZodType, required
       const parserAccepts = parser.safeParse(input).success;
       if (documentAccepts !== parserAccepts)
         differences.push(
-          `${name} = ${JSON.stringify(value).slice(0, 60)}: declared ${documentAccepts}, read ${parserAccepts}`,
+          `${name} = ${JSON.stringify(value).slice(0, 60)}: valid in the document: ${documentAccepts}, for the parser: ${parserAccepts}`,
         );
     }
   return differences;

@@ -52,11 +52,11 @@ function expectConsistent(operation: AnyOperation): void {
     ],
     [
       principals.includes('workspace') && role === 'admin',
-      'the key of a workspace can never have the role admin',
+      'a workspace key can never have the role admin',
     ],
     [
       principals.includes('workspace') && resource.kind === 'organization',
-      'the key of a workspace has access to no organization',
+      'a workspace key has no access to organizations',
     ],
     [audit !== undefined && audit.actions.length === 0, 'it has an audit without an action'],
     [method === 'GET' && operation.body !== undefined, 'GET has no body'],

@@ -1,4 +1,4 @@
-/** A receiver of requests from other systems, over a store that a host provides. */
+/** A receiver of webhook requests from other systems. A host provides its store. */
 export { runResponse } from './areas/runs/run-response.ts';
 export { ApiError } from './errors.ts';
 export { WEBHOOK_PREFIX, webhookReceiver } from './webhooks/receiver.ts';

@@ -8,10 +8,10 @@ import { bodyKindOf } from './body.ts';
 import type { BodyKind } from './body.ts';
 import { unstorablePaths } from './unstorable.ts';
 
-/** Time limit for the arrival of the whole body; for bytes and forms, of the next chunk. */
+/** Time limit for receiving a JSON body; for bytes and forms, for receiving the next chunk. */
 const BODY_TIMEOUT_MS = 30_000;
 
-/** Limits of a request body, and its timer. */
+/** Limits of a request body, and the timer for its time limit. */
 export interface ReceiveOptions {
   limits: InputLimits;
   /** Maximum number of bytes; other limits of the body may be lower. */
@@ -20,7 +20,7 @@ export interface ReceiveOptions {
   every: (ms: number, beat: () => void) => () => void;
 }
 
-const FLAGS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
+const BOOLEANS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
 
 /** Returns path, query and body, validated against the operation's schemas. Throws 400, 408, 413, 415. */
 export async function readRequest(
@@ -149,7 +149,7 @@ function badQuery(name: string, message: string): ApiError {
 function typedValue(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = schema && innermostSchema(schema)._zod.def.type;
   if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
-  if (kind === 'boolean') return FLAGS[text.trim().toLowerCase()] ?? text;
+  if (kind === 'boolean') return BOOLEANS[text.trim().toLowerCase()] ?? text;
   return text;
 }
 
@@ -237,7 +237,7 @@ const MAX_DEPTH = 2000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Without this bit, `[` equals `{`, and `]` equals `}`. */
+/** Mask that clears the bit in which `{` differs from `[`, and `}` from `]`. */
 const WITHOUT_BRACE_BIT = ~0x20;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -401,7 +401,7 @@ async function textOf(request: Request, maxBytes: number): Promise<string> {
   const length = request.headers.get('content-length');
   if (length !== null) {
     if (Number(length) > maxBytes) throw payloadTooLarge();
-    // A connection delivers at most its Content-Length, and text() is faster than chunks.
+    // A connection delivers at most its Content-Length, and text() is faster than reading chunks.
     const text = await request.text();
     if (text.length > maxBytes) throw payloadTooLarge();
     return text;

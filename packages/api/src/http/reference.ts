@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-const TYPES = {
+const MEDIA_TYPES = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
   'own.css': 'text/css; charset=utf-8',
   'start.js': 'text/javascript; charset=utf-8',
 } as const;
 
-type Asset = keyof typeof TYPES;
+type Asset = keyof typeof MEDIA_TYPES;
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -64,17 +64,17 @@ const POLICY =
 /** The folder into which the build copies the assets. It has the same path from `src` and from `dist`. */
 const FOLDER = new URL('../../dist/reference/', import.meta.url);
 
-/** Returns the page that shows the OpenAPI document and sends requests. */
+/** Returns the page with Swagger UI, which shows the OpenAPI document and can send requests to the API. */
 export function referencePage(): Response {
   return respond(PAGE, 'text/html; charset=utf-8');
 }
 
 /** Returns an asset of the page; undefined for another name. */
 export async function referenceAsset(name: string): Promise<Response | undefined> {
-  if (!Object.hasOwn(TYPES, name)) return undefined;
+  if (!Object.hasOwn(MEDIA_TYPES, name)) return undefined;
   const asset = name as Asset;
   const text = INLINE_ASSETS[asset] ?? (await readFile(new URL(asset, FOLDER), 'utf8'));
-  return respond(text, TYPES[asset]);
+  return respond(text, MEDIA_TYPES[asset]);
 }
 
 function respond(text: string, type: string): Response {

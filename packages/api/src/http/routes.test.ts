@@ -21,7 +21,7 @@ describe.each(TABLE)('%s', (_title, operation) => {
   const { method, path } = operation;
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
-  it('needs a credential, and challenges for one', async () => {
+  it('refuses a call without a credential, with a challenge', async () => {
     const response = await call(method, pathOf(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
     expect(errorIn(response.body)).toEqual({
@@ -77,19 +77,19 @@ describe.each(TABLE)('%s', (_title, operation) => {
 });
 
 describe('a request', () => {
-  it('for an unknown path is 404 before authentication', async () => {
+  it('for an unknown path gets 404 before authentication', async () => {
     const response = await call('GET', '/api/v2/nowhere', { key: null });
     expect(response.body).toEqual({ error: { code: 'NOT_FOUND', message: 'Not found' } });
     expect(response.status).toBe(404);
   });
 
-  it('with a wrong method is 405, with the allowed methods', async () => {
+  it('with a wrong method gets 405, with the allowed methods', async () => {
     const response = await call('PATCH', '/api/v2/workflows', { key: null });
     expect(response).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
     expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  it('with a wrong method is 405, even if a path with a parameter has the method', async () => {
+  it('with a wrong method gets 405, even if a path with a parameter has the method', async () => {
     const path = '/api/v2/workflows/w/versions/compare';
     const response = await call('PATCH', path, { key: null });
     expect(response).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
@@ -213,21 +213,25 @@ describe('rate limits', () => {
     const id = await separateApi.deploy(GREETING);
     await separateApi.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
     const execute = `/api/v2/workflows/${id}/execute`;
-    const limitOf = (response: { headers: Headers }): string[] =>
+    const limitValuesOf = (response: { headers: Headers }): string[] =>
       ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`x-ratelimit-${name}`) ?? 'none');
     const anonymous = await separateApi.fetch('POST', execute, { body: {}, key: null });
-    expect(limitOf(anonymous)).toEqual(['100', expect.stringMatching(/^\d+$/), expect.stringMatching(/Z$/)]);
+    expect(limitValuesOf(anonymous)).toEqual([
+      '100',
+      expect.stringMatching(/^\d+$/),
+      expect.stringMatching(/Z$/),
+    ]);
     // Without a limit, the headers have the largest number that clients can parse.
     const unlimited = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
     for (const body of [{}, { stream: true }, { async: true }])
-      expect(limitOf(await separateApi.fetch('POST', execute, { body }))).toEqual(unlimited);
-    const lines = { Accept: 'application/x-ndjson' };
-    const linesResponse = await separateApi.fetch('POST', execute, { body: {}, headers: lines });
-    expect(limitOf(linesResponse)).toEqual(unlimited);
+      expect(limitValuesOf(await separateApi.fetch('POST', execute, { body }))).toEqual(unlimited);
+    const ndjsonHeaders = { Accept: 'application/x-ndjson' };
+    const ndjsonResponse = await separateApi.fetch('POST', execute, { body: {}, headers: ndjsonHeaders });
+    expect(limitValuesOf(ndjsonResponse)).toEqual(unlimited);
     const legacyResponse = await separateApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
-    expect(limitOf(legacyResponse)).toEqual(unlimited);
-    expect(limitOf(await separateApi.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
-    expect(limitOf(await separateApi.fetch('GET', '/api/v2/workflows/none'))).toEqual([
+    expect(limitValuesOf(legacyResponse)).toEqual(unlimited);
+    expect(limitValuesOf(await separateApi.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
+    expect(limitValuesOf(await separateApi.fetch('GET', '/api/v2/workflows/none'))).toEqual([
       'none',
       'none',
       'none',
@@ -272,7 +276,7 @@ describe('errors', () => {
     expect(separateApi.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
   });
 
-  it('of the authenticator are 503, not 401', async () => {
+  it('of the authenticator become 503, not 401', async () => {
     const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
     const separateApi = await testApi({ engine: api.engine, store: api.store, authenticator });
     const response = await separateApi.call('GET', '/api/v2/meta');

@@ -36,7 +36,7 @@ export function createRoutes(
       app.on(served.operation.method, routePath(served.operation), (c) =>
         handleRequest(context, served, {
           request: c.req.raw,
-          params: c.req.param() as HeaderRecord,
+          params: c.req.param() as RoutedRequest['params'],
           options,
         }),
       );
@@ -45,11 +45,13 @@ export function createRoutes(
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedMethods(group) } });
-      return respondError(refusal, idHeader(c.req.raw), context.report);
+      return respondError(refusal, requestIdHeader(c.req.raw), context.report);
     });
   }
-  app.notFound((c) => respondError(new ApiError(404, 'Not found'), idHeader(c.req.raw), context.report));
-  app.onError((error, c) => respondError(error, idHeader(c.req.raw), context.report));
+  app.notFound((c) =>
+    respondError(new ApiError(404, 'Not found'), requestIdHeader(c.req.raw), context.report),
+  );
+  app.onError((error, c) => respondError(error, requestIdHeader(c.req.raw), context.report));
   return app;
 }
 
@@ -89,10 +91,10 @@ async function handleRequest(
   const { request, params, options } = routedRequest;
   const { operation } = served;
   const { basePath } = options;
-  const headers: HeaderRecord = idHeader(request);
+  const headers: HeaderRecord = requestIdHeader(request);
   try {
     const { principal, addressLimit } = await identify(context, operation, routedRequest);
-    const limit = principal ? await takeForCall(context, operation, principal) : addressLimit;
+    const limit = principal ? await takeOperationToken(context, operation, principal) : addressLimit;
     if (limit) Object.assign(headers, limitHeaders(limit));
     const reply = await admit(context, served, {
       principal,
@@ -117,8 +119,8 @@ async function handleRequest(
 }
 
 /**
- * Returns the caller and the state of the limit per address. The caller is undefined for a call without a credential of
- * an operation that allows such calls. Throws 401, 429, 503.
+ * Returns the caller and the state of the limit per address. The caller is undefined if the call has no credential and
+ * the operation allows such calls. Throws 401, 429, 503.
  */
 async function identify(
   context: AreaContext,
@@ -126,7 +128,7 @@ async function identify(
   { request, options }: RoutedRequest,
 ): Promise<{ principal: Principal | undefined; addressLimit: LimitState | undefined }> {
   const address = options.clientAddress(request);
-  const addressLimit = address === undefined ? undefined : await take(context, 'address', [address]);
+  const addressLimit = address === undefined ? undefined : await takeToken(context, 'address', [address]);
   const { headers } = request;
   const apiKey = headers.get('x-api-key') ?? undefined;
   const authorization = headers.get('authorization') ?? undefined;
@@ -153,18 +155,18 @@ async function authenticate(
   }
 }
 
-async function takeForCall(
+async function takeOperationToken(
   context: AreaContext,
   operation: AnyOperation,
   principal: Principal,
 ): Promise<LimitState | undefined> {
   const subjects = [principal.credentialId, accountOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
-  return take(context, 'operation', keys, operation.id);
+  return takeToken(context, 'operation', keys, operation.id);
 }
 
 /** Takes a token from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
-async function take(
+async function takeToken(
   { limiter, now, report }: AreaContext,
   kind: LimitKind,
   subjects: readonly string[],
@@ -182,7 +184,7 @@ async function take(
   }
 }
 
-function idHeader(request: Request): HeaderRecord {
+function requestIdHeader(request: Request): HeaderRecord {
   return { 'X-Request-Id': requestIdOf(request, randomUUID) };
 }
 

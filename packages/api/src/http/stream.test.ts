@@ -16,12 +16,12 @@ function createCountedItems(): { items: AsyncIterable<{ data: number }>; read: (
   return { items: items(), read: () => read };
 }
 
-const ignore = (): void => undefined;
+const noop = (): void => undefined;
 
 describe('a stream', () => {
   it('reads an item only when the client has taken the previous one', async () => {
     const { items, read } = createCountedItems();
-    const reader = eventStream(items, { onCancel: ignore }).body!.getReader();
+    const reader = eventStream(items, { onCancel: noop }).body!.getReader();
     expect(read()).toBe(0);
     for (const count of [1, 2, 3]) {
       expect(new TextDecoder().decode((await reader.read()).value)).toBe(`data: ${count}\n\n`);
@@ -55,21 +55,21 @@ describe('a stream', () => {
     ['is read', (response: Response) => response.text()],
     ['is cancelled', (response: Response) => response.body?.cancel()],
   ])('calls `onEnd` once when it %s', async (_ending, end) => {
-    let ends = 0;
-    const response = withOnEnd(new Response('text'), () => (ends += 1));
-    expect(ends).toBe(0);
+    let endCount = 0;
+    const response = withOnEnd(new Response('text'), () => (endCount += 1));
+    expect(endCount).toBe(0);
     await end(response);
-    expect(ends).toBe(1);
+    expect(endCount).toBe(1);
   });
 
   it('calls `onEnd` when it fails', async () => {
-    let ends = 0;
+    let endCount = 0;
     async function* items(): AsyncGenerator<object> {
       yield await Promise.reject(new Error('It is down.'));
     }
-    const response = withOnEnd(ndjson(items(), { onCancel: ignore }), () => (ends += 1));
+    const response = withOnEnd(ndjson(items(), { onCancel: noop }), () => (endCount += 1));
     await expect(response.text()).rejects.toThrow('It is down.');
-    expect(ends).toBe(1);
+    expect(endCount).toBe(1);
   });
 });
 
@@ -84,7 +84,7 @@ const HEARTBEATS: { [stream: string]: boolean } = {
 
 describe('heartbeats', () => {
   const beats: (() => void)[] = [];
-  const every = (_ms: number, beat: () => void) => (beats.push(beat), ignore);
+  const every = (_ms: number, beat: () => void) => (beats.push(beat), noop);
 
   it('are declared in this test for each stream of the operation table', () => {
     const streams = SERVED_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
@@ -93,7 +93,7 @@ describe('heartbeats', () => {
     expect(Object.keys(HEARTBEATS).toSorted()).toEqual(streams.toSorted());
   });
 
-  it.each(Object.entries(HEARTBEATS))('%s: %s', async (stream, hasHeartbeats) => {
+  it.each(Object.entries(HEARTBEATS))('of the stream "%s" are sent: %s', async (stream, hasHeartbeats) => {
     const api = await testApi({ every });
     const id = await api.deploy(LONG);
     const runs = `/api/v2/workflows/${id}/runs`;
@@ -127,7 +127,7 @@ describe('heartbeats', () => {
     await api.call('POST', `${runs}/${run?.runId}/cancel`);
     const lines = (await text).trim().split('\n');
     expect(lines.filter((line) => line.includes('"heartbeat"'))).toHaveLength(hasHeartbeats ? 2 : 0);
-    // A comment is the heartbeat of server-sent events.
+    // In server-sent events, heartbeats are comments, which begin with a colon.
     expect(lines.filter((line) => line.startsWith(':'))).toEqual([]);
   });
 });

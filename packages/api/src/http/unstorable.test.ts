@@ -4,32 +4,32 @@ import { unstorablePaths } from './unstorable.ts';
 
 const name = z.string();
 const data = z.unknown();
-const HOSTILE = 'a\0';
+const UNSTORABLE = 'a\0';
 
-describe('strings that cannot be stored', () => {
+describe('the paths of strings that cannot be stored', () => {
   it.each<[string, z.ZodType, unknown, (string | number)[][]]>([
     ['NUL', name, 'a\0b', [[]]],
     ['half of a surrogate pair', name, '\uD83D', [[]]],
-    ['the other half', name, '\uDE00x', [[]]],
+    ['the other half of a pair', name, '\uDE00x', [[]]],
     ['a whole pair', name, '😀', []],
-    ['an optional field', z.object({ a: name.optional() }), { a: HOSTILE }, [['a']]],
-    ['a field with a default', z.object({ a: name.default('x') }), { a: HOSTILE }, [['a']]],
+    ['an optional field', z.object({ a: name.optional() }), { a: UNSTORABLE }, [['a']]],
+    ['a field with a default', z.object({ a: name.default('x') }), { a: UNSTORABLE }, [['a']]],
     ['a field that may be null', z.object({ a: name.nullish() }), { a: null }, []],
-    ['a list', z.array(name), ['a', HOSTILE], [[1]]],
-    ['a tuple', z.tuple([z.int(), name]), [1, HOSTILE], [[1]]],
-    ['a key', z.record(name, z.object({})), { [HOSTILE]: {} }, [[HOSTILE]]],
-    ['a value below a key', z.record(name, z.object({ b: name })), { a: { b: HOSTILE } }, [['a', 'b']]],
+    ['an array', z.array(name), ['a', UNSTORABLE], [[1]]],
+    ['a tuple', z.tuple([z.int(), name]), [1, UNSTORABLE], [[1]]],
+    ['a key', z.record(name, z.object({})), { [UNSTORABLE]: {} }, [[UNSTORABLE]]],
+    ['the value of a key', z.record(name, z.object({ b: name })), { a: { b: UNSTORABLE } }, [['a', 'b']]],
     [
-      'one of several forms',
+      'a union',
       z.union([z.object({ a: z.int() }), z.object({ a: name })]),
-      { a: HOSTILE },
+      { a: UNSTORABLE },
       [['a']],
     ],
-    ['data', data, HOSTILE, []],
-    ['optional data', z.object({ a: data.optional() }), { a: HOSTILE }, []],
-    ['keys and values of data', z.record(name, data), { [HOSTILE]: HOSTILE }, []],
-    ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: HOSTILE }, []],
-  ])('are found in %s', (_title, schema, value, paths) => {
+    ['data', data, UNSTORABLE, []],
+    ['optional data', z.object({ a: data.optional() }), { a: UNSTORABLE }, []],
+    ['keys and values of data', z.record(name, data), { [UNSTORABLE]: UNSTORABLE }, []],
+    ['other fields of a loose object', z.looseObject({ a: name }), { a: 'a', b: UNSTORABLE }, []],
+  ])('are correct for: %s', (_title, schema, value, paths) => {
     expect(schema.safeParse(value).success).toBe(true);
     expect(unstorablePaths(schema, value)).toEqual(paths);
   });

@@ -13,9 +13,10 @@ export function unstorablePaths(schema: z.core.$ZodType, value: unknown, path: P
   if (isData(schema)) return [];
   if (typeof value === 'string') return isStorable(value) ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
-  return partsOf(schema, value).flatMap(([key, part, inner]) => {
+  return partsOf(schema, value).flatMap(([key, partSchema, partValue]) => {
     const partPath = [...path, key];
-    return typeof key === 'string' && !isStorable(key) ? [partPath] : unstorablePaths(part, inner, partPath);
+    if (typeof key === 'string' && !isStorable(key)) return [partPath];
+    return unstorablePaths(partSchema, partValue, partPath);
   });
 }
 

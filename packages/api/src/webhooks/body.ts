@@ -26,8 +26,8 @@ export async function bodyOf(
   every: (ms: number, beat: () => void) => () => void,
 ): Promise<Uint8Array> {
   const length = Number(request.headers.get('content-length') ?? Infinity);
-  // A connection delivers at most its Content-Length. arrayBuffer() is faster than chunks, and slow after
-  // `request.body` is read.
+  // A connection delivers at most its Content-Length. arrayBuffer() is faster than reading chunks, but slow if
+  // `request.body` was accessed before.
   if (length <= maxBytes) {
     const bytes = new Uint8Array(await withBodyTimeout(() => request.arrayBuffer(), every));
     if (bytes.byteLength <= maxBytes) return bytes;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 
-// `@heddle/blocks` declares its own copies of the types of deliveries, replies and meanings, because neither package
+// `@heddle/blocks` declares its own copies of the types of deliveries, replies and actions, because neither package
 // may import the other. A type of webhook of that package fits `WebhookType` by its structure.
 
 /** A request from another system, whose body is not parsed. */
@@ -31,10 +31,13 @@ export interface ParsedDelivery {
   files: readonly DeliveredFile[];
 }
 
-/** The response to the sender: immediate, with the JSON of the configuration, or with the Response block of the run. */
+/**
+ * The response to the sender: an immediate confirmation, the JSON in the configuration of the trigger, or the response
+ * of the ended run.
+ */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** The treatment of a request by a receiver. */
+/** What the receiver does with an authentic request. */
 export type WebhookMeaning =
   /** The sender verifies the URL. No run is started. */
   | { kind: 'handshake'; body: Json }
@@ -74,7 +77,7 @@ export interface WebhookType extends TriggerInfo {
   isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
-  /** Returns how to treat an authentic request. */
+  /** Returns what the receiver does with an authentic request. */
   meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
 }
 
@@ -103,8 +106,8 @@ export interface AcceptedEvent {
   /** True if the delivery was accepted before: `runId` is the run of the first delivery. */
   isDuplicate: boolean;
   /**
-   * The decision of flow control, and its reason; absent: the run starts immediately. For a dropped event, the run is
-   * an earlier one.
+   * The decision of flow control, and its reason; absent: the run starts immediately. For a dropped event, `runId` is
+   * the id of an earlier run.
    */
   flow?: { state: 'waiting' | 'dropped'; reason: string };
   /** Returns the response of the ended run; undefined if the run waits for a person, or does not end in time. */

@@ -17,7 +17,7 @@ export interface WebhookReceiverOptions {
   limits?: Partial<WebhookLimits>;
   /** Deliveries to one trigger. Default: 100 per second, bursts of 1,000. */
   rate?: Bucket;
-  /** Requests of one client address to unknown paths. Default: 1 per second, bursts of 100. */
+  /** Requests from one client address to unknown paths. Default: 1 per second, bursts of 100. */
   unknownRate?: Bucket;
   /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in total. */
   concurrency?: { perTrigger: number; perWorkspace: number; total: number };
@@ -98,7 +98,7 @@ interface Call {
 
 async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const { store } = context;
-  await expectUnknownPathLimit(context, call.address);
+  await expectBelowUnknownPathLimit(context, call.address);
   const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
   if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
     return refuseUnknown(context, call.address);
@@ -130,7 +130,7 @@ function reasonOf(error: unknown, { status, message }: ApiError): string {
 }
 
 /** Throws 429 for an address that has sent many requests to unknown paths. */
-async function expectUnknownPathLimit(
+async function expectBelowUnknownPathLimit(
   { limiter }: ReceiverContext,
   address: string | undefined,
 ): Promise<void> {
@@ -185,19 +185,19 @@ async function deliver(
   const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
   if (problem !== undefined) throw new AuthenticationError(problem);
   const body = await parseBody(request, bytes, limits);
-  const meaning = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
-  if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE_HEADERS });
-  if (meaning.kind === 'ignored') {
-    store.recordRefusal(webhook, `EVENT_IGNORED ${meaning.event}`);
+  const action = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
+  if (action.kind === 'handshake') return Response.json(action.body, { headers: SECURE_HEADERS });
+  if (action.kind === 'ignored') {
+    store.recordRefusal(webhook, `EVENT_IGNORED ${action.event}`);
     return Response.json({ success: true, ignored: true }, { headers: SECURE_HEADERS });
   }
   const contentType = headers.get('content-type') ?? '';
   const event: WebhookEvent = {
-    ...{ deliveryId: meaning.deliveryId, event: meaning.event, input: meaning.input },
+    ...{ deliveryId: action.deliveryId, event: action.event, input: action.input },
     ...{ method, contentType, bytes: bytes.byteLength },
   };
   const accepted = await accept(store, { webhook, event, path });
-  return respond(accepted, meaning, request.signal);
+  return respond(accepted, action, request.signal);
 }
 
 /**
@@ -244,7 +244,7 @@ async function respond(
   return response;
 }
 
-/** Returns the query parameters. Names beyond the first `limits.values` are left out. */
+/** Returns the query parameters. Names beyond the first `limits.values` are omitted. */
 function queryOf({ searchParams, search }: URL, { values: maxNames }: WebhookLimits): JsonObject {
   if (search === '') return {};
   const names = new Set([...new Set(searchParams.keys())].slice(0, maxNames));
