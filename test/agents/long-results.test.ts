@@ -65,7 +65,7 @@ describe('a tool result that is too long for the model', () => {
     ]);
     const [firstResult = '', ...parts] = resultsFor(requests);
     expect(firstResult).toBe(
-      `${LONG.slice(0, 10_000)}\n[30000 of 50000 characters left out. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG.slice(-10_000)}`,
+      `${LONG.slice(0, 10_000)}\n[30000 of 50000 characters omitted. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG.slice(-10_000)}`,
     );
     expect(parts).toEqual([
       '[characters 10000 to 10010 of 50000]\n0200002001',
@@ -83,7 +83,7 @@ describe('a tool result that is too long for the model', () => {
   it('is truncated at the length that the agent sets', async () => {
     const { requests } = await run([{ tools: [DUMP] }], { maxToolResultChars: '1000' });
     expect(resultsFor(requests)[0]).toMatch(
-      /^(\d{500})\n\[49000 of 50000 characters left out\..*\]\n\d{500}$/,
+      /^(\d{500})\n\[49000 of 50000 characters omitted\..*\]\n\d{500}$/,
     );
     const { result } = await run([], { maxToolResultChars: 999 });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });

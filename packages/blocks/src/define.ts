@@ -48,7 +48,7 @@ export async function runBlock(
 }
 
 /**
- * Returns the fields of a block as its schema reads them. A string field takes values of references as text. An array
+ * Returns the fields of a block as its schema reads them. In a string field, values of references become text. An array
  * or object field may be JSON text, whose structure these values cannot change. Any other field keeps the type of its
  * value. Empty fields count as absent.
  *

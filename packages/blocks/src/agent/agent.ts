@@ -26,7 +26,7 @@ import { skillsOf } from './skills.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
-/** Maximum number of rounds of model and tools. After that the block fails. */
+/** Maximum number of rounds, each a model call and its tool calls. After that the block fails. */
 const MAX_ROUNDS = 25;
 
 /**
@@ -71,13 +71,13 @@ async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promi
   const files = context.field('files', 'json') ?? null;
   if (isEmpty(files)) return prompt;
   const parts = await attachmentsOf(files, { context, noun: 'file' });
-  const last = prompt.findLastIndex(({ role }) => role === 'user');
-  const message = prompt[last];
+  const lastUserIndex = prompt.findLastIndex(({ role }) => role === 'user');
+  const message = prompt[lastUserIndex];
   if (message?.role !== 'user') return [...prompt, { role: 'user', content: parts }];
-  return prompt.with(last, { ...message, content: [...message.content, ...parts] });
+  return prompt.with(lastUserIndex, { ...message, content: [...message.content, ...parts] });
 }
 
-interface AgentParts {
+interface AgentDependencies {
   context: Context;
   models: OpenModels;
   format: ResponseFormat | undefined;
@@ -93,17 +93,17 @@ interface Paused {
 
 /** One execution of an agent. */
 class Agent {
-  readonly #parts: AgentParts;
+  readonly #dependencies: AgentDependencies;
   readonly #models: FallbackModels;
   readonly #calls: ToolCalls;
   #tokens = NO_TOKENS;
   #cost: Cost | undefined;
   readonly #timing = { modelMs: 0, toolMs: 0 };
 
-  constructor(parts: AgentParts) {
-    this.#parts = parts;
-    this.#models = new FallbackModels(parts.context, parts.models);
-    this.#calls = new ToolCalls(parts.context, parts);
+  constructor(dependencies: AgentDependencies) {
+    this.#dependencies = dependencies;
+    this.#models = new FallbackModels(dependencies.context, dependencies.models);
+    this.#calls = new ToolCalls(dependencies.context, dependencies);
   }
 
   /** Returns the output of the block and the text of the answer, or the pause in which calls wait for a person. */
@@ -111,11 +111,11 @@ class Agent {
     const messages = [...prompt];
     const response = await this.#converse(messages);
     if ('pause' in response) return response;
-    const { format } = this.#parts;
+    const { format } = this.#dependencies;
     const text = textOf(response);
-    if (!format) return { output: { content: text, ...this.#facts() }, text };
+    if (!format) return { output: { content: text, ...this.#metadata() }, text };
     const formatted = await this.#parseOrRepair(format, messages, text);
-    return { output: { ...fieldsOf(formatted.value), ...this.#facts() }, text: formatted.text };
+    return { output: { ...fieldsOf(formatted.value), ...this.#metadata() }, text: formatted.text };
   }
 
   /**
@@ -123,7 +123,7 @@ class Agent {
    * Adds earlier responses and the results of their calls to `messages`.
    */
   async #converse(messages: LanguageModelV4Message[]): Promise<ModelResponse | Paused> {
-    const { tools, context } = this.#parts;
+    const { tools, context } = this.#dependencies;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const response = await this.#ask(`model ${round}`, messages, {
         ...(tools.size > 0 && {
@@ -153,7 +153,7 @@ class Agent {
     prompt: LanguageModelV4Prompt,
     extraOptions: Partial<LanguageModelV4CallOptions> = {},
   ): Promise<ModelResponse> {
-    const { context, format } = this.#parts;
+    const { context, format } = this.#dependencies;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
     const { response, opened } = await this.#measure('modelMs', () => this.#models.ask(key, callOptions));
     this.#tokens = addTokens(this.#tokens, response.tokens);
@@ -181,7 +181,7 @@ class Agent {
     const first = readFormatted(text, format);
     if ('value' in first) return { value: first.value, text };
     const repairRequest = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
-    this.#parts.context.emit({ type: 'reset' });
+    this.#dependencies.context.emit({ type: 'reset' });
     const repaired = await this.#ask('repair', [
       ...messages,
       ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
@@ -191,12 +191,12 @@ class Agent {
     if ('value' in second) return { value: second.value, text: textOf(repaired) };
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
-      `The model's answer for "${this.#parts.context.block.name}" does not match the response format, even after one repair: ${second.problems}`,
+      `The model's answer for "${this.#dependencies.context.block.name}" does not match the response format, even after one repair: ${second.problems}`,
       { details: { answer: textOf(repaired).slice(0, 2000) } },
     );
   }
 
-  #facts(): JsonObject {
+  #metadata(): JsonObject {
     return {
       ...this.#models.facts(),
       tokens: { ...this.#tokens },
@@ -207,7 +207,7 @@ class Agent {
   }
 
   async #measure<T>(timer: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
-    const { clock } = this.#parts.context;
+    const { clock } = this.#dependencies.context;
     const startedMs = clock.now();
     try {
       return await work();

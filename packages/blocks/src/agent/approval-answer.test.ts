@@ -40,8 +40,8 @@ describe('the answer to a pause of an agent', () => {
   });
 
   it('may decide about some calls, and may edit a single call without its id', () => {
-    const some = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
-    expect(checkAnswer(some)).toEqual(some);
+    const partialAnswer = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
+    expect(checkAnswer(partialAnswer)).toEqual(partialAnswer);
     const single = { calls: paused.calls.slice(0, 1) };
     const edited = { decision: 'edit', arguments: { to: 'bob' } };
     expect(checkAnswer(edited, single)).toEqual({ decisions: { '1.1': edited } });
@@ -135,11 +135,11 @@ describe('the answer to a pause of an agent', () => {
     expect(() => checkAnswer(input)).toThrow(message);
   });
 
-  it('lists at most ten problems, and only the beginning of long ids', () => {
-    const many = Object.fromEntries(
+  it('is refused with at most ten problems, and with only the beginning of long ids', () => {
+    const decisions = Object.fromEntries(
       Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, {}]),
     );
-    expect(() => checkAnswer({ decisions: many })).toThrow(/^.{1,600}$/);
+    expect(() => checkAnswer({ decisions })).toThrow(/^.{1,600}$/);
   });
 
   it('may have text that only looks like a reference', () => {

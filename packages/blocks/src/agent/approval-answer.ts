@@ -21,7 +21,7 @@ export interface WaitingCall {
 }
 
 /**
- * A person's decision about one call. The arguments of an edit replace the model's. The model reads the reason of a
+ * A person's decision about one call. The arguments of an edit replace the model's. The model reads the reason for a
  * denial.
  */
 export type Decision = z.output<typeof decisionSchema>;
@@ -38,7 +38,7 @@ export function validateAnswer({ block, paused, input }: ResumeContext): JsonObj
   for (const { id, arguments: requested, parameters } of calls) {
     const decision = decisions.get(id);
     const edited = decision?.decision === 'edit' ? decision.arguments : undefined;
-    const problem = edited && (problemOfEdit(edited, requested) ?? problemOfSchema(edited, parameters));
+    const problem = edited && (problemOfEdit(edited, requested) ?? schemaMismatch(edited, parameters));
     if (problem !== undefined) problems.push(`the arguments of call ${id} ${problem}`);
   }
   if (problems.length === 0) return { decisions: Object.fromEntries(decisions) as unknown as JsonObject };
@@ -184,7 +184,7 @@ function walk(value: JsonObject, problemOf: (text: string) => string | undefined
   return undefined;
 }
 
-function problemOfSchema(edited: JsonObject, parameters: JsonObject): string | undefined {
+function schemaMismatch(edited: JsonObject, parameters: JsonObject): string | undefined {
   const problemsOf = compileSchema(parameters, (why) => new Error(`The schema of a tool ${why}.`));
   const problems = problemsOf(edited);
   return problems && `do not match the schema: ${problems}`;

@@ -42,7 +42,7 @@ export class Approvals {
     let problem: string | undefined;
     for (const [index, answer] of answers.entries()) {
       const calls = waitingCalls(await recordedCalls(context, index + 1, []));
-      // A process without agents records answers unchecked.
+      // Checked here too: a process without the agent block records answers without checking them.
       const { decisions, problems } = readAnswer(answer, calls);
       problem = problems[0];
       if (problem !== undefined) continue;

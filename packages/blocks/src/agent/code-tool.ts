@@ -15,7 +15,7 @@ export interface ToolCode {
   schema: JsonObject;
 }
 
-/** Returns the tool of a row that contains its code. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the tool whose code is in this row of an agent's `tools`. Throws BLOCK_CONFIG_INVALID. */
 export function createCodeTool(context: Context, row: JsonObject): OfferedTool {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
   const definition = isJsonObject(schema['function']) ? schema['function'] : {};
@@ -46,7 +46,7 @@ function textOf(value: Json | undefined): string {
 }
 
 /** Returns the time limit of a call in milliseconds: the shortest of the tool's, the block's and the operator's. */
-function wallMsOf({ remainingMs, services }: Context): number {
+function timeLimitMsOf({ remainingMs, services }: Context): number {
   const { wallMs } = services.run.codeLimits ?? {};
   return Math.max(1, Math.min(MAX_TOOL_MS, remainingMs ?? MAX_TOOL_MS, wallMs ?? MAX_TOOL_MS));
 }
@@ -76,7 +76,7 @@ export async function runCode(
       params: JSON.stringify(args),
       ...Object.fromEntries(variables.map(([name, value]) => [name, JSON.stringify(value)])),
     },
-    limits: { wallMs: wallMsOf(context) },
+    limits: { wallMs: timeLimitMsOf(context) },
     signal,
   });
   if (!outcome.ok) throw new Error(outcome.error.message);

@@ -117,11 +117,11 @@ describe('schemas of arguments', () => {
     ['one that becomes large', `(${'abc'.repeat(100)}){0,1000}`, /repeats too much/],
     ['one that becomes large by nested repetitions', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
     ['one that becomes large by many repetitions', '[a-z]{0,900}'.repeat(80), /repeats too much/],
-  ])('refuse %s as a pattern', (_what, text, message) => {
+  ])('may not have %s as a pattern', (_what, text, message) => {
     expect(() => compilePattern(text)).toThrow(message);
   });
 
-  it('refuse more patterns than can be compile in a second', () => {
+  it('with more patterns than can be compiled in a second are refused', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => [`p${n}`, { pattern: `${n}a{900}` }]),
     );
@@ -205,7 +205,7 @@ describe('schemas of arguments', () => {
     expect(performance.now() - startedMs).toBeLessThan(5000);
   });
 
-  it('with "patternProperties" that cannot be checked are refused, or keep them in the description', () => {
+  it('with "patternProperties" that cannot be checked are refused, or get them moved to the description', () => {
     const schema = { patternProperties: { '^(?=x)': {}, '^b': {} }, additionalProperties: false };
     expect(() => compile(schema)).toThrow(/^has patterns of names .* that cannot be checked/);
     expect(withCheckedPatterns(schema)).toEqual({

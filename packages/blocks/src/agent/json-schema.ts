@@ -98,9 +98,12 @@ const spendOf = (budget: Budget) => (evaluations: number) => {
   if (budget.evaluations < 0) throw new BudgetError();
 };
 /** A property that the validator reads once for each evaluated subschema, and never enumerates. */
-const READ_ONCE = '__absolute_recursive_ref__';
+const EVALUATION_PROPERTY = '__absolute_recursive_ref__';
 
-/** Returns the schema without the keywords that are not checked. Each subschema counts its own evaluations. */
+/**
+ * Returns the schema without the keywords that are not checked, and with formats in place of patterns. Each subschema
+ * counts its own evaluations.
+ */
 function toCheckable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => toCheckable(item, budget));
@@ -117,19 +120,19 @@ function toCheckable(schema: Json, budget: Budget): Json {
 }
 
 /** Keywords whose value has schemas by name. The author chooses the names, so a name can equal a keyword. */
-const BY_NAME: ReadonlySet<string> = new Set([
+const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);
 
 /** Returns the value of a keyword with `change` applied to it, or to each of its schemas by name. */
 function mapSchemas(keyword: string, value: Json, change: (schema: Json) => Json): Json {
-  if (!BY_NAME.has(keyword) || !isJsonObject(value)) return change(value);
+  if (!SCHEMA_MAP_KEYWORDS.has(keyword) || !isJsonObject(value)) return change(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
 /** Makes a schema count its evaluations, and returns it. Calls `onEvaluation` at the beginning of each evaluation. */
 function countEvaluations(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
-  return Object.defineProperty(schema, READ_ONCE, {
+  return Object.defineProperty(schema, EVALUATION_PROPERTY, {
     enumerable: false,
     get: () => {
       if (--budget.evaluations < 0) throw new BudgetError();
@@ -144,8 +147,8 @@ const NAME_PATTERN_SCHEMAS = 'patterned';
 
 /**
  * Returns a replacement for a schema with `patternProperties`, which the validator would check with a backtracking
- * engine. The first part of the replacement collects the names that match. The second part has one pattern for exactly
- * each of these names. The validator evaluates the second part directly after the first.
+ * engine. The first part of the replacement collects the names that match. The second part has one pattern for
+ * each of these names, which matches only this name. The validator evaluates the second part directly after the first.
  */
 function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
@@ -229,7 +232,7 @@ export function withCheckedPatterns<Schema extends Json>(
 }
 
 /**
- * Returns the check against a schema of a third party: patterns that cannot be checked are left out. Throws like
+ * Returns the check against a schema of a third party: patterns that cannot be checked are ignored. Throws like
  * `compileSchema`.
  */
 export function compileForeignSchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {

@@ -5,24 +5,24 @@ const signal = new AbortController().signal;
 
 describe('results that are too long', () => {
   it('are never cut within a character', () => {
-    const long = new LongResults(1001, new Map());
-    const shown = long.textForModel('1.1', `a${'😀'.repeat(1000)}`);
+    const longResults = new LongResults(1001, new Map());
+    const shown = longResults.textForModel('1.1', `a${'😀'.repeat(1000)}`);
     expect(shown.isWellFormed()).toBe(true);
     expect(shown.length).toBeLessThan(1200);
   });
 
   it('are read by a tool with a unique name', () => {
-    const long = new LongResults(1000, new Map([['read_result', {}]]));
-    expect(long.tool()).toBeUndefined();
-    expect(long.textForModel('1.1', 'short')).toBe('short');
-    expect(long.tool()).toBeUndefined();
-    expect(long.textForModel('1.1', 'x'.repeat(1001))).toContain('read_result_2: {"id": "1.1"');
-    expect(long.tool()?.definition.name).toBe('read_result_2');
+    const longResults = new LongResults(1000, new Map([['read_result', {}]]));
+    expect(longResults.tool()).toBeUndefined();
+    expect(longResults.textForModel('1.1', 'short')).toBe('short');
+    expect(longResults.tool()).toBeUndefined();
+    expect(longResults.textForModel('1.1', 'x'.repeat(1001))).toContain('read_result_2: {"id": "1.1"');
+    expect(longResults.tool()?.definition.name).toBe('read_result_2');
   });
 
   it('are read in parts that are short enough to be shown', async () => {
-    const long = new LongResults(1000, new Map());
-    long.textForModel('1.1', 'x'.repeat(9_999_999));
+    const longResults = new LongResults(1000, new Map());
+    longResults.textForModel('1.1', 'x'.repeat(9_999_999));
     const call = {
       idempotencyKey: 'k',
       signal,
@@ -30,7 +30,7 @@ describe('results that are too long', () => {
       toolCallId: 'c',
       othersDone: Promise.resolve(),
     };
-    const read = await long.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
-    expect(long.textForModel('2.1', read as string)).toBe(read);
+    const read = await longResults.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
+    expect(longResults.textForModel('2.1', read as string)).toBe(read);
   });
 });

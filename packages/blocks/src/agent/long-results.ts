@@ -8,14 +8,14 @@ export const DEFAULT_RESULT_CHARS = 20_000;
 export const MIN_RESULT_CHARS = 1000;
 export const MAX_RESULT_CHARS = 100_000;
 
-const NAME = 'read_result';
+const TOOL_NAME = 'read_result';
 /** Room for the line that says which part of a result follows. */
 const NOTE_CHARS = 100;
 
 /**
  * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a
- * result, and a tool that reads the rest. The results belong to finished steps, which are stored like every large
- * value.
+ * result, and a tool that reads the rest. The results are kept only in memory: a later attempt gets
+ * them again from the recorded steps of the calls.
  */
 export class LongResults {
   readonly #maxChars: number;
@@ -27,8 +27,8 @@ export class LongResults {
   /** `tools`: the agent's tools by name. */
   constructor(maxChars: number, tools: ReadonlyMap<string, unknown>) {
     this.#maxChars = maxChars;
-    let name = NAME;
-    for (let number = 2; tools.has(name); number++) name = `${NAME}_${number}`;
+    let name = TOOL_NAME;
+    for (let number = 2; tools.has(name); number++) name = `${TOOL_NAME}_${number}`;
     this.#name = name;
   }
 
@@ -37,7 +37,7 @@ export class LongResults {
     if (text.length <= this.#maxChars) return text;
     this.#texts.set(id, text);
     const half = Math.floor(this.#maxChars / 2);
-    const note = `[${text.length - 2 * half} of ${text.length} characters left out. Read them with ${this.#name}: {"id": "${id}", "offset": ${half}}]`;
+    const note = `[${text.length - 2 * half} of ${text.length} characters omitted. Read them with ${this.#name}: {"id": "${id}", "offset": ${half}}]`;
     return `${slice(text, 0, half)}\n${note}\n${slice(text, text.length - half, text.length)}`;
   }
 
@@ -69,7 +69,7 @@ export class LongResults {
       isIdempotent: () => true,
       requiresApproval: false,
       forced: false,
-      problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${NAME} ${why}.`)),
+      problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${TOOL_NAME} ${why}.`)),
       run: async ({ id = '', offset, length = maxLength }) => this.#read(id, Number(offset), Number(length)),
     };
   }

@@ -7,10 +7,10 @@ import { invalid } from '../invalid.ts';
 import type { OpenModel } from '../models/open.ts';
 import { numberOf } from './settings.ts';
 
-/** Characters that count as one token. */
-const TOKEN_CHARS = 4;
+/** Estimated number of characters of one token. */
+const CHARS_PER_TOKEN = 4;
 /** Context length, in tokens, of a model that is not in the catalog. */
-const UNKNOWN_CONTEXT = 32_000;
+const DEFAULT_CONTEXT_TOKENS = 32_000;
 /** The part of a model's context that earlier exchanges may fill. */
 const HISTORY_SHARE = 0.5;
 const DEFAULT_MESSAGES = 10;
@@ -47,7 +47,7 @@ export async function memoryOf(
   { info }: Pick<OpenModel, 'info'>,
   prompt: LanguageModelV4Prompt,
 ): Promise<Memory> {
-  const window = windowOf(context, info?.context ?? UNKNOWN_CONTEXT);
+  const window = windowOf(context, info?.context ?? DEFAULT_CONTEXT_TOKENS);
   if (!window) return { prompt, add: async () => undefined };
   const conversation = conversationOf(context);
   const readExchanges = async (): Promise<Json[]> => conversation.newest(window.maxChars);
@@ -71,7 +71,7 @@ export async function memoryOf(
 
 function windowOf(context: Context, modelTokens: number): Window | undefined {
   const type = context.field('memoryType') ?? '';
-  const maxChars = Math.floor(modelTokens * HISTORY_SHARE) * TOKEN_CHARS;
+  const maxChars = Math.floor(modelTokens * HISTORY_SHARE) * CHARS_PER_TOKEN;
   const limits = { maxChars, maxMessages: Infinity };
   if (type === '' || type === 'none') return undefined;
   if (type === 'conversation') return limits;
@@ -79,7 +79,7 @@ function windowOf(context: Context, modelTokens: number): Window | undefined {
     return { ...limits, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
   if (type === 'sliding_window_tokens') {
     const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_TOKENS;
-    return { ...limits, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
+    return { ...limits, maxChars: Math.min(maxChars, Math.floor(tokens) * CHARS_PER_TOKEN) };
   }
   throw invalid(
     context,
@@ -94,7 +94,7 @@ function conversationOf(context: Context): Conversation {
   return context.services.conversation(id);
 }
 
-/** Returns the index of the question: the last consecutive messages of the user, and everything after them. */
+/** Returns the index at which the question begins: the last consecutive user messages, and everything after them. */
 function questionStart(prompt: LanguageModelV4Prompt): number {
   let start = prompt.findLastIndex(({ role }) => role === 'user');
   while (prompt[start - 1]?.role === 'user') start -= 1;

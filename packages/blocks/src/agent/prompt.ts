@@ -15,15 +15,15 @@ export function promptOf(context: BlockContext): LanguageModelV4Prompt {
   const rows = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
   const system = textOf(context.field('systemPrompt', 'native') ?? null);
   const user = textOf(promptText(context.field('userPrompt', 'native') ?? null));
-  const nonEmpty = [
+  const nonEmptyMessages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
     ...rows.map((row) => messageOf(row, context)),
     ...(user === '' ? [] : [{ role: 'user' as const, content: user }]),
   ].filter(({ content }) => content.trim() !== '');
-  if (nonEmpty.length === 0) throw invalid(context, 'has no messages: write at least one');
+  if (nonEmptyMessages.length === 0) throw invalid(context, 'has no messages: write at least one');
   // Providers accept instructions only at the beginning, and refuse a call without a user message.
-  const instructions = nonEmpty.filter(({ role }) => role === 'system');
-  const dialog = nonEmpty.filter(({ role }) => role !== 'system');
+  const instructions = nonEmptyMessages.filter(({ role }) => role === 'system');
+  const dialog = nonEmptyMessages.filter(({ role }) => role !== 'system');
   if (dialog.length === 0)
     return [{ role: 'user', content: [textPart(instructions.map(({ content }) => content).join('\n\n'))] }];
   return [

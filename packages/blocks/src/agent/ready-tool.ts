@@ -3,14 +3,14 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { AgentToolCall } from '../options.ts';
 import type { SchemaCheck } from './json-schema.ts';
 
-/** A tool of an agent, before its schema is compiled and the settings of its row are added. */
+/** A tool of an agent, before its schema is compiled and the settings of its row in `tools` are added. */
 export interface OfferedTool {
   definition: LanguageModelV4FunctionTool;
   /** Returns the arguments as the tool reads them, before they are checked. Absent: unchanged. */
   normalizeArguments?(args: JsonObject): JsonObject;
   /** True: a call with these arguments that was interrupted may be repeated. */
   isIdempotent(args: JsonObject): boolean;
-  /** Whether a person approves each call. Absent: the row of the agent decides. */
+  /** Whether a person approves each call. Absent: the tool's row decides. */
   approval?: 'always' | 'never';
   /** True: results are not shortened for the model. */
   keepsFullResults?: true;

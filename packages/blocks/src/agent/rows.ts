@@ -7,14 +7,14 @@ import { invalid } from '../invalid.ts';
 /** Maximum number of tools of a block. */
 export const MAX_TOOLS = 100;
 
-/** A row of an agent's tools. */
+/** A row of the field `tools` of an agent, or of the field `notification`. */
 export interface ToolRow {
   row: JsonObject;
   /** The `params` of the row as the author has written them, by name. */
   authored: ReadonlyMap<string, Template>;
 }
 
-/** Returns the ids that a row of an agent's tools gives its tool, the most specific one first. */
+/** Returns the ids by which a row of an agent's tools names its tool, the most specific one first. */
 export function idsOf(row: JsonObject): string[] {
   return [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
 }
@@ -53,10 +53,10 @@ function authoredParams(context: Context, field: string): ReadonlyMap<string, Te
  * of the references cannot change the structure of the JSON.
  */
 export function withStructure(context: Context, { row, authored }: ToolRow): JsonObject {
-  const structured: JsonObject = {};
+  const parsedParams: JsonObject = {};
   for (const [name, template] of authored)
-    if (isJsonWithReferences(template)) structured[name] = resolveJson(template, context.services.lookup);
-  return isJsonObject(row['params']) ? { ...row, params: { ...row['params'], ...structured } } : row;
+    if (isJsonWithReferences(template)) parsedParams[name] = resolveJson(template, context.services.lookup);
+  return isJsonObject(row['params']) ? { ...row, params: { ...row['params'], ...parsedParams } } : row;
 }
 
 function isJsonWithReferences(template: Template): boolean {

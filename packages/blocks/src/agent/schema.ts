@@ -8,7 +8,7 @@ const list = z.array(z.json());
  * forms.
  */
 export const agentSchema = {
-  summary: 'Lets a model answer, with tools.',
+  summary: 'Lets a model answer with the help of tools.',
   fields: z.object({
     messages: list
       .optional()
@@ -42,7 +42,7 @@ export const agentSchema = {
       .describe(
         'Which earlier exchanges the model gets: none, conversation, sliding_window or sliding_window_tokens.',
       ),
-    conversationId: z.string().optional().describe('The id of the conversation, for a memory.'),
+    conversationId: z.string().optional().describe('The id of the conversation, if the agent has a memory.'),
     slidingWindowSize: z.coerce.number().optional().describe('Messages of sliding_window. Default 10.'),
     slidingWindowTokens: z.coerce
       .number()
@@ -63,7 +63,9 @@ export const agentSchema = {
       toolCalls: z
         .object({ list, count: z.number() })
         .describe('Tool calls: name, arguments, result, success, approval.'),
-      providerTiming: z.record(z.string(), z.number()).describe('Milliseconds in model and tools.'),
+      providerTiming: z
+        .record(z.string(), z.number())
+        .describe('Milliseconds spent in the model and in tools.'),
       ...modelOutputs,
     })
     .catchall(z.json()),

@@ -44,12 +44,12 @@ export function createServiceTools(
 /** Returns the tool of one operation. Arguments that the author has set are hidden from the model. */
 function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
   const { tool, schema } = loaded;
-  const { definition, fixed } = splitArguments(tool, schema, params);
+  const { definition, presetArgs } = splitArguments(tool, schema, params);
   return {
     definition,
     normalizeArguments: (args) => withoutNulls(args, schema),
     isIdempotent: () => isRepeatable(tool),
-    run: (args, call) => callOperation(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
+    run: (args, call) => callOperation(context, loaded, { ...call, params, args: { ...args, ...presetArgs } }),
   };
 }
 
@@ -72,11 +72,11 @@ function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
 function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
   const schema = tool.arguments as JsonObject;
   const { language, code } = tool;
-  const { definition, fixed } = splitArguments(tool, schema, params);
+  const { definition, presetArgs } = splitArguments(tool, schema, params);
   return {
     definition,
     isIdempotent: () => tool.idempotent === true,
-    run: (args, { signal }) => runCode(context, { language, code, schema }, { ...args, ...fixed }, signal),
+    run: (args, { signal }) => runCode(context, { language, code, schema }, { ...args, ...presetArgs }, signal),
   };
 }
 
@@ -85,13 +85,13 @@ function splitArguments(
   { id, description }: { id: string; description: string },
   schema: JsonObject,
   params: JsonObject,
-): { definition: OfferedTool['definition']; fixed: JsonObject } {
+): { definition: OfferedTool['definition']; presetArgs: JsonObject } {
   const names = Object.keys((own(schema, 'properties') ?? {}) as JsonObject);
   const presetNames = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
   const inputSchema = withoutArguments(schema, new Set(presetNames)) as never;
   return {
     definition: { type: 'function', name: id, description, inputSchema },
-    fixed: Object.fromEntries(presetNames.map((name) => [name, params[name] as Json])),
+    presetArgs: Object.fromEntries(presetNames.map((name) => [name, params[name] as Json])),
   };
 }
 

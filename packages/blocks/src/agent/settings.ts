@@ -4,8 +4,8 @@ import { invalid } from '../invalid.ts';
 import { servedModel } from '../models/catalog.ts';
 import type { OpenModel } from '../models/open.ts';
 
-const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
-type Level = (typeof LEVELS)[number];
+const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+type ReasoningLevel = (typeof REASONING_LEVELS)[number];
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
 /**
@@ -35,7 +35,7 @@ export function modelSettings(
 
 function reasoningOptions(
   provider: string,
-  reasoning: Level | undefined,
+  reasoning: ReasoningLevel | undefined,
 ): Partial<LanguageModelV4CallOptions> {
   if (reasoning === undefined) return {};
   if (provider !== 'google' || reasoning === 'none') return { reasoning };
@@ -56,9 +56,9 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
 /**
  * Returns the reasoning level. `max`, which only some models have, becomes `xhigh`, the highest level of all providers.
  */
-function levelOf(context: BlockContext): Level | undefined {
+function levelOf(context: BlockContext): ReasoningLevel | undefined {
   const [effort, thinking] = (['reasoningEffort', 'thinkingLevel'] as const).map((name) =>
-    choiceOf(context, name, [...LEVELS, 'max'] as const),
+    choiceOf(context, name, [...REASONING_LEVELS, 'max'] as const),
   );
   const level = effort ?? thinking;
   return level === 'max' ? 'xhigh' : level;

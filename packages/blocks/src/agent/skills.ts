@@ -6,7 +6,7 @@ import { invalid } from '../invalid.ts';
 import type { OfferedTool } from './ready-tool.ts';
 import { isEmpty } from './rows.ts';
 
-/** A skill without its text. */
+/** A skill without its instructions. */
 type SkillSummary = NonNullable<Awaited<ReturnType<Context['services']['skills']['find']>>>[number];
 
 /** Maximum number of skills of an agent: all their descriptions are in its prompt. */
@@ -32,12 +32,14 @@ export async function skillsOf(context: Context): Promise<AgentSkills> {
   if (references.length === 0) return { addTo: (prompt) => prompt };
   const findSkills = async (): Promise<Json[]> =>
     (await findAll(context, references)).map(({ id, name, description }) => ({ id, name, description }));
-  const found = (await context.step('skills', findSkills, { idempotent: true })) as unknown as SkillSummary[];
-  const skills = new Map(found.map((skill) => [skill.name, skill]));
-  if (skills.size < found.length) throw invalid(context, 'has two skills with the same name');
+  const summaries = (await context.step('skills', findSkills, {
+    idempotent: true,
+  })) as unknown as SkillSummary[];
+  const skills = new Map(summaries.map((skill) => [skill.name, skill]));
+  if (skills.size < summaries.length) throw invalid(context, 'has two skills with the same name');
   return {
     tool: skillTool(context, skills),
-    addTo: (prompt) => withInstructions(prompt, found),
+    addTo: (prompt) => withInstructions(prompt, summaries),
   };
 }
 

@@ -26,8 +26,8 @@ interface ToolSources {
 }
 
 /**
- * Returns the tools that the agent may use, by their names for the model. Tools whose `usageControl` is `none` are left
- * out.
+ * Returns the tools that the agent may use, by their names for the model. Tools whose `usageControl` is `none` are
+ * omitted.
  *
  * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, CHILD_NOT_FOUND, and the errors of MCP servers.
  */
@@ -50,7 +50,7 @@ export async function toolsOf(
     for (const tool of await mcpTools(context, options, withStructure(context, each), new Set(tools.keys())))
       addTool(context, tools, { tool, row: each.row });
   if (tools.size > MAX_TOOLS)
-    throw invalid(context, `has more than ${MAX_TOOLS} tools, with those of its MCP servers`);
+    throw invalid(context, `has more than ${MAX_TOOLS} tools, including those of its MCP servers`);
   return tools;
 }
 
@@ -87,8 +87,8 @@ export function withSchema(context: Context, tool: OfferedTool, row: JsonObject)
     invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
   );
   const forced = row['usageControl'] === 'force';
-  const byRow = requiresApproval(context, name, row);
-  const needsApproval = tool.approval === undefined ? byRow : tool.approval === 'always';
+  const rowRequiresApproval = requiresApproval(context, name, row);
+  const needsApproval = tool.approval === undefined ? rowRequiresApproval : tool.approval === 'always';
   const definition = { ...tool.definition, inputSchema: schema as never };
   return { ...tool, definition, problemsOf, forced, requiresApproval: needsApproval };
 }

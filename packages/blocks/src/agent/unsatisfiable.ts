@@ -10,26 +10,29 @@ const RANGES = [
 ] as const;
 
 /**
- * Returns why no value can match a JSON Schema; undefined if a value may match. References are not followed. `at` names
- * the schema in the reason. Needs a schema of limited depth.
+ * Returns why no value can match a JSON Schema; undefined if a value may match. References are not followed. `subject`
+ * names the schema in the reason. Needs a schema of limited depth.
  */
-export function unsatisfiableReason(schema: Json, at = 'it'): string | undefined {
-  if (schema === false) return `${at} allows no value`;
+export function unsatisfiableReason(schema: Json, subject = 'it'): string | undefined {
+  if (schema === false) return `${subject} allows no value`;
   if (!isJsonObject(schema)) return undefined;
   return (
-    ownReason(schema, at) ?? objectReason(schema, at) ?? arrayReason(schema, at) ?? choiceReason(schema, at)
+    ownReason(schema, subject) ??
+    objectReason(schema, subject) ??
+    arrayReason(schema, subject) ??
+    combinationReason(schema, subject)
   );
 }
 
-function ownReason(schema: JsonObject, at: string): string | undefined {
+function ownReason(schema: JsonObject, subject: string): string | undefined {
   const { enum: values, const: constant, type } = schema;
-  if (Array.isArray(values) && values.length === 0) return `${at} has an empty "enum"`;
-  if (Array.isArray(type) && type.length === 0) return `${at} has an empty list of types`;
+  if (Array.isArray(values) && values.length === 0) return `${subject} has an empty "enum"`;
+  if (Array.isArray(type) && type.length === 0) return `${subject} has an empty list of types`;
   const candidates = Array.isArray(values) ? values : constant === undefined ? undefined : [constant];
   if (type !== undefined && candidates && !candidates.some((value) => hasType(value, type)))
-    return `${at} has no value of "enum" or "const" with its type`;
+    return `${subject} has no value of "enum" or "const" with its type`;
   const range = RANGES.find(([low, high]) => isAbove(schema[low], schema[high]));
-  return range && `${at} has "${range[0]}" above "${range[1]}"`;
+  return range && `${subject} has "${range[0]}" above "${range[1]}"`;
 }
 
 function isAbove(low: Json | undefined, high: Json | undefined): boolean {
@@ -42,7 +45,7 @@ function hasType(value: Json, type: Json): boolean {
   return types.includes(actual) || (types.includes('integer') && Number.isInteger(value));
 }
 
-function objectReason(schema: JsonObject, at: string): string | undefined {
+function objectReason(schema: JsonObject, subject: string): string | undefined {
   if (!mustBe(schema, 'object')) return undefined;
   const { required, additionalProperties } = schema;
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
@@ -50,18 +53,18 @@ function objectReason(schema: JsonObject, at: string): string | undefined {
   for (const name of Array.isArray(required) ? required : []) {
     if (typeof name !== 'string') continue;
     const property = own(properties, name);
-    if (property === undefined && isClosed) return `${at} requires "${name}", which it does not allow`;
+    if (property === undefined && isClosed) return `${subject} requires "${name}", which it does not allow`;
     const why = property === undefined ? undefined : unsatisfiableReason(property, `"${name}"`);
     if (why !== undefined) return why;
   }
   return undefined;
 }
 
-function arrayReason(schema: JsonObject, at: string): string | undefined {
+function arrayReason(schema: JsonObject, subject: string): string | undefined {
   const { items, minItems } = schema;
   if (!mustBe(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
     return undefined;
-  return Array.isArray(schema['prefixItems']) ? undefined : unsatisfiableReason(items, `an item of ${at}`);
+  return Array.isArray(schema['prefixItems']) ? undefined : unsatisfiableReason(items, `an item of ${subject}`);
 }
 
 /** Returns true if the schema allows only this type, so that keywords of the type can exclude all values. */
@@ -69,17 +72,17 @@ function mustBe({ type }: JsonObject, expected: string): boolean {
   return type === expected || (Array.isArray(type) && type.length === 1 && type[0] === expected);
 }
 
-function choiceReason(schema: JsonObject, at: string): string | undefined {
+function combinationReason(schema: JsonObject, subject: string): string | undefined {
   const { allOf } = schema;
   for (const part of Array.isArray(allOf) ? allOf : []) {
-    const why = unsatisfiableReason(part, at);
+    const why = unsatisfiableReason(part, subject);
     if (why !== undefined) return why;
   }
   for (const name of ['anyOf', 'oneOf']) {
     const choices = schema[name];
     if (!Array.isArray(choices)) continue;
-    const reasons = choices.map((choice) => unsatisfiableReason(choice, at));
-    if (reasons.every((why) => why !== undefined)) return reasons[0] ?? `${at} has an empty "${name}"`;
+    const reasons = choices.map((choice) => unsatisfiableReason(choice, subject));
+    if (reasons.every((why) => why !== undefined)) return reasons[0] ?? `${subject} has an empty "${name}"`;
   }
   return undefined;
 }

@@ -9,12 +9,12 @@ import type { OfferedTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 
-const TOOL_IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
+const WORKFLOW_TOOL_IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
 const MAX_NAME = 64;
 
 /** Returns whether a row of an agent's tools names a workflow. */
 export function isWorkflowRow(row: JsonObject): boolean {
-  return idsOf(row).some((id) => TOOL_IDS.has(id));
+  return idsOf(row).some((id) => WORKFLOW_TOOL_IDS.has(id));
 }
 
 /**

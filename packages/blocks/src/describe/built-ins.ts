@@ -10,7 +10,7 @@ const SUMMARIES: { readonly [type: string]: string } = {
   api_trigger: 'Starts a run through the API.',
   input_trigger: 'Starts a run with declared fields.',
   chat_trigger: 'Starts a run with a chat message.',
-  manual_trigger: 'Starts a run by hand.',
+  manual_trigger: 'Starts a run manually.',
   function: 'Runs JavaScript, Python or a shell script in the sandbox.',
   condition: 'Takes the branch of the first true expression.',
   variables: 'Sets variables of the workflow.',
@@ -48,10 +48,10 @@ function fieldSchema(field: z.ZodType): JsonObject {
     const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });
     return JSON.parse(JSON.stringify(schema)) as JsonObject;
   }) as [JsonObject, JsonObject];
-  const hasValues = (schema: JsonObject): boolean =>
+  const declaresValues = (schema: JsonObject): boolean =>
     ['type', 'enum', 'anyOf'].some((key) => Object.hasOwn(schema, key));
   const { description } = z.globalRegistry.get(field) ?? {};
-  return { ...(hasValues(output) ? output : input), ...(description !== undefined && { description }) };
+  return { ...(declaresValues(output) ? output : input), ...(description !== undefined && { description }) };
 }
 
 /** Returns the schema of a declared output. `json` and `any` allow any value. */
