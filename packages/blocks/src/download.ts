@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import { isRetryableStatus } from '@heddle/core/fields';
 import type { Context } from './define.ts';
 
-const DOWNLOAD_MS = 60_000;
+const DOWNLOAD_TIMEOUT_MS = 60_000;
 
 /** A file to download. */
 interface DownloadRequest {
@@ -18,7 +18,7 @@ interface DownloadRequest {
  * Throws HTTP_FAILED.
  */
 export async function download(
-  { services, signal, remainingMs = DOWNLOAD_MS }: Context,
+  { services, signal, remainingMs = DOWNLOAD_TIMEOUT_MS }: Context,
   { url, what, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
   const egress = await services.egress();
@@ -26,7 +26,7 @@ export async function download(
   try {
     response = await egress.fetch({
       url: url.href,
-      timeoutMs: Math.max(1, Math.min(DOWNLOAD_MS, remainingMs)),
+      timeoutMs: Math.max(1, Math.min(DOWNLOAD_TIMEOUT_MS, remainingMs)),
       maxResponseBytes: maxBytes,
       signal,
       ...(headers && { headers }),
@@ -37,8 +37,9 @@ export async function download(
     const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
     throw new BlockError('HTTP_FAILED', `${what} cannot be read: ${message}`, { retryable, cause: error });
   }
-  const { status, body, headers: received } = response;
-  if (status === 200) return { bytes: body, type: received.find(([name]) => name === 'content-type')?.[1] };
+  const { status, body, headers: responseHeaders } = response;
+  if (status === 200)
+    return { bytes: body, type: responseHeaders.find(([name]) => name === 'content-type')?.[1] };
   throw new BlockError('HTTP_FAILED', `${what} cannot be read: the server answered ${status}.`, {
     retryable: isRetryableStatus(status),
   });

@@ -4,7 +4,7 @@ import { describeBlock } from './describe.ts';
 import type { BlockDescription } from './describe.ts';
 
 const note = {
-  summary: 'Is a comment. It is ignored, with its edges.',
+  summary: 'Is a comment. Heddle ignores it and its edges.',
   fields: z.object({ content: z.string().optional().describe('The comment.') }),
   outputs: z.object({}),
 };

@@ -11,7 +11,7 @@ const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
 
 /**
  * Returns a JSON Schema (draft 7) of workflow files in all accepted forms, with the fields of these blocks. It accepts
- * what Heddle accepts: keys of editors, empty fields, references in every field, and values as text.
+ * what Heddle accepts: keys that editors add, empty fields, references in every field, and values as text.
  */
 export function workflowSchema(blocks: readonly BlockDescription[]): JsonObject {
   return {
@@ -134,11 +134,11 @@ function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
         properties: Object.fromEntries(schemas.map(([name, schema]) => [name, toLenient(schema)])),
       },
     };
-  const holders = schemas.map(([name, schema]): [string, JsonObject] => {
+  const subBlockSchemas = schemas.map(([name, schema]): [string, JsonObject] => {
     const { description = '' } = schema;
     return [name, { description, properties: { value: toLenient(schema) } }];
   });
-  return { subBlocks: { description: summary, properties: Object.fromEntries(holders) } };
+  return { subBlocks: { description: summary, properties: Object.fromEntries(subBlockSchemas) } };
 }
 
 function withDescription(description: string, schema: JsonObject): JsonObject {

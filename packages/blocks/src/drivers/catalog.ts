@@ -8,7 +8,7 @@ const loadFile: Load = () => import('./file/file.ts');
  * The integrations with a client library or with data of the host, by the types of their blocks. Each loads at its
  * first use.
  */
-const BY_TYPE: { readonly [type: string]: Load } = {
+const LOADERS_BY_TYPE: { readonly [type: string]: Load } = {
   file: loadFile,
   file_v2: loadFile,
   file_v3: loadFile,
@@ -20,10 +20,10 @@ const BY_TYPE: { readonly [type: string]: Load } = {
 };
 
 /** Block types of these integrations. */
-export const driverTypes: readonly string[] = Object.keys(BY_TYPE);
+export const driverTypes: readonly string[] = Object.keys(LOADERS_BY_TYPE);
 
 /** Returns the integration of a block type; undefined if there is none. */
 export async function driverOf(type: string): Promise<DriverIntegration | undefined> {
-  const load = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
+  const load = Object.hasOwn(LOADERS_BY_TYPE, type) ? LOADERS_BY_TYPE[type] : undefined;
   return (await load?.())?.integration;
 }

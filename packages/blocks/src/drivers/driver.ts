@@ -82,14 +82,16 @@ export function operationsOf(
   { operations, defaults = {} }: Pick<DriverIntegration, 'operations' | 'defaults'>,
   type: string,
 ): DriverIntegration['operations'] {
-  const first = Object.hasOwn(defaults, type) ? defaults[type] : undefined;
-  const id = first === undefined ? undefined : operations[first];
-  return first === undefined || id === undefined ? operations : { [first]: id, ...operations };
+  const defaultOperation = Object.hasOwn(defaults, type) ? defaults[type] : undefined;
+  const toolId = defaultOperation === undefined ? undefined : operations[defaultOperation];
+  return defaultOperation === undefined || toolId === undefined
+    ? operations
+    : { [defaultOperation]: toolId, ...operations };
 }
 
 /** Returns the JSON Schema of the arguments of a tool. */
-export function argumentsSchema({ arguments: all }: DriverTool): JsonObject {
-  const entries = Object.entries(all);
+export function argumentsSchema({ arguments: toolArguments }: DriverTool): JsonObject {
+  const entries = Object.entries(toolArguments);
   const required = entries.flatMap(([name, each]) => (each.required ? [name] : []));
   return {
     type: 'object',

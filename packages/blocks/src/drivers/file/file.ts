@@ -11,20 +11,20 @@ const ANY_FILE = { type: ['string', 'object', 'array'], maxLength: 8000 };
 const MAX_CONTENT_CHARS = 8 * 2 ** 20;
 const LAST_LINE = 2 ** 31 - 1;
 
-const files = (description: string, fields: readonly string[]): DriverArgument =>
+const filesArgument = (description: string, fields: readonly string[]): DriverArgument =>
   data(ANY_FILE, description, { fields });
-const folder = (description: string, fields: readonly string[]): DriverArgument =>
+const folderArgument = (description: string, fields: readonly string[]): DriverArgument =>
   text(description, { fields, schema: { maxLength: 4096 } });
-const content = (description: string, fields?: readonly string[]): DriverArgument =>
+const contentArgument = (description: string, fields?: readonly string[]): DriverArgument =>
   text(description, { ...(fields && { fields }), schema: { maxLength: MAX_CONTENT_CHARS } });
 
 const WORKSPACE_OR_RUN_FILE =
   'File to return: the id of a workspace file, a file of the run, or a list of such values';
 const FOLDER_FIELDS = ['folderSelection', 'manualFolderSelection'];
 const SUBFOLDER_FIELDS = ['folderIncludeSubfolders'];
-const changedFile = (fields: readonly string[]) => ({
-  file: { ...files('Id or name of the file to change', fields), required: true as const },
-  folderPath: folder(
+const targetFileArguments = (fields: readonly string[]) => ({
+  file: { ...filesArgument('Id or name of the file to change', fields), required: true as const },
+  folderPath: folderArgument(
     'Folder in which Heddle looks for a file that is given by its name, such as /Reports/Q3%20Results; default: all folders',
     FOLDER_FIELDS,
   ),
@@ -32,9 +32,9 @@ const changedFile = (fields: readonly string[]) => ({
     fields: SUBFOLDER_FIELDS,
   }),
 });
-const selection = (fields: readonly string[]) => ({
-  file: files(WORKSPACE_OR_RUN_FILE, fields),
-  folderPath: folder(
+const sourceArguments = (fields: readonly string[]) => ({
+  file: filesArgument(WORKSPACE_OR_RUN_FILE, fields),
+  folderPath: folderArgument(
     'To read all files of a folder instead of "file": the path of the folder, such as /Reports/Q3%20Results',
     FOLDER_FIELDS,
   ),
@@ -65,15 +65,15 @@ const readTools: { readonly [id: string]: DriverTool } = {
           schema: { enum: ['url', 'upload'] },
         },
       ),
-      file: files(URL_OR_FILE, ['file']),
-      filePath: files(URL_OR_FILE, ['filePath']),
+      file: filesArgument(URL_OR_FILE, ['file']),
+      filePath: filesArgument(URL_OR_FILE, ['filePath']),
     },
     idempotent: true,
     run: parseFromEitherField,
   },
   file_parser_v3: {
     description: 'Returns files and their texts.',
-    arguments: { file: { ...files(URL_OR_FILE, ['file', 'fileUrl']), required: true } },
+    arguments: { file: { ...filesArgument(URL_OR_FILE, ['file', 'fileUrl']), required: true } },
     idempotent: true,
     run: async (call) => withRecords(await parseFiles(call, own(call.args, 'file') ?? null)),
   },
@@ -96,20 +96,20 @@ const readTools: { readonly [id: string]: DriverTool } = {
   },
   file_get: {
     description: 'Returns a file of the workspace as a file of the run.',
-    arguments: { file: { ...files(WORKSPACE_OR_RUN_FILE, ['getFile', 'getFileId']), required: true } },
+    arguments: { file: { ...filesArgument(WORKSPACE_OR_RUN_FILE, ['getFile', 'getFileId']), required: true } },
     idempotent: true,
     run: async (call) => ({ file: (await readFiles(call))['file'] ?? null }),
   },
   file_read: {
     description: 'Returns files of the workspace as files of the run, without their texts.',
-    arguments: selection(['readFile', 'readFileId']),
+    arguments: sourceArguments(['readFile', 'readFileId']),
     idempotent: true,
     run: readFiles,
   },
   file_get_content: {
     description: 'Returns the texts of files of the workspace or the run.',
     arguments: {
-      ...selection(['getContentFile', 'getContentFileId']),
+      ...sourceArguments(['getContentFile', 'getContentFileId']),
       offset: integer('Number of the first line to return; the first line of a file is 1', [1, LAST_LINE], {
         fields: ['contentOffset'],
       }),
@@ -121,7 +121,7 @@ const readTools: { readonly [id: string]: DriverTool } = {
   file_list: {
     description: 'Lists the files and folders in a folder of the workspace.',
     arguments: {
-      folderPath: folder('Folder to list; default /', ['folderPath', 'manualFolderPath']),
+      folderPath: folderArgument('Folder to list; default /', ['folderPath', 'manualFolderPath']),
       recursive: flag('Whether to list the content of subfolders too; default false', {
         fields: ['folderRecursive'],
       }),
@@ -147,21 +147,21 @@ const readTools: { readonly [id: string]: DriverTool } = {
 /** Tools that change files. They are idempotent, because the host makes each change once for its key. */
 const writeTools: { readonly [id: string]: DriverTool } = {
   file_write: {
-    description: 'Stores a text or a file as a file of the workspace.',
+    description: 'Stores text or a file as a file of the workspace.',
     arguments: {
       fileName: text('Name of the file', { required: true, schema: { maxLength: 255 } }),
-      content: content('Text to store'),
-      file: files(
-        'File to store instead of a text: a file of the run, a URL, or the id of a workspace file',
+      content: contentArgument('Text to store'),
+      file: filesArgument(
+        'File to store instead of text: a file of the run, a URL, or the id of a workspace file',
         ['writeFile', 'writeFileId'],
       ),
       contentType: text(
-        'Media type of the new file; default: the media type of the file to store, or for a text the type that the extension of fileName has',
+        'Media type of the new file; default: the media type of the file to store, or for text the type that the extension of fileName has',
         {
           schema: { maxLength: 127 },
         },
       ),
-      folderPath: folder('Folder in which the new file is stored; default /', [
+      folderPath: folderArgument('Folder in which the new file is stored; default /', [
         'writeFolderPath',
         'manualWriteFolderPath',
       ]),
@@ -174,21 +174,21 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     run: writeFile,
   },
   file_append: {
-    description: 'Adds a text to the end of a file of the workspace.',
+    description: 'Adds text to the end of a file of the workspace.',
     arguments: {
-      ...changedFile(['appendFile', 'appendFileName']),
-      content: { ...content('Text to append', ['appendContent']), required: true },
+      ...targetFileArguments(['appendFile', 'appendFileName']),
+      content: { ...contentArgument('Text to append', ['appendContent']), required: true },
     },
     idempotent: true,
     uses: 'files',
     run: appendToFile,
   },
   file_edit: {
-    description: 'Replaces a text that occurs exactly once in a file of the workspace.',
+    description: 'Replaces a string that occurs exactly once in a file of the workspace.',
     arguments: {
-      ...changedFile(['editFile', 'editFileName']),
-      oldString: { ...content('The text to replace'), required: true },
-      newString: content('The new text. If it is empty, the old text is deleted'),
+      ...targetFileArguments(['editFile', 'editFileName']),
+      oldString: { ...contentArgument('The text to replace'), required: true },
+      newString: contentArgument('The new text. If it is empty, the old text is deleted'),
     },
     idempotent: true,
     uses: 'files',
@@ -197,7 +197,7 @@ const writeTools: { readonly [id: string]: DriverTool } = {
   file_insert: {
     description: 'Inserts lines into a file of the workspace.',
     arguments: {
-      ...changedFile(['editFile', 'editFileName']),
+      ...targetFileArguments(['editFile', 'editFileName']),
       afterLine: integer(
         'Number of the line after which to insert; 0 inserts at the beginning of the file',
         [0, LAST_LINE],
@@ -205,7 +205,7 @@ const writeTools: { readonly [id: string]: DriverTool } = {
           required: true,
         },
       ),
-      content: { ...content('The lines to insert', ['insertContent']), required: true },
+      content: { ...contentArgument('The lines to insert', ['insertContent']), required: true },
     },
     idempotent: true,
     uses: 'files',
@@ -215,7 +215,7 @@ const writeTools: { readonly [id: string]: DriverTool } = {
     description: 'Moves a file of the workspace to another folder.',
     arguments: {
       fileId: text('Id of the file', { required: true, fields: ['moveFileId'], schema: { maxLength: 256 } }),
-      folderPath: folder('Folder to which the file is moved; default /', [
+      folderPath: folderArgument('Folder to which the file is moved; default /', [
         'moveTargetFolderPath',
         'manualMoveTargetFolderPath',
       ]),
@@ -231,7 +231,7 @@ export const integration = defineDriver({
   title: 'Files',
   summary: 'Reads files of the run and at URLs, and reads and changes files of the workspace.',
   access:
-    'These operations use files from three sources. A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)). A *file at a URL* is downloaded. A *file of the workspace* (workspace file) is stored by the application that contains the engine.\n\nEvery engine can read the texts of files of the run and of files at a URL. Files of the workspace are available only if the application passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, blocks that need files of the workspace fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of these blocks. `heddle run` and `heddle serve` do not support files of the workspace yet.\n\nA block can access only the files of the workspace to which its workflow belongs. For a file of another workspace, the block fails with [FILE_UNKNOWN](../errors.md#file_unknown). When a block reads a file of the workspace or a file at a URL, Heddle stores a copy as a file of the run, which agents and integrations accept. For a file of the workspace, the field `workspaceFileId` of the copy has the id in the workspace. The [egress rules](../security.md) restrict the URLs. If the author of an agent sets headers for a download, the author must set the URL, too. Otherwise a model could choose to which server the headers are sent.\n\nTo read the text of a file, Heddle needs a text file in UTF-8, in UTF-16 with a byte order mark, or in the character set that the server of the URL names. For other files, such as PDF, the call fails with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A file whose text is read may have up to 20 MiB, and all texts of a call together may have up to 8 Mi characters. Heddle makes a change of a file only once, even if a crash or a retry repeats the call.',
+    'These operations use files from three sources. A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)). A *file at a URL* is downloaded. A *file of the workspace* (workspace file) is stored by the application that contains the engine.\n\nEvery engine can read the texts of files of the run and of files at a URL. Files of the workspace are available only if the application passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, blocks that need files of the workspace fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of these blocks. `heddle run` and `heddle serve` do not support files of the workspace yet.\n\nA block can access only the files of the workspace to which its workflow belongs. For a file of another workspace, the block fails with [FILE_UNKNOWN](../errors.md#file_unknown). When a block reads a file of the workspace or a file at a URL, Heddle stores a copy as a file of the run, which agents and integrations accept. For a file of the workspace, the field `workspaceFileId` of the copy has the id in the workspace. The [egress rules](../security.md) restrict the URLs. If the author of an agent sets headers for a download, the author must set the URL, too. Otherwise a model could choose to which server the headers are sent.\n\nTo read the text of a file, Heddle needs a text file in UTF-8, in UTF-16 with a byte order mark, or in the character set that the server of the URL names. For other files, such as PDF, the call fails with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A file whose text is read may have up to 20 MiB, and all texts of a call together may have up to 8 Mi characters. Heddle makes a change to a file only once, even if a crash or a retry repeats the call.',
   types: ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   settings: {},
   operations: Object.fromEntries(

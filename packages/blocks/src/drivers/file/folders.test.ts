@@ -7,7 +7,7 @@ describe('the path of a folder', () => {
     ['/Reports', '/Reports'],
     [' /Reports/Q3%20Results/ ', '/Reports/Q3%20Results'],
     ['/R%C3%A9sum%C3%A9s/a.b', '/R%C3%A9sum%C3%A9s/a.b'],
-  ])('in %j is %j', (value, path) => {
+  ])('for the argument %j is %j', (value, path) => {
     expect(folderIn({ folder: value }, 'folder')).toBe(path);
   });
 

@@ -29,12 +29,12 @@ export async function listFolder({ args, context }: DriverCall): Promise<JsonObj
   return { path, entries, truncated };
 }
 
-function folderEntry({ name, path }: TenantFolder, from: string) {
-  return { kind: 'folder', name, path, depth: depthOf(path) - depthOf(from) };
+function folderEntry({ name, path }: TenantFolder, listedPath: string) {
+  return { kind: 'folder', name, path, depth: depthOf(path) - depthOf(listedPath) };
 }
 
-function fileEntry({ id, name, size, type, folderPath, updatedAt, url }: TenantFile, from: string) {
-  const depth = depthOf(folderPath) - depthOf(from) + 1;
+function fileEntry({ id, name, size, type, folderPath, updatedAt, url }: TenantFile, listedPath: string) {
+  const depth = depthOf(folderPath) - depthOf(listedPath) + 1;
   return {
     ...{ kind: 'file', id, name, size, type, folderPath, updatedAt },
     ...(url !== undefined && { url }),

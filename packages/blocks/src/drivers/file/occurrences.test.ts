@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
 
-describe('the positions of a text in another text', () => {
+describe('occurrencesOf', () => {
   it.each([
     ['a', 'banana', [1, 3, 5]],
     ['ana', 'banana', [1]],
@@ -11,12 +11,12 @@ describe('the positions of a text in another text', () => {
     ['x', '', []],
     ['longer', 'long', []],
     ['é', 'café é', [3, 5]],
-  ])('%j in %j are %j', (part, text, positions) => {
+  ])('finds %j in %j at the positions %j', (part, text, positions) => {
     expect(occurrencesOf(part, text, 9)).toEqual(positions);
     expect(occurrencesOf(part, text, 1)).toEqual(positions.slice(0, 1));
   });
 
-  it('are found in linear time in repetitive texts', () => {
+  it('takes linear time in repetitive texts', () => {
     const half = 'a'.repeat(1_000_000);
     const startedMs = performance.now();
     expect(occurrencesOf(`b${half}`, half + half, 9)).toEqual([]);

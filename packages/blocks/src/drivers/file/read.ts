@@ -105,7 +105,7 @@ export function unknownFolderError(path: string): ReturnType<typeof permanentErr
   return permanentError('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
 }
 
-/** Returns the files of the run, without their texts. Contents are streamed, not held in memory. */
+/** Returns the selected files as files of the run, without their texts. Contents are streamed, not held in memory. */
 export async function readFiles(call: DriverCall): Promise<JsonObject> {
   const files: JsonObject[] = [];
   for (const source of await selectedSources(call)) files.push(await readFile(call.context, source));
@@ -126,17 +126,17 @@ async function readFile(context: Context, source: Source): Promise<JsonObject> {
 /** Returns the texts of the files, or the lines of each that `offset` and `limit` select. */
 export async function textsOf(call: DriverCall): Promise<JsonObject> {
   const { args, context } = call;
-  const [first, count] = ['offset', 'limit'].map((name) => own(args, name));
+  const [firstLine, maxLines] = ['offset', 'limit'].map((name) => own(args, name));
   const budget = { chars: MAX_TEXT_CHARS };
   const contents: string[] = [];
   const lineRanges: JsonObject[] = [];
   for (const source of await selectedSources(call)) {
     const content = await contentOf(context, source);
-    if (first === undefined && count === undefined) contents.push(limitText(textOf(content), budget));
+    if (firstLine === undefined && maxLines === undefined) contents.push(limitText(textOf(content), budget));
     else {
       const lines = textOf(content).split('\n');
-      const start = typeof first === 'number' ? first : 1;
-      const end = typeof count === 'number' ? start - 1 + count : lines.length;
+      const start = typeof firstLine === 'number' ? firstLine : 1;
+      const end = typeof maxLines === 'number' ? start - 1 + maxLines : lines.length;
       const range = lines.slice(start - 1, end);
       contents.push(limitText(range.join('\n'), budget));
       lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });

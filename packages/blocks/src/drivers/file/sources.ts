@@ -31,7 +31,7 @@ export function workspaceFiles({ services, block }: Context): RunTenantFiles {
   throw missingFeatureError(block, 'files');
 }
 
-/** Returns FILE_UNKNOWN, which is the same for a file of another workspace. */
+/** Returns FILE_UNKNOWN. The error is the same for a file of another workspace. */
 export function unknownFileError(name: string): ReturnType<typeof permanentError> {
   return permanentError(
     'FILE_UNKNOWN',
@@ -144,10 +144,10 @@ export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Returns the content of a file. Throws FILE_TOO_LARGE. */
 export async function readWhole(name: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
-  let bytes = 0;
+  let byteCount = 0;
   for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > MAX_FILE_BYTES)
+    byteCount += chunk.length;
+    if (byteCount > MAX_FILE_BYTES)
       throw permanentError(
         'FILE_TOO_LARGE',
         `The file "${name}" has more than ${MAX_FILE_BYTES / 2 ** 20} MiB, the maximum for reading its text. Use the file itself instead.`,

@@ -19,12 +19,12 @@ const ZIPPED_FORMATS: { readonly [extension: string]: string } = {
 };
 
 /**
- * Returns the text of a file: UTF-8, UTF-16 with a byte order mark, or the character set that its media type names.
- * Throws FILE_TYPE_UNSUPPORTED for a file that is not text.
+ * Returns the text of a file in UTF-8, in UTF-16 with a byte order mark, or in the character set that its media type
+ * names. Throws FILE_TYPE_UNSUPPORTED for a file that is not text.
  */
 export function textOf({ name, type = '', bytes }: Content): string {
-  const marked = markedEncoding(bytes);
-  if (marked) return new TextDecoder(marked).decode(bytes);
+  const encoding = markedEncoding(bytes);
+  if (encoding) return new TextDecoder(encoding).decode(bytes);
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const format = FORMATS.find(([, test]) => test.test(head))?.[0] ?? zippedFormat(head, name);
   const isBinary = bytes.includes(0);
@@ -56,7 +56,7 @@ function declaredDecoder(type: string): InstanceType<typeof TextDecoder> | undef
   }
 }
 
-const TYPES: { readonly [extension: string]: string } = {
+const MEDIA_TYPES: { readonly [extension: string]: string } = {
   csv: 'text/csv',
   htm: 'text/html',
   html: 'text/html',
@@ -70,5 +70,5 @@ const TYPES: { readonly [extension: string]: string } = {
 /** Returns the media type of a text file with this name. */
 export function textTypeOf(name: string): string {
   const extension = name.toLowerCase().split('.').at(-1) ?? '';
-  return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : 'text/plain';
+  return Object.hasOwn(MEDIA_TYPES, extension) ? (MEDIA_TYPES[extension] as string) : 'text/plain';
 }

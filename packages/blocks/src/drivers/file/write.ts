@@ -28,7 +28,7 @@ type Chunks = AsyncIterable<Uint8Array>;
 
 const textChunks = (text: string): Chunks => chunksOf(Buffer.from(text.toWellFormed()));
 
-/** Stores a text or a file as a file of the workspace. */
+/** Stores text or a file as a file of the workspace. */
 export async function writeFile({ args, context, idempotencyKey }: DriverCall): Promise<JsonObject> {
   const files = workspaceFiles(context);
   const name = nameIn(own(args, 'fileName'));
@@ -50,8 +50,8 @@ async function newContent(
   if ((content === undefined) === (file === undefined))
     throw invalidCallError(
       content === undefined
-        ? 'has neither a text nor a file to store'
-        : 'has both a text and a file to store',
+        ? 'has neither text nor a file to store'
+        : 'has both text and a file to store',
     );
   if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);
@@ -61,7 +61,7 @@ async function newContent(
   return { type, chunks: chunksOf(bytes) };
 }
 
-/** Adds a text to the end of a file. The content is streamed, not held in memory. */
+/** Adds text to the end of a file. The content is streamed, not held in memory. */
 export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   const text = plainText(own(call.args, 'content') ?? null);
   const changed = await changeContent(call, async (_file, chunks) =>
@@ -73,7 +73,7 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   return outputOf(changed);
 }
 
-/** Replaces a text that occurs exactly once in the file. */
+/** Replaces a string that occurs exactly once in the file. */
 export async function editFile(call: DriverCall): Promise<JsonObject> {
   const [oldText = '', newText = ''] = ['oldString', 'newString'].map((name) =>
     plainText(own(call.args, name) ?? null),
@@ -82,7 +82,7 @@ export async function editFile(call: DriverCall): Promise<JsonObject> {
   return editText(call, (text) => {
     const positions = occurrencesOf(oldText, text, MAX_SHOWN_LINES + 1);
     const [position] = positions;
-    if (position === undefined) throw invalidCallError('replaces a text that is not in the file');
+    if (position === undefined) throw invalidCallError('replaces a string that is not in the file');
     if (positions.length > 1) throw invalidCallError(ambiguityProblem(text, positions));
     return text.slice(0, position) + newText + text.slice(position + oldText.length);
   });
@@ -91,7 +91,7 @@ export async function editFile(call: DriverCall): Promise<JsonObject> {
 function ambiguityProblem(text: string, positions: readonly number[]): string {
   const lines = positions.slice(0, MAX_SHOWN_LINES).map((position) => lineCountOf(text, position));
   const times = positions.length > MAX_SHOWN_LINES ? `more than ${MAX_SHOWN_LINES}` : positions.length;
-  return `replaces a text that is in the file ${times} times, on lines ${lines.join(', ')}: add more of the text around it`;
+  return `replaces a string that is in the file ${times} times, on lines ${lines.join(', ')}: add more of the text around it`;
 }
 
 /** Inserts lines after a line; line 0 is the beginning of the file. */
@@ -113,12 +113,12 @@ async function editText(call: DriverCall, edit: (text: string) => string): Promi
     lineCount = lineCountOf(text);
     return textChunks(text);
   });
-  lineCount ??= await linesOf(call.context, changed);
+  lineCount ??= await storedLineCountOf(call.context, changed);
   return { ...outputOf(changed), lineCount };
 }
 
 /** Returns the number of lines of a file that an earlier call with the same key has changed. */
-async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
+async function storedLineCountOf(context: Context, { id }: TenantFile): Promise<number> {
   return lineCountOf(textOf(await contentOf(context, { kind: 'workspace', id })));
 }
 
@@ -133,7 +133,7 @@ async function changeContent(
   const files = workspaceFiles(context);
   const storedFile = await files.stored(idempotencyKey);
   if (storedFile) return storedFile;
-  const id = await targetIn(args, files);
+  const id = await findTargetId(args, files);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await files.open(id);
     if (!found) throw unknownFileError(id);
@@ -150,11 +150,11 @@ async function changeContent(
 }
 
 /** Returns the id of the file that a call names by its id or its name. Throws FILE_UNKNOWN. */
-async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string> {
+async function findTargetId(args: JsonObject, files: RunTenantFiles): Promise<string> {
   const [target, ...others] = [own(args, 'file') ?? null].flat();
   if (others.length > 0) throw invalidCallError('changes more than one file');
   const text = typeof target === 'string' ? target.trim() : idOf(target ?? null);
-  // A name has no slashes either, so both are read in the same way.
+  // A name has no slashes either, so an id and a name are checked in the same way.
   const name = nameIn(text);
   const byId = await files.find(name);
   if (byId) return byId.id;

@@ -21,7 +21,7 @@ export function textIn(args: JsonObject, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns an id that the tool requires. */
+/** Returns a required id argument, without surrounding spaces. */
 export function idIn({ args }: DriverCall, name: string): string {
   return (textIn(args, name) ?? '').trim();
 }
@@ -64,7 +64,7 @@ function unknownItemError(call: DriverCall): BlockError {
   return unknownBaseError(idIn(call, 'knowledgeBaseId'), suffix);
 }
 
-/** Returns KNOWLEDGE_UNKNOWN. `suffix`: what else may be unknown. */
+/** Returns KNOWLEDGE_UNKNOWN. `suffix` names the other items that may be unknown. */
 export function unknownBaseError(id: string, suffix = ''): BlockError {
   const base = JSON.stringify(id.slice(0, 100));
   return permanentError('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${suffix}.`);

@@ -5,7 +5,7 @@ import type { DriverCall } from '../driver.ts';
 import { invalidCallError } from '../failures.ts';
 import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
-const ENABLED = { true: 'enabled', false: 'disabled' } as const;
+const ENABLED_FILTERS = { true: 'enabled', false: 'disabled' } as const;
 
 /** Lists the chunks of a document. */
 export async function listChunks(call: DriverCall): Promise<JsonObject> {
@@ -14,7 +14,7 @@ export async function listChunks(call: DriverCall): Promise<JsonObject> {
   const filter = textIn(call.args, 'enabled');
   const query = {
     search: textIn(call.args, 'search'),
-    enabled: filter === 'true' || filter === 'false' ? ENABLED[filter] : ('all' as const),
+    enabled: filter === 'true' || filter === 'false' ? ENABLED_FILTERS[filter] : ('all' as const),
     ...page,
   };
   const { chunks, total } = expectFound(await knowledgeOf(call).chunks(ids, query), call);

@@ -11,16 +11,16 @@ export async function listConnectors(call: DriverCall): Promise<JsonObject> {
 
 /** Shows a connector with its latest syncs. */
 export async function showConnector(call: DriverCall): Promise<JsonObject> {
-  return expectFound(await knowledgeOf(call).connector(connectorOf(call)), call);
+  return expectFound(await knowledgeOf(call).connector(connectorIdsOf(call)), call);
 }
 
 /** Starts a sync. */
 export async function startSync(call: DriverCall): Promise<JsonObject> {
-  const ids = connectorOf(call);
+  const ids = connectorIdsOf(call);
   expectFound(await knowledgeOf(call).sync(ids, call.idempotencyKey), call);
   return { connectorId: ids.connectorId, message: 'A sync of the connector was started.' };
 }
 
-function connectorOf(call: DriverCall): { knowledgeBaseId: string; connectorId: string } {
+function connectorIdsOf(call: DriverCall): { knowledgeBaseId: string; connectorId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), connectorId: idIn(call, 'connectorId') };
 }

@@ -30,7 +30,7 @@ export async function showDocument(call: DriverCall): Promise<JsonObject> {
   return outputOf(expectFound(await knowledgeOf(call).document(documentOf(call)), call));
 }
 
-/** Stores a text as a document. */
+/** Stores text as a document. */
 export async function createDocument(call: DriverCall): Promise<JsonObject> {
   const { document } = await store(call, undefined);
   return {
@@ -40,7 +40,7 @@ export async function createDocument(call: DriverCall): Promise<JsonObject> {
   };
 }
 
-/** Stores a text as a document, and replaces the document with the given id, or else all with the same name. */
+/** Stores text as a document, and replaces the document with the given id, or else all with the same name. */
 export async function upsertDocument(call: DriverCall): Promise<JsonObject> {
   const id = textIn(call.args, 'documentId')?.trim();
   const { document, replaced } = await store(call, id ? { id } : 'name');

@@ -7,27 +7,31 @@ import { createDocument, deleteDocument, listDocuments, showDocument, upsertDocu
 import { listTags, searchKnowledge } from './search.ts';
 
 const MAX_CONTENT_CHARS = 1_000_000;
-const id = (description: string, fields: readonly string[]) =>
+const idArgument = (description: string, fields: readonly string[]) =>
   text(description, { fields, required: true, schema: { minLength: 1, maxLength: 256 } });
-const base = {
-  knowledgeBaseId: id('Id of the knowledge base', [
+const baseArguments = {
+  knowledgeBaseId: idArgument('Id of the knowledge base', [
     'knowledgeBaseSelector',
     'manualKnowledgeBaseId',
     'knowledgeBaseId',
   ]),
 };
-const inDocument = { ...base, documentId: id('Id of the document', ['documentSelector', 'documentId']) };
-const inChunk = { ...inDocument, chunkId: id('Id of the chunk', ['chunkId']) };
-const inConnector = { ...base, connectorId: id('Id of the connector', ['connectorId']) };
-const page = {
+const documentArguments = {
+  ...baseArguments,
+  documentId: idArgument('Id of the document', ['documentSelector', 'documentId']),
+};
+const chunkArguments = { ...documentArguments, chunkId: idArgument('Id of the chunk', ['chunkId']) };
+const connectorArguments = { ...baseArguments, connectorId: idArgument('Id of the connector', ['connectorId']) };
+const pageArguments = {
   limit: integer('Maximum number of items; default 50', [1, 100]),
   offset: integer('Number of items to skip at the start of the list', [0, 1_000_000]),
 };
-const content = (description: string) => text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
-const newDocument = {
-  ...base,
+const contentArgument = (description: string) =>
+  text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
+const newDocumentArguments = {
+  ...baseArguments,
   name: text('Name of the document', { required: true, schema: { maxLength: 255 } }),
-  content: { ...content('Text of the document'), required: true as const },
+  content: { ...contentArgument('Text of the document'), required: true as const },
   documentTags: data(
     { type: ['array', 'object'] },
     'Tags of the document: an object with the names of the tags as keys, or a list of objects {tagName, value}',
@@ -38,7 +42,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   knowledge_search: {
     description: 'Returns the parts of documents that best match a query or tags.',
     arguments: {
-      ...base,
+      ...baseArguments,
       query: text('Text to search for; may be empty if tagFilters are set', {
         schema: { maxLength: 32_768 },
       }),
@@ -59,29 +63,29 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   knowledge_list_documents: {
     description: 'Lists the documents of a knowledge base.',
     arguments: {
-      ...base,
+      ...baseArguments,
       search: text('Text that the names of the listed documents contain', { schema: { maxLength: 200 } }),
       enabledFilter: text('Which documents to list: all (default), enabled or disabled', {
         schema: { enum: ['all', 'enabled', 'disabled'] },
       }),
-      ...page,
+      ...pageArguments,
     },
     run: listDocuments,
   },
   knowledge_get_document: {
     description: 'Returns a document of a knowledge base, without its content.',
-    arguments: inDocument,
+    arguments: documentArguments,
     run: showDocument,
   },
   knowledge_create_document: {
-    description: 'Adds a text as a document to a knowledge base.',
-    arguments: newDocument,
+    description: 'Adds text as a document to a knowledge base.',
+    arguments: newDocumentArguments,
     run: createDocument,
   },
   knowledge_upsert_document: {
-    description: 'Adds a text as a document to a knowledge base, in place of an earlier document.',
+    description: 'Adds text as a document to a knowledge base, in place of an earlier document.',
     arguments: {
-      ...newDocument,
+      ...newDocumentArguments,
       documentId: text(
         'Id of the document to replace; default: all documents with the same name are replaced',
         {
@@ -94,13 +98,13 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   },
   knowledge_delete_document: {
     description: 'Deletes a document of a knowledge base.',
-    arguments: inDocument,
+    arguments: documentArguments,
     run: deleteDocument,
   },
   knowledge_list_chunks: {
     description: 'Lists the chunks of a document. Chunks are the parts of a document that searches return.',
     arguments: {
-      ...inDocument,
+      ...documentArguments,
       search: text('Text that the listed chunks contain', {
         fields: ['chunkSearch'],
         schema: { maxLength: 200 },
@@ -112,50 +116,50 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
           schema: { enum: ['all', 'true', 'false'] },
         },
       ),
-      ...page,
+      ...pageArguments,
     },
     run: listChunks,
   },
   knowledge_upload_chunk: {
     description: 'Adds a chunk to a document.',
-    arguments: { ...inDocument, content: { ...content('The text of the chunk'), required: true } },
+    arguments: { ...documentArguments, content: { ...contentArgument('The text of the chunk'), required: true } },
     run: addChunk,
   },
   knowledge_update_chunk: {
     description:
       'Changes the content of a chunk, or enables or disables the chunk. Searches do not find disabled chunks.',
     arguments: {
-      ...inChunk,
-      content: content('New text of the chunk'),
+      ...chunkArguments,
+      content: contentArgument('New text of the chunk'),
       enabled: flag('Whether the chunk is enabled, so that searches find it'),
     },
     run: updateChunk,
   },
   knowledge_delete_chunk: {
     description: 'Deletes a chunk of a document.',
-    arguments: inChunk,
+    arguments: chunkArguments,
     run: deleteChunk,
   },
   knowledge_list_tags: {
     description: 'Lists the tags that documents of a knowledge base can have.',
-    arguments: base,
+    arguments: baseArguments,
     run: listTags,
   },
   knowledge_list_connectors: {
     description:
       'Lists the connectors of a knowledge base. A connector copies documents from another system into the knowledge base.',
-    arguments: base,
+    arguments: baseArguments,
     run: listConnectors,
   },
   knowledge_get_connector: {
     description:
       'Returns a connector of a knowledge base, and the results of the latest syncs of the connector.',
-    arguments: inConnector,
+    arguments: connectorArguments,
     run: showConnector,
   },
   knowledge_trigger_sync: {
     description: 'Starts a sync, in which a connector copies documents into the knowledge base.',
-    arguments: inConnector,
+    arguments: connectorArguments,
     run: startSync,
   },
 };
@@ -174,7 +178,7 @@ export const integration = defineDriver({
   outputs: {
     results:
       'The results of a search, best first: documentId, documentName, sourceUrl, content, chunkIndex, similarity, metadata.',
-    query: 'The text that was searched for.',
+    query: 'The query of the search.',
     totalResults: 'The number of results.',
     knowledgeBaseId: 'Id of the knowledge base.',
     documents: 'The listed documents.',
