@@ -44,7 +44,7 @@ describe('the fields of agents', () => {
 describe('fields', () => {
   const routes = '[{"id": "a", "title": "<x.v>"}]';
 
-  it('are read by their types: text as text, lists as JSON whose structure values cannot change, numbers as numbers', () => {
+  it('are read by their types: text as text, numbers as numbers, and lists as JSON whose structure no reference can change', () => {
     const context = contextOf({
       type: 'router_v2',
       params: { context: '<x.o>', routes, temperature: '<x.n>', model: null },

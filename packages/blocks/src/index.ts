@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported Node.js before anything else fails. This is the smallest entry point: workflows without these
-// blocks load nothing else.
+// Reports an unsupported Node.js before anything else fails. It is the smallest entry point that does so: workflows
+// without these blocks load nothing else.
 import '@heddle/core/files';
 import type { BlockTypeInfo } from '@heddle/core';
 import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
@@ -46,8 +46,8 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
 };
 
 /**
- * Returns the executors of all blocks of this package, for `createEngine({ blocks })`. The dependencies of a block load
- * at its first use.
+ * Returns the executors of all blocks of this package, for `createEngine({ blocks })`. The dependencies of a block
+ * are loaded at its first use.
  */
 export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   const agent: BlockExecutor<ExecutorServices> = {
@@ -162,7 +162,7 @@ export async function describeTools(files: readonly ToolFile[] = []): Promise<To
   return (await import('./describe/tools.ts')).describeTools(files);
 }
 
-/** Returns the tools of these files: first the operations of services, then code. Throws OPTIONS_INVALID. */
+/** Returns the tools of these files: first the operations of services, then code tools. Throws OPTIONS_INVALID. */
 export async function describeToolFiles(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   return (await import('./describe/tools.ts')).describeToolFiles(files);
 }

@@ -6,12 +6,12 @@ import { driverRow } from './run.ts';
 
 const context = { block: { name: 'Agent' } } as Context;
 
-function schemaOf(row: JsonObject) {
-  const schema = driverRow(context, { type: 'postgresql', ...row }, integration)?.definition.inputSchema;
+function schemaOf(entry: JsonObject) {
+  const schema = driverRow(context, { type: 'postgresql', ...entry }, integration)?.definition.inputSchema;
   return schema as { properties: JsonObject; required?: string[] };
 }
 
-describe('a row of an agent', () => {
+describe('an agent tool of a driver integration', () => {
   it('offers the model neither connection settings nor SQL conditions', () => {
     for (const operation of Object.keys(integration.operations)) {
       const names = Object.keys(schemaOf({ operation }).properties);
@@ -26,7 +26,7 @@ describe('a row of an agent', () => {
     ]);
   });
 
-  it('sets arguments that are hidden from the model', () => {
+  it('hides from the model the arguments that the author has set', () => {
     const { properties, required } = schemaOf({
       operation: 'delete',
       params: { table: 'orders', host: 'db' },
@@ -37,8 +37,8 @@ describe('a row of an agent', () => {
   it.each<JsonObject>([
     { operation: 'query', params: { query: 'SELECT 1' } },
     { operation: 'delete', params: { where: 'id = 1' } },
-  ])('cannot have a statement, into which references would be written as text: %j', (row) => {
-    expect(() => schemaOf(row)).toThrow(/which only a block of PostgreSQL can have/);
+  ])('cannot have a statement from the author, because references would be inserted as text: %j', (entry) => {
+    expect(() => schemaOf(entry)).toThrow(/which only a block of PostgreSQL can have/);
   });
 
   it('refuses arguments that it does not offer to the model', async () => {
@@ -54,7 +54,7 @@ describe('a row of an agent', () => {
     await expect(tool?.run({ table: 'orders', host: 'evil.example' }, call)).rejects.toThrow(/do not match/);
   });
 
-  it('selects no tool for an operation that the integration does not have', () => {
+  it('does not exist for an operation that the integration does not have', () => {
     expect(driverRow(context, { type: 'postgresql', operation: 'toString' }, integration)).toBeUndefined();
   });
 });

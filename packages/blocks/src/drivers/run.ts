@@ -32,7 +32,7 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Selec
   };
 }
 
-/** Returns the integration with the operations for blocks and tool rows of this type. */
+/** Returns the integration with the operations for blocks and agents' tools of this type. */
 function withOperationsOf(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
   return typeof type === 'string'
     ? { ...integration, operations: operationsOf(integration, type) }
@@ -86,21 +86,21 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
   return { args, values };
 }
 
-/** Returns the tool that a row of an agent names; undefined if the integration does not have it. */
+/** Returns the tool that an entry in an agent's field "tools" names; undefined if the integration does not have it. */
 export function driverRow(
   context: Context,
-  row: JsonObject,
+  entry: JsonObject,
   integration: DriverIntegration,
 ): OfferedTool | undefined {
-  const selected = toolOf(withOperationsOf(integration, row['type']), namesInRow(row));
+  const selected = toolOf(withOperationsOf(integration, entry['type']), namesInRow(entry));
   if (!selected) return undefined;
   const { id, tool, schema, problemsOf } = selected;
-  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const params = isJsonObject(entry['params']) ? entry['params'] : {};
   const configError = (why: string): BlockError => invalid(context, why);
   const read = (name: string): Json | undefined => own(params, name);
   const authorArgs = argumentsFrom(tool, read, configError);
   for (const [name, { statement, blocksOnly }] of Object.entries(tool.arguments))
-    // Values of references would be part of the statement, as text.
+    // In agents' tools, values of references are inserted as text: they could change the statement.
     if ((statement || blocksOnly) && Object.hasOwn(authorArgs, name))
       throw configError(
         `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
@@ -115,7 +115,7 @@ export function driverRow(
   );
   const settings = argumentsFrom({ arguments: integration.settings }, read, configError);
   const credentialId = credentialIdIn(
-    (name) => read(name) ?? (name === 'credential' ? row['credentialId'] : undefined),
+    (name) => read(name) ?? (name === 'credential' ? entry['credentialId'] : undefined),
   );
   const inputSchema = withoutArguments(schema, new Set([...Object.keys(authorArgs), ...hiddenNames]));
   return {
@@ -137,7 +137,7 @@ export function driverRow(
   };
 }
 
-/** Throws the result of `errorFor` if a row sets an argument without the argument that names its destination. */
+/** Throws the result of `errorFor` if the author sets an argument without the argument that names its destination. */
 function expectTogether(
   { arguments: all }: DriverTool,
   authorArgs: JsonObject,

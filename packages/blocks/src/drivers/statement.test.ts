@@ -45,7 +45,7 @@ describe('references in statements', () => {
     ['SELECT 1 -- @', 'SELECT 1 -- ', []],
     ['SELECT 1 /* @ */', 'SELECT 1 /*  */', []],
     ['SELECT "@"', `SELECT "'""; DROP TABLE x; -- */ $$ \\"`, []],
-  ])('become parameters: %s', (authored, sql, values) => {
+  ])('become parameters, parts of quoted names, or nothing in comments: %s', (authored, sql, values) => {
     expect(bindStatement(authored, HOSTILE)).toEqual({ sql, values });
   });
 

@@ -89,10 +89,10 @@ class StatementBinder {
   readonly #binding: Binding;
   readonly #sql: string[] = [];
   /**
-   * The open string: its content, and the number of pieces before it. `isBound`: the string contains a reference.
-   * `isPrefixed`: the string directly follows a word or `&`.
+   * The string that has not ended yet: its content, and the index of its first piece in `#sql`. `isBound`: the string
+   * contains a reference. `isPrefixed`: the string directly follows a word or `&`.
    */
-  #open = { content: '', at: 0, isBound: false, isPrefixed: false };
+  #openString = { content: '', firstPiece: 0, isBound: false, isPrefixed: false };
 
   constructor(binding: Binding) {
     this.#binding = binding;
@@ -101,12 +101,12 @@ class StatementBinder {
   addText(text: string): void {
     this.#reader.read(text, (piece, before, after) => {
       const isEnd = before === 'string' && after !== 'string';
-      if (isEnd && this.#open.isBound) {
-        this.#sql.length = this.#open.at;
-        this.#addParameter(this.#open.content);
+      if (isEnd && this.#openString.isBound) {
+        this.#sql.length = this.#openString.firstPiece;
+        this.#addParameter(this.#openString.content);
         return;
       }
-      if (before === 'string') this.#open.content += piece === "''" ? "'" : piece;
+      if (before === 'string') this.#openString.content += piece === "''" ? "'" : piece;
       else if (after === 'string') this.#beginString();
       this.#sql.push(piece);
     });
@@ -129,12 +129,12 @@ class StatementBinder {
         this.#sql.push(plainText(value).replaceAll('"', '""'));
         break;
       case 'string':
-        if (this.#open.isPrefixed)
+        if (this.#openString.isPrefixed)
           throw refuse(
             "has a reference in a string directly after a word: write a cast after the string, as in '…'::date",
           );
-        this.#open.content += plainText(value);
-        this.#open.isBound = true;
+        this.#openString.content += plainText(value);
+        this.#openString.isBound = true;
         break;
       case 'line':
       case 'comment':
@@ -142,7 +142,7 @@ class StatementBinder {
   }
 
   end(): string {
-    if (this.#reader.state === 'string' && this.#open.isBound)
+    if (this.#reader.state === 'string' && this.#openString.isBound)
       throw this.#binding.refuse('has a string without a closing quote');
     return this.#sql.join('');
   }
@@ -150,7 +150,7 @@ class StatementBinder {
   #beginString(): void {
     const previous = this.#lastCharacter();
     const isPrefixed = WORD_END.test(previous) || previous === '&';
-    this.#open = { content: '', at: this.#sql.length, isBound: false, isPrefixed };
+    this.#openString = { content: '', firstPiece: this.#sql.length, isBound: false, isPrefixed };
   }
 
   #addParameter(value: Json): void {

@@ -43,7 +43,7 @@ describe('personal data', () => {
   });
 
   it.each(['1', '1 ', '+1(', 'a@', 'A1', ':', '1.', 'https://', '-', 'AA11 '])(
-    'is searched in linear time, even in repetitions of "%s"',
+    'is searched for in linear time, even in repetitions of "%s"',
     async (piece) => {
       const text = piece.repeat(200_000 / piece.length);
       expect(await findPersonalData(text, entityTypes())).toBeInstanceOf(Array);

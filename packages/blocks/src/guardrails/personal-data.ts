@@ -1,4 +1,4 @@
-/** Personal data in a text. The text itself is left out, so that the log does not repeat it. */
+/** Personal data in a text. The text itself is omitted, so that the log does not repeat it. */
 export interface Entity {
   type: string;
   /** Position of the first character, from 0. */

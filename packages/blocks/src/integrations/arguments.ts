@@ -4,7 +4,7 @@ import { parseIfJson } from '@heddle/core/fields';
 import { plainText } from '../openapi/wire.ts';
 import type { Argument } from './integration.ts';
 
-/** A tool, or settings, with the arguments that fields set. */
+/** Anything whose arguments are set by fields: a tool, or the settings of a driver. */
 export interface WithArguments {
   arguments: { readonly [name: string]: Argument };
 }

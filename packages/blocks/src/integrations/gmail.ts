@@ -14,7 +14,7 @@ const message = {
   replyToMessageId: text('Value of the header Message-ID of the message to reply to'),
 };
 
-/** Returns the line of a header; none without a value. Throws for a line break, which would begin another header. */
+/** Returns the line of a header; no line without a value. Throws for a line break, which would begin another header. */
 function headerLines(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const line = plainText(value);
@@ -36,7 +36,7 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
-/** Returns the recipients of a list that is separated by commas. A comma in a quoted name separates nothing. */
+/** Returns the recipients of a list that is separated by commas. A comma in a quoted name is not a separator. */
 function splitRecipients(list: string): string[] {
   const recipients: string[] = [];
   let start = 0;
@@ -53,7 +53,7 @@ function splitRecipients(list: string): string[] {
   return recipients.map((each) => each.trim()).filter((each) => each !== '');
 }
 
-/** Returns the line of a header with email addresses; none without a value. Encodes only the names of recipients. */
+/** Returns the line of a header with email addresses; no line without a value. Encodes only the names of recipients. */
 function addressLines(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();

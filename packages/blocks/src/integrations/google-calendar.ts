@@ -14,7 +14,7 @@ function listOf(value: Json | undefined): string[] {
   return list.map((each) => each.trim()).filter((each) => each !== '');
 }
 
-const withCalendar = (args: JsonObject): JsonObject => ({ calendarId: 'primary', ...args });
+const withDefaultCalendar = (args: JsonObject): JsonObject => ({ calendarId: 'primary', ...args });
 
 export const integration = defineIntegration({
   service: 'google_calendar',
@@ -53,7 +53,7 @@ export const integration = defineIntegration({
           fields: [],
         }),
       },
-      prepare: withCalendar,
+      prepare: withDefaultCalendar,
       paging: { items: 'items', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
       answer: { output: { events: 'items', timeZone: 'timeZone', nextPageToken: 'nextPageToken' } },
     },
@@ -88,7 +88,7 @@ export const integration = defineIntegration({
       },
       prepare: (args) => {
         const people = listOf(args['attendees']).map((email) => ({ email }));
-        return { ...withCalendar(args), ...(people.length > 0 && { people }) };
+        return { ...withDefaultCalendar(args), ...(people.length > 0 && { people }) };
       },
     },
     google_calendar_get: {
@@ -96,14 +96,14 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/calendar/v3/calendars/{calendarId}/events/{eventId}',
       arguments: { calendarId, eventId },
-      prepare: withCalendar,
+      prepare: withDefaultCalendar,
     },
     google_calendar_delete: {
       description: 'Deletes an event.',
       method: 'DELETE',
       path: '/calendar/v3/calendars/{calendarId}/events/{eventId}',
       arguments: { calendarId, eventId },
-      prepare: withCalendar,
+      prepare: withDefaultCalendar,
       // A repeated call fails with 410.
       idempotent: false,
     },
@@ -118,7 +118,7 @@ export const integration = defineIntegration({
           in: 'query',
         }),
       },
-      prepare: withCalendar,
+      prepare: withDefaultCalendar,
     },
   },
 });

@@ -1,8 +1,8 @@
 import type { Integration } from './integration.ts';
 
 /**
- * How services of Google report failures. Limits of Drive and Gmail have status 403, and differ from missing
- * permissions only in the reason.
+ * How services of Google report failures. For an exceeded limit, Drive and Gmail respond with status 403, as for a
+ * missing permission: only the reason differs.
  */
 export const googleErrors: NonNullable<Integration['answer']> = {
   error: 'error.message',

@@ -49,23 +49,23 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
   return { results: all, query: query ?? '', totalResults: all.length };
 }
 
-/** Returns the filters of a list as editors write it, without rows that have no name or no value. */
+/** Returns the tag filters in a list. Skips entries without a name or a value, which editors leave in the list. */
 function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw invalidCallError('has an invalid "tagFilters": it must be a list');
-  return value.flatMap((row) => {
-    if (!isJsonObject(row)) throw invalidCallError('has an invalid tag filter: it must be an object');
-    const tagName = own(row, 'tagName');
-    const tagValue = own(row, 'tagValue') ?? own(row, 'value') ?? '';
+  return value.flatMap((entry) => {
+    if (!isJsonObject(entry)) throw invalidCallError('has an invalid tag filter: it must be an object');
+    const tagName = own(entry, 'tagName');
+    const tagValue = own(entry, 'tagValue') ?? own(entry, 'value') ?? '';
     return typeof tagName !== 'string' || tagName.trim() === '' || tagValue === ''
       ? []
-      : [filterOf(tagName.trim(), tagValue, row)];
+      : [filterOf(tagName.trim(), tagValue, entry)];
   });
 }
 
-function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFilter {
-  const operator = own(row, 'operator') ?? 'eq';
-  const valueTo = own(row, 'valueTo');
+function filterOf(tagName: string, value: Json, entry: JsonObject): KnowledgeTagFilter {
+  const operator = own(entry, 'operator') ?? 'eq';
+  const valueTo = own(entry, 'valueTo');
   if (typeof operator !== 'string' || !OPERATORS.has(operator))
     throw invalidCallError(
       `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} with an invalid operator: it must be one of ${[...OPERATORS].join(', ')}`,

@@ -32,7 +32,10 @@ interface Condition {
   values: Json[];
 }
 
-/** Returns the condition of a change. Throws TOOL_ARGUMENTS_INVALID without one, which would mean all rows. */
+/**
+ * Returns the condition of an UPDATE or DELETE. Throws TOOL_ARGUMENTS_INVALID if there is none, because the statement
+ * would affect all rows.
+ */
 function conditionOf({ args, values }: DriverCall, target: string): Condition {
   const { where, conditions } = args;
   const parts: string[] = [];
@@ -62,7 +65,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
   return { sql: parts.join(' AND '), values: parameters };
 }
 
-function targetOf({ args }: DriverCall): string {
+function quotedTableOf({ args }: DriverCall): string {
   return quoteTable(plainText(args['table'] ?? ''));
 }
 
@@ -134,7 +137,7 @@ export const integration = defineDriver({
       },
       idempotent: false,
       run: (call) => {
-        const target = targetOf(call);
+        const target = quotedTableOf(call);
         const rows = [call.args['rows']].flat() as JsonObject[];
         const columns = columnsOf(rows).map(quote).join(', ');
         const sql = `INSERT INTO ${target} (${columns}) SELECT ${columns} FROM ${rowsFrom(target, 1)} RETURNING *`;
@@ -157,7 +160,7 @@ export const integration = defineDriver({
       },
       idempotent: true,
       run: (call) => {
-        const target = targetOf(call);
+        const target = quotedTableOf(call);
         const row = call.args['row'] as JsonObject;
         const { sql: where, values } = conditionOf(call, target);
         const source = rowsFrom(target, values.length + 1);
@@ -178,7 +181,7 @@ export const integration = defineDriver({
       arguments: { table, ...condition },
       idempotent: true,
       run: (call) => {
-        const target = targetOf(call);
+        const target = quotedTableOf(call);
         const { sql: where, values } = conditionOf(call, target);
         const sql = `DELETE FROM ${target} WHERE ${where} RETURNING *`;
         return run(call, { sql, values, readOnly: false, idempotent: true });

@@ -14,7 +14,7 @@ export interface Server {
   user: string;
   password: string;
   tls: Tls;
-  /** Certificates of authorities in PEM format; undefined: the public authorities. */
+  /** CA certificates in PEM format; undefined: the public CAs. */
   ca: string | undefined;
   /** The client whose egress policy applies. */
   http: HttpClient;
@@ -33,7 +33,7 @@ const SSL_MODES: { readonly [mode: string]: Tls } = {
 };
 const TLS_MODES: readonly string[] = Object.values(SSL_MODES);
 
-/** Fields of blocks and of rows of agents that select the database. */
+/** Fields of blocks and of agents' tools that select the database. */
 export const settings = {
   host: text('Host of the database; default: the host in the credential'),
   port: text('Port of the database; default 5432'),
@@ -43,15 +43,13 @@ export const settings = {
   ssl: text(
     'TLS mode: disabled, preferred, required (default) or verify-full. Only verify-full checks the certificate of the database',
   ),
-  sslCa: text(
-    'Certificates of the authorities that verify-full trusts, in PEM format; default: the public authorities',
-  ),
+  sslCa: text('CA certificates that verify-full trusts, in PEM format; default: the public CAs'),
 };
 
 /**
  * Returns the database of a call: from the fields if they name a host, else from a credential. A credential is a URL
  * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the URL that the operator
- * has configured. So no stored password is sent to a host that a field names.
+ * has configured. Therefore, no stored password is sent to a host that a field names.
  *
  * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN, TOOL_ADDRESS_MISSING.
  */
@@ -74,7 +72,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
   const service = await context.services.service(SERVICE);
   const secret = await secretOf(call, service.credential);
   if (/^postgres(?:ql)?:\/\//i.test(secret))
-    return checkServer({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
+    return checkServer({ ...parseServerUrl(secret, 'the credential'), ca }, await context.services.egress());
   const { address } = service;
   if (address === undefined)
     throw permanentError(
@@ -83,7 +81,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
     );
   const [user = '', ...password] = secret.split(':');
   return checkServer(
-    { ...partsOf(address, 'the URL of the server'), user, password: password.join(':'), ca },
+    { ...parseServerUrl(address, 'the URL of the server'), user, password: password.join(':'), ca },
     service.http,
   );
 }
@@ -107,10 +105,10 @@ async function secretOf(
   );
 }
 
-type Parts = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
+type UncheckedServer = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
 
 /** Returns the parts of a URL. Messages do not repeat the URL, because it can have a password. */
-function partsOf(text: string, subject: string): Omit<Parts, 'ca'> {
+function parseServerUrl(text: string, subject: string): Omit<UncheckedServer, 'ca'> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || url.hostname === '')
     throw configError(`${subject} must have the form postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
@@ -132,7 +130,7 @@ function partsOf(text: string, subject: string): Omit<Parts, 'ca'> {
   }
 }
 
-function checkServer({ port, tls, ...parts }: Parts, http: HttpClient): Server {
+function checkServer({ port, tls, ...parts }: UncheckedServer, http: HttpClient): Server {
   const { host, database, user, password } = parts;
   const fields = { database, user, password };
   for (const [name, value] of Object.entries(fields)) {
@@ -159,14 +157,14 @@ export function quoteTable(name: string): string {
   return parts.map(quote).join('.');
 }
 
-/** Returns a name in quotes. */
+/** Returns a name as a quoted SQL identifier. */
 export function quote(name: string): string {
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > 63)
     throw invalidArgumentError(`"${name.slice(0, 100)}" is not a name: it must have 1 to 63 bytes`);
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns TOOL_ARGUMENTS_INVALID. */
+/** Returns a BlockError with the code TOOL_ARGUMENTS_INVALID. */
 export function invalidArgumentError(why: string): ReturnType<typeof permanentError> {
   return permanentError('TOOL_ARGUMENTS_INVALID', `The statement for PostgreSQL cannot be made: ${why}.`);
 }

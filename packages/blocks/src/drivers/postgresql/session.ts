@@ -61,13 +61,13 @@ export async function runStatement(context: Context, server: Server, statement: 
 }
 
 async function runOnce(context: Context, session: Session, statement: Statement): Promise<Rows> {
-  const ms = Math.ceil(Math.max(1, Math.min(STATEMENT_MS, context.remainingMs ?? Infinity)));
+  const timeoutMs = Math.ceil(Math.max(1, Math.min(STATEMENT_MS, context.remainingMs ?? Infinity)));
   // Normally the server enforces the time limit of the statement, but a hostile server may not.
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ms + 2 * CONNECT_MS)]);
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs + 2 * CONNECT_MS)]);
   const stop = (): void => session.cancel();
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await session.run(statement, ms);
+    return await session.run(statement, timeoutMs);
   } catch (error) {
     context.signal.throwIfAborted();
     throw session.failureOf(error, statement);
@@ -103,8 +103,8 @@ class Session {
   /** True if the statement has been sent. */
   #isSent = false;
   #receivedBytes = 0;
-  /** The reason why the result is too large. Data that has already arrived is still read. */
-  #excess: string | undefined;
+  /** Why the result is too large. Only the first reason is kept: rows that have already arrived are still read. */
+  #tooLargeReason: string | undefined;
 
   constructor(server: Server, addresses: Addresses) {
     this.#server = server;
@@ -129,13 +129,14 @@ class Session {
     connection.once('sslconnect', () => void this.#countBytes(connection.stream));
   }
 
-  async run({ sql, values, readOnly }: Statement, ms: number): Promise<Rows> {
+  async run({ sql, values, readOnly }: Statement, timeoutMs: number): Promise<Rows> {
     const client = this.#client;
     await client.connect();
     const settings = [
       `BEGIN${readOnly ? ' READ ONLY' : ''}`,
-      `SET LOCAL statement_timeout = ${ms}`,
-      // The format of dates in results, and the syntax of the string literals in which references were bound.
+      `SET LOCAL statement_timeout = ${timeoutMs}`,
+      // Regardless of the server's configuration: the format of dates in results, and the syntax of string literals
+      // that `bindReferences` expects.
       "SET LOCAL datestyle = 'ISO'",
       'SET LOCAL standard_conforming_strings = on',
     ];
@@ -206,7 +207,7 @@ class Session {
 
   /** Closes the connection, because the result is too large. */
   #refuseResult(why: string): void {
-    this.#excess ??= why;
+    this.#tooLargeReason ??= why;
     this.#stop(new Error(why));
   }
 
@@ -218,10 +219,10 @@ class Session {
   }
 
   failureOf(error: unknown, { idempotent }: Statement): BlockError {
-    if (this.#excess !== undefined)
+    if (this.#tooLargeReason !== undefined)
       return new BlockError(
         'SERVICE_FAILED',
-        `The statement for PostgreSQL ${this.#excess}. Nothing has changed.`,
+        `The statement for PostgreSQL ${this.#tooLargeReason}. Nothing has changed.`,
         { retryable: false },
       );
     if (error instanceof DatabaseError) return refusalOf(error);
@@ -234,7 +235,7 @@ class Session {
   }
 }
 
-/** The parts of the library's connection that its types leave out. */
+/** The parts of the library's connection that its types omit. */
 interface Connection {
   stream: Socket;
   once(event: 'sslconnect', listener: () => void): unknown;

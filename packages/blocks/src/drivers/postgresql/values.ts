@@ -48,11 +48,11 @@ export function parserOf(oid: number): Parse {
   const elementOid = ELEMENT_TYPES[oid];
   if (elementOid === undefined) return PARSERS[oid] ?? ((text) => text);
   const parse = PARSERS[elementOid] ?? ((text) => text);
-  return (text) => itemsOf(parseArray(text), parse);
+  return (text) => parseItems(parseArray(text), parse);
 }
 
-function itemsOf(value: unknown, parse: Parse): Json {
-  if (Array.isArray(value)) return value.map((each) => itemsOf(each, parse));
+function parseItems(value: unknown, parse: Parse): Json {
+  if (Array.isArray(value)) return value.map((each) => parseItems(each, parse));
   return typeof value === 'string' ? parse(value) : null;
 }
 

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 300_000;
 /** Time limit for removing the parts of a failed upload. */
 const ABORT_MS = 5000;
 
-/** Fields of blocks and of rows of agents that select the account. */
+/** Fields of blocks and of agents' tools that select the account. */
 export const settings = {
   accessKeyId: text('Id of the access key; default: the access key of the credential'),
   secretAccessKey: text('Secret of the access key'),
@@ -170,7 +170,7 @@ function handlerFor(
 function percentEncode(value: string): string {
   return encodeURIComponent(value).replaceAll(
     /[!'()*]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
 

@@ -81,7 +81,7 @@ function checkBucket(name: string): string {
 }
 
 function argumentError(why: string): ReturnType<typeof permanentError> {
-  return permanentError('TOOL_ARGUMENTS_INVALID', `The call of S3 cannot be made: ${why}.`);
+  return permanentError('TOOL_ARGUMENTS_INVALID', `The call to S3 cannot be made: ${why}.`);
 }
 
 /** Runs `work` with a client. Throws a BlockError. */
