@@ -6,7 +6,7 @@ const issueIdOrKey = text('Key or id of the issue, such as ENG-1', {
   schema: { pattern: '^[\\w-]{1,100}$' },
 });
 
-/** Returns a document in Jira's format with the text of an argument. */
+/** Returns a document in the Atlassian Document Format with the text of an argument. */
 const document = (name: string) => ({
   type: 'doc',
   version: 1,

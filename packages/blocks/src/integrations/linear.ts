@@ -1,6 +1,6 @@
 import { arg, defineIntegration, integer, members, text } from './integration.ts';
 
-const ISSUE =
+const ISSUE_FIELDS =
   'id identifier title description priority url createdAt updatedAt state { id name } team { id name }';
 
 export const integration = defineIntegration({
@@ -47,7 +47,7 @@ export const integration = defineIntegration({
         dueDate: text('Due date, as YYYY-MM-DD'),
       },
       json: {
-        query: `mutation ($input: IssueCreateInput!) { issueCreate(input: $input) { success issue { ${ISSUE} } } }`,
+        query: `mutation ($input: IssueCreateInput!) { issueCreate(input: $input) { success issue { ${ISSUE_FIELDS} } } }`,
         variables: {
           input: members(
             'teamId',
@@ -76,7 +76,7 @@ export const integration = defineIntegration({
         priority: integer('Priority: 0 (none), 1 (urgent), 2 (high), 3 (normal) or 4 (low)', [0, 4]),
       },
       json: {
-        query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE} } } }`,
+        query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE_FIELDS} } } }`,
         variables: {
           id: arg('issueId'),
           input: members('title', 'description', 'stateId', 'assigneeId', 'priority'),
@@ -106,7 +106,7 @@ export const integration = defineIntegration({
       path: '/graphql',
       arguments: { issueId: text('Id of the issue, or an identifier such as ENG-1', { required: true }) },
       json: {
-        query: `query ($id: String!) { issue(id: $id) { ${ISSUE} } }`,
+        query: `query ($id: String!) { issue(id: $id) { ${ISSUE_FIELDS} } }`,
         variables: { id: arg('issueId') },
       },
       ...{ idempotent: true, readOnly: true },
@@ -122,7 +122,7 @@ export const integration = defineIntegration({
         after: text('Cursor of the page to fetch, from the field "endCursor" of the previous page'),
       },
       json: {
-        query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE} } pageInfo { hasNextPage endCursor } } } }`,
+        query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE_FIELDS} } pageInfo { hasNextPage endCursor } } } }`,
         variables: members('teamId', 'first', 'after'),
       },
       ...{ idempotent: true, readOnly: true },

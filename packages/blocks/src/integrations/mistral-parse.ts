@@ -6,7 +6,7 @@ import { arg, data, defineIntegration, text } from './integration.ts';
 import type { PrepareContext } from './integration.ts';
 
 /** Adds the argument `document`: the URL of the document, or the content of a file of the run as a data URL. */
-async function withDocument(args: JsonObject, { file }: PrepareContext): Promise<JsonObject> {
+async function withDocument(args: JsonObject, context: PrepareContext): Promise<JsonObject> {
   const { fileReference } = args;
   const source: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
   if (typeof source === 'string') {
@@ -15,7 +15,7 @@ async function withDocument(args: JsonObject, { file }: PrepareContext): Promise
     return { ...args, document: { type: 'document_url', document_url: source } };
   }
   const [record] = isJsonObject(source) ? filesIn(source) : [];
-  const base64 = record && (await file(record));
+  const base64 = record && (await context.file(record));
   if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is not a file of this run');
   const type = /^[\w.+-]+\/[\w.+-]+$/.test(record.type) ? record.type : 'application/pdf';
   const url = `data:${type};base64,${base64}`;

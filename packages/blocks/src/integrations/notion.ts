@@ -3,11 +3,11 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
 
-/** Maximum number of characters of one text that Notion accepts. */
+/** Maximum number of characters that Notion accepts in one text object. */
 const MAX_TEXT = 2000;
-/** Maximum number of texts of one paragraph that Notion accepts. */
+/** Maximum number of text objects that Notion accepts in one paragraph. */
 const MAX_PARTS = 100;
-/** Maximum number of blocks of one request that Notion accepts. */
+/** Maximum number of blocks that Notion accepts in one request. */
 const MAX_BLOCKS = 100;
 
 const pageOutput = {
@@ -32,7 +32,7 @@ function richTextOf(value: string): Json[] {
   return parts;
 }
 
-/** Returns the text as paragraphs: a text with more parts than Notion accepts in one is split. */
+/** Returns the text as paragraph blocks: several if it has more text objects than Notion accepts in one paragraph. */
 function splitParagraph(text: string): Json[] {
   const parts = richTextOf(text);
   const count = Math.ceil(parts.length / MAX_PARTS);

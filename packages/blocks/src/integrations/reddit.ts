@@ -12,7 +12,7 @@ const time = text('Period of the posts: hour, day, week, month, year or all', {
   name: 't',
   schema: { enum: ['hour', 'day', 'week', 'month', 'year', 'all'] },
 });
-const posts = { output: { posts: 'data.children', after: 'data.after' } };
+const postsAnswer = { output: { posts: 'data.children', after: 'data.after' } };
 
 export const integration = defineIntegration({
   service: 'reddit',
@@ -42,7 +42,7 @@ export const integration = defineIntegration({
         time,
         ...page,
       },
-      answer: posts,
+      answer: postsAnswer,
     },
     reddit_get_posts: {
       description: 'Lists posts of a community.',
@@ -58,7 +58,7 @@ export const integration = defineIntegration({
         time,
         ...page,
       },
-      answer: posts,
+      answer: postsAnswer,
     },
     reddit_get_comments: {
       description: 'Returns a post with its comments.',

@@ -14,7 +14,7 @@ import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
 import { expectArguments, namesInRow, toolOfBlock, selectTool } from './selection.ts';
 
-/** Fields that contain a key. */
+/** Fields that contain an API key. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
 
 /** The authentication of a call. */
@@ -58,24 +58,24 @@ export async function runIntegration(context: Context, integration: Integration)
   return { output: isJsonObject(output) ? output : { data: output } };
 }
 
-/** Returns the tool that a row of an agent names; undefined if the integration does not have it. */
+/** Returns the tool that an entry in an agent's field "tools" names; undefined if the integration does not have it. */
 export function integrationRow(
   context: Context,
-  row: JsonObject,
+  entry: JsonObject,
   integration: Integration,
 ): OfferedTool | undefined {
-  const selected = toolOf(integration, namesInRow(row));
+  const selected = toolOf(integration, namesInRow(entry));
   if (!selected) return undefined;
   const { definition, loaded } = selected;
   const { tool, schema } = loaded;
-  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const params = isJsonObject(entry['params']) ? entry['params'] : {};
   const authorArgs = argumentsFrom(
     definition,
     (name) => own(params, name),
     (why) => invalid(context, why),
   );
   const access = accessOf(
-    (name) => own(params, name) ?? (name === 'credential' ? row['credentialId'] : undefined),
+    (name) => own(params, name) ?? (name === 'credential' ? entry['credentialId'] : undefined),
   );
   return {
     definition: {

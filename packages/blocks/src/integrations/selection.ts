@@ -27,9 +27,9 @@ export function selectTool<Tool>(
   return undefined;
 }
 
-/** Returns the names of the tool in a row of an agent: the operation and the id, if they are set. */
-export function namesInRow(row: JsonObject): string[] {
-  return [row['operation'], row['toolId']].filter(
+/** Returns how an entry in an agent's field "tools" names its tool: by operation, by id, by both, or not at all. */
+export function namesInRow(entry: JsonObject): string[] {
+  return [entry['operation'], entry['toolId']].filter(
     (name): name is string => typeof name === 'string' && name !== '',
   );
 }
@@ -51,15 +51,16 @@ export function toolOfBlock<Found>(
 }
 
 /**
- * Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for arguments that do not match.
+ * Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for arguments that do not match
+ * the schema of the tool.
  */
 export function expectArguments(
   context: Context,
   args: JsonObject,
   { id, definition, problemsOf }: { id: string; definition: WithArguments; problemsOf: SchemaCheck },
 ): void {
-  const missing = missingFieldsProblem(definition, args);
-  if (missing !== undefined) throw invalid(context, missing);
+  const missingProblem = missingFieldsProblem(definition, args);
+  if (missingProblem !== undefined) throw invalid(context, missingProblem);
   const problems = problemsOf(args);
   if (problems !== undefined)
     throw permanentError(

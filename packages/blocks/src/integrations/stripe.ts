@@ -4,9 +4,9 @@ import type { IntegrationTool } from './integration.ts';
 
 const KEY_HEADER = 'Idempotency-Key';
 
-/** Returns settings of a tool that sends a form. Its fields are all arguments except `ids`, which are in the path. */
+/** Returns settings of a tool that sends a form. All arguments are fields of the form, except those in the path. */
 const formSettings = (
-  ...ids: readonly string[]
+  ...pathNames: readonly string[]
 ): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
   body: {
     argument: 'form',
@@ -19,13 +19,13 @@ const formSettings = (
   },
   keyHeader: KEY_HEADER,
   prepare: (args) => {
-    const fields = Object.entries(args).filter(([name]) => !ids.includes(name));
-    const pathArgs = Object.entries(args).filter(([name]) => ids.includes(name));
+    const fields = Object.entries(args).filter(([name]) => !pathNames.includes(name));
+    const pathArgs = Object.entries(args).filter(([name]) => pathNames.includes(name));
     return { ...(Object.fromEntries(pathArgs) as JsonObject), form: Object.fromEntries(fields) };
   },
 });
 
-const idOf = (noun: string) => text(`Id of the ${noun}`, { required: true, fields: ['id'] });
+const idArgument = (noun: string) => text(`Id of the ${noun}`, { required: true, fields: ['id'] });
 const metadata = data(
   { type: 'object' },
   'Key-value pairs that Stripe stores with the object. Each value is a string',
@@ -88,13 +88,13 @@ export const integration = defineIntegration({
       description: 'Returns a customer.',
       method: 'GET',
       path: '/v1/customers/{customer}',
-      arguments: { customer: idOf('customer') },
+      arguments: { customer: idArgument('customer') },
     },
     stripe_update_customer: {
       description: 'Changes a customer.',
       method: 'POST',
       path: '/v1/customers/{customer}',
-      arguments: { customer: idOf('customer'), ...customerFields },
+      arguments: { customer: idArgument('customer'), ...customerFields },
       ...formSettings('customer'),
     },
     stripe_list_customers: {
@@ -132,7 +132,7 @@ export const integration = defineIntegration({
       description: 'Returns a payment intent.',
       method: 'GET',
       path: '/v1/payment_intents/{intent}',
-      arguments: { intent: idOf('payment intent') },
+      arguments: { intent: idArgument('payment intent') },
     },
     stripe_list_payment_intents: {
       description: 'Lists payment intents, the newest first.',
@@ -145,7 +145,7 @@ export const integration = defineIntegration({
       description: 'Returns an invoice.',
       method: 'GET',
       path: '/v1/invoices/{invoice}',
-      arguments: { invoice: idOf('invoice') },
+      arguments: { invoice: idArgument('invoice') },
     },
     stripe_list_invoices: {
       description: 'Lists invoices, the newest first.',

@@ -35,7 +35,7 @@ function prepare(args: JsonObject): JsonObject {
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
     conditions.set(name, decode(condition));
   }
-  // Without a condition, a change would affect all rows.
+  // Without a condition, an update or deletion would affect all rows.
   if (conditions.size === 0) throw new ArgumentError('"filter" has no condition');
   return { ...args, filter: Object.fromEntries(conditions) };
 }

@@ -9,9 +9,9 @@ const parse_mode = text('Format of the text: HTML, Markdown or MarkdownV2', {
   fields: ['parseMode'],
   schema: { enum: ['HTML', 'Markdown', 'MarkdownV2'] },
 });
-const file = (noun: string, field: string) =>
+const fileArgument = (noun: string, field: string) =>
   text(`URL of the ${noun}, or the file_id of the ${noun} at Telegram`, { required: true, fields: [field] });
-const message = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
+const messageAnswer = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
 
 export const integration = defineIntegration({
   service: 'telegram',
@@ -49,31 +49,31 @@ export const integration = defineIntegration({
         ),
       },
       json: members('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
-      answer: message,
+      answer: messageAnswer,
     },
     telegram_send_photo: {
       description: 'Sends a photo to a chat.',
       method: 'POST',
       path: '/bot{token}/sendPhoto',
-      arguments: { chat_id, photo: file('photo', 'photo'), caption, parse_mode },
+      arguments: { chat_id, photo: fileArgument('photo', 'photo'), caption, parse_mode },
       json: members('chat_id', 'photo', 'caption', 'parse_mode'),
-      answer: message,
+      answer: messageAnswer,
     },
     telegram_send_video: {
       description: 'Sends a video to a chat.',
       method: 'POST',
       path: '/bot{token}/sendVideo',
-      arguments: { chat_id, video: file('video', 'video'), caption, parse_mode },
+      arguments: { chat_id, video: fileArgument('video', 'video'), caption, parse_mode },
       json: members('chat_id', 'video', 'caption', 'parse_mode'),
-      answer: message,
+      answer: messageAnswer,
     },
     telegram_send_audio: {
       description: 'Sends an audio file to a chat.',
       method: 'POST',
       path: '/bot{token}/sendAudio',
-      arguments: { chat_id, audio: file('audio file', 'audio'), caption, parse_mode },
+      arguments: { chat_id, audio: fileArgument('audio file', 'audio'), caption, parse_mode },
       json: members('chat_id', 'audio', 'caption', 'parse_mode'),
-      answer: message,
+      answer: messageAnswer,
     },
     telegram_delete_message: {
       description: 'Deletes a message.',

@@ -75,8 +75,8 @@ export const logs = defineLazyBlock({
 
 async function listRuns(log: RunLog, query: Fields, values: ValueReader, context: Context) {
   const { workflowId: workflow, status, startDate, endDate, limit } = query;
-  const fromMs = timeOf('startDate', startDate, context);
-  const toMs = timeOf('endDate', endDate, context);
+  const fromMs = parseTimeMs('startDate', startDate, context);
+  const toMs = parseTimeMs('endDate', endDate, context);
   const records = await log.list({
     limit,
     ...(workflow !== undefined && { workflow }),
@@ -99,7 +99,7 @@ async function readRun(log: RunLog, runId: string, values: ValueReader, context:
   return { run, blocks };
 }
 
-/** Returns a run without the tokens of open pauses, with which the workflow could answer for a person. */
+/** Returns a run without the tokens of open pauses, with which the workflow could answer in place of a person. */
 async function runOutput(record: RunRecord, values: ValueReader): Promise<JsonObject> {
   const { runId, workflowId, workflowName, status, createdMs, startedMs, endedMs, error } = record;
   return {
@@ -158,7 +158,7 @@ function toIso(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-function timeOf(field: string, text: string | undefined, context: Context): number | undefined {
+function parseTimeMs(field: string, text: string | undefined, context: Context): number | undefined {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (Number.isNaN(ms))

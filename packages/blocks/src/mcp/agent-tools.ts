@@ -13,29 +13,29 @@ import type { BlocksOptions } from '../options.ts';
 import { openSession } from './session.ts';
 import type { McpSession } from './session.ts';
 
-/** The type of rows that name one tool of a server. */
-const TOOL_ROW = 'mcp';
-/** The types of rows that name all tools of a server. */
-const SERVER_ROWS = ['mcp-server', 'mcp-server-advanced'];
+/** The `type` of an entry in an agent's field "tools" that names one tool of a server. */
+const TOOL_TYPE = 'mcp';
+/** The `type` of entries that name all tools of a server. */
+const SERVER_TYPES = ['mcp-server', 'mcp-server-advanced'];
 
-/** Returns whether a row of an agent's tools names an MCP server. */
+/** Returns whether an entry in an agent's field "tools" names an MCP server. */
 export function isMcpRow({ type }: JsonObject): boolean {
-  return type === TOOL_ROW || SERVER_ROWS.includes(type as string);
+  return type === TOOL_TYPE || SERVER_TYPES.includes(type as string);
 }
 
 /**
- * Returns the tools that a row names, under names that are not in `usedNames`. For a whole server, leaves out tools
- * whose schema cannot be used.
+ * Returns the tools that an entry names, under names that are not in `usedNames`. For a whole server, omits tools whose
+ * schema cannot be used.
  *
  * Throws BLOCK_CONFIG_INVALID, MCP_SERVER_UNKNOWN, MCP_TOOL_UNKNOWN, MCP_FAILED.
  */
 export async function mcpTools(
   context: Context,
   options: BlocksOptions,
-  row: JsonObject,
+  entry: JsonObject,
   usedNames: ReadonlySet<string>,
 ): Promise<OfferedTool[]> {
-  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const params = isJsonObject(entry['params']) ? entry['params'] : {};
   const { serverId, toolName, credential } = params;
   if (typeof serverId !== 'string' || serverId === '')
     throw invalid(context, 'has an MCP tool without a "serverId"');
@@ -50,12 +50,12 @@ export async function mcpTools(
     names.add(name);
     return agentTool(session, tool, name);
   };
-  if (row['type'] !== TOOL_ROW) return serverTools.filter(isUsable).map(offer);
+  if (entry['type'] !== TOOL_TYPE) return serverTools.filter(isUsable).map(offer);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
   return [withPreset(offer(findTool(serverTools, serverId, toolName)), params)];
 }
 
-/** Fields of a row that are not arguments of its tool. */
+/** Keys of the `params` of an entry that are not arguments of its tool. */
 const NON_ARGUMENTS: ReadonlySet<string> = new Set([
   'serverId',
   'serverName',

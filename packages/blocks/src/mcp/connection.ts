@@ -57,7 +57,7 @@ export async function connect(
       listMaxPages: MAX_PAGES,
       responseCacheStore: cacheOf(server, () => new sdk.InMemoryResponseCacheStore()),
       defaultCacheTtlMs: CACHE_MS,
-      jsonSchemaValidator: { getValidator: (schema) => boundedValidator(schema as JsonObject) },
+      jsonSchemaValidator: { getValidator: (schema) => createOutputValidator(schema as JsonObject) },
       // Requests of the server to the client are not answered: they could use models at the operator's expense.
       inputRequired: { autoFulfill: false },
     },
@@ -188,7 +188,7 @@ function secretHeaders(secret: string | undefined, { header }: McpServerOptions)
   return header === undefined ? { authorization: `Bearer ${secret}` } : { [header]: secret };
 }
 
-function boundedValidator(schema: JsonObject) {
+function createOutputValidator(schema: JsonObject) {
   const problemsOf = compileForeignSchema(schema, (why) => new Error(`The schema of an output ${why}`));
   return <T>(input: unknown) => {
     const problems = problemsOf(input as JsonObject);

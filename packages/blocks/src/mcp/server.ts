@@ -58,7 +58,7 @@ function stdioServerOf({ name, credential }: ServerQuery, options: McpServerOpti
     return { name, endpoint: { command }, secret: undefined, options };
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',
-    `The MCP server "${name}" is a stdio server, which takes no stored credential.`,
+    `The MCP server "${name}" is a stdio server, which does not use stored credentials.`,
     { retryable: false },
   );
 }

@@ -118,7 +118,7 @@ export class McpSession {
     return this.#server.options.trusted === true;
   }
 
-  /** True if a person approves each call of an agent. */
+  /** True if a person must approve each call by an agent. */
   get requiresApproval(): boolean {
     return this.#server.options.requireApproval === true;
   }
@@ -130,7 +130,7 @@ export class McpSession {
       client.listTools(undefined, { signal, timeout: LIST_MS, maxTotalTimeout: LIST_MS }),
     );
     if (tools.length > MAX_LISTED_TOOLS)
-      throw mcpFailed(this.#server.name, `it has more than ${MAX_LISTED_TOOLS} tools`);
+      throw mcpError(this.#server.name, `it has more than ${MAX_LISTED_TOOLS} tools`);
     const allowed = this.#server.options.tools;
     return allowed ? tools.filter(({ name }) => allowed.includes(name)) : tools;
   }
@@ -177,11 +177,11 @@ async function withMcpErrors<T>(
   } catch (error) {
     signal.throwIfAborted();
     if (isBlockError(error)) throw error;
-    throw mcpFailed(name, messageOf(error, secret), { cause: error });
+    throw mcpError(name, messageOf(error, secret), { cause: error });
   }
 }
 
-function mcpFailed(name: string, why: string, options: { cause?: unknown } = {}): BlockError {
+function mcpError(name: string, why: string, options: { cause?: unknown } = {}): BlockError {
   return new BlockError('MCP_FAILED', `The MCP server "${name}" cannot be used: ${why}`, {
     retryable: true,
     ...options,

@@ -5,7 +5,7 @@ import { defineLazyBlock } from '../define.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 
-/** Maximum number of conversations of one list. */
+/** Maximum number of conversations in one list. */
 const MAX_CONVERSATIONS = 100;
 /** Maximum number of characters of all messages that one block reads, as JSON. */
 const MAX_CHARS = 1_000_000;
@@ -19,7 +19,7 @@ const fields = z.object({
     .default('add')
     .describe('add a message; get or delete a conversation; getAll: get all conversations. Default: add.'),
   id: z.string().optional().describe('Id of the conversation, as in "conversationId" of agents.'),
-  conversationId: z.string().optional().describe('The same as id, if id is empty.'),
+  conversationId: z.string().optional().describe('Used instead of id if id is empty.'),
   role: z.enum(['user', 'assistant']).default('user').describe('add: who wrote the message. Default: user.'),
   content: z.string().optional().describe('add: the message.'),
 });

@@ -27,12 +27,12 @@ type Call = Pick<BlockCall<unknown>, 'context' | 'options'>;
 /** Asks the model of the block. The answer is emitted as it arrives. Throws a BlockError. */
 export async function askText(call: Call, question: Question): Promise<{ text: string; facts: ModelFacts }> {
   const output = await askModel(call.context, call.options, { prompt: promptOf(question) });
-  return { text: output['content'] as string, facts: factsOf(output) };
+  return { text: output['content'] as string, facts: usageOf(output) };
 }
 
 /**
- * Asks the model of the block for an object with these properties, all of them required. An answer that does not match
- * is repaired once. Nothing is emitted: the answer is for the block, not for readers.
+ * Asks the model of the block for an object with these properties, all of them required. If the answer does not match,
+ * the model is asked once more. Nothing is emitted: the answer is for the block, not for readers.
  *
  * Throws a BlockError, AGENT_OUTPUT_INVALID for an answer that does not match.
  */
@@ -47,7 +47,7 @@ export async function askForObject(
     required: Object.keys(properties),
     additionalProperties: false,
   };
-  // The answer has its own property, so that none of its properties overwrites a fact.
+  // The answer has its own property, so that none of its properties overwrites the model, the tokens or the cost.
   const schema = {
     type: 'object',
     properties: { answer },
@@ -62,7 +62,7 @@ export async function askForObject(
   const prompt = promptOf({ ...question, system });
   const output = await askModel(withoutEvents(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;
-  return { value: isJsonObject(value) ? value : {}, facts: factsOf(output) };
+  return { value: isJsonObject(value) ? value : {}, facts: usageOf(output) };
 }
 
 function promptOf({ system, user }: Question): LanguageModelV4Prompt {
@@ -73,11 +73,11 @@ function promptOf({ system, user }: Question): LanguageModelV4Prompt {
   ];
 }
 
-function factsOf({ model, tokens, cost }: JsonObject): ModelFacts {
+function usageOf({ model, tokens, cost }: JsonObject): ModelFacts {
   return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelFacts;
 }
 
-/** Returns a context whose block emits nothing. */
+/** Returns the context with an `emit` that does nothing. */
 function withoutEvents(context: Context): Context {
   return new Proxy(context, {
     get: (target, name) => (name === 'emit' ? () => undefined : (Reflect.get(target, name) as unknown)),

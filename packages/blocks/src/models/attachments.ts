@@ -15,7 +15,7 @@ const MAX_BYTES = 20_000_000;
 /** Maximum number of bytes of one text file, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
 
-/** The kind of file that a block accepts, for messages: only images, or any file that models can read. */
+/** The kind of file that a block accepts, as its messages name it: only images, or any file that models can read. */
 export type AttachmentNoun = 'image' | 'file';
 
 /** A file that a model reads together with the question. */
@@ -44,7 +44,7 @@ interface AttachmentScope {
 
 /**
  * Returns the parts of a message for the files that a field names: stored files, an HTTP URL, or a `data:` URL. Images
- * and PDF become files of the message; a text file becomes text with its name. HTTP URLs are subject to the egress
+ * and PDFs become files of the message; a text file becomes text with its name. HTTP URLs are subject to the egress
  * policy.
  *
  * Throws BLOCK_CONFIG_INVALID, HTTP_FAILED.
@@ -55,7 +55,7 @@ export async function attachmentsOf(
 ): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
   const scope: AttachmentScope = { context, noun };
   const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
-  if (sources.length === 0) throw unknownSource(scope);
+  if (sources.length === 0) throw unknownSourceError(scope);
   if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
   const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
   let remainingBytes = MAX_BYTES;
@@ -65,7 +65,7 @@ export async function attachmentsOf(
         ? await bytesAtLocation(source, scope)
         : { name: source.name, bytes: await bytesOfFile(source, remainingBytes, scope) };
     remainingBytes -= bytes.length;
-    if (remainingBytes < 0) throw tooLarge(scope);
+    if (remainingBytes < 0) throw tooLargeError(scope);
     parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, scope) }, scope));
   }
   return parts;
@@ -87,7 +87,7 @@ async function bytesOfFile(
   remainingBytes: number,
   scope: AttachmentScope,
 ): Promise<Uint8Array> {
-  if (file.size > remainingBytes) throw tooLarge(scope);
+  if (file.size > remainingBytes) throw tooLargeError(scope);
   const base64 = await scope.context.services.readFile(file);
   if (base64 === undefined)
     throw invalid(
@@ -103,7 +103,7 @@ async function bytesAtLocation(
 ): Promise<{ name: string; bytes: Uint8Array }> {
   if (/^data:/i.test(location)) return { name: scope.noun, bytes: bytesOfDataUrl(location, scope.context) };
   const url = URL.canParse(location) ? new URL(location) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(scope);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSourceError(scope);
   const what = `The ${scope.noun} at ${url.origin}${url.pathname}`;
   const { bytes } = await download(scope.context, { url, what, maxBytes: MAX_BYTES });
   return { name: fileName(url.pathname), bytes };
@@ -131,14 +131,14 @@ function isText(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-function unknownSource(scope: AttachmentScope): BlockError {
+function unknownSourceError(scope: AttachmentScope): BlockError {
   return invalid(
     scope.context,
     `has ${nounWithArticle(scope)} that is neither a file of this engine nor a URL`,
   );
 }
 
-function tooLarge({ context, noun }: AttachmentScope): BlockError {
+function tooLargeError({ context, noun }: AttachmentScope): BlockError {
   return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 

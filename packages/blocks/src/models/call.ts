@@ -75,13 +75,13 @@ async function callOrReport(context: Context, call: ModelCall): Promise<ModelRes
 async function callWithRetries(context: Context, call: ModelCall): Promise<ModelResponse> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await callMetered(context, call, (progress) => callOnce(context, call, progress));
+      return await callMetered(context, call, (onOutput) => callOnce(context, call, onOutput));
     } catch (error) {
       context.signal.throwIfAborted();
       const failure = modelFailure(error, { ...call.opened, nowMs: context.clock.now() });
       if (!failure.retryable) throw failure;
       const delayMs = failure.retryAfterMs ?? INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1);
-      await pauseAfterRateLimit(context, call, failure, delayMs);
+      await pauseAfterRateLimit(context, call.opened, failure, delayMs);
       if (attempt === MAX_ATTEMPTS || delayMs > maxRetryDelayMs(context)) throw failure;
       await context.services.withoutSlot(() => sleep(context, delayMs));
     }
@@ -90,12 +90,12 @@ async function callWithRetries(context: Context, call: ModelCall): Promise<Model
 
 async function callOnce(
   context: Context,
-  { opened, options }: ModelCall,
-  progress: (text: string) => void,
+  call: ModelCall,
+  onOutput: (text: string) => void,
 ): Promise<ModelResponse> {
-  const reader = new ResponseReader(context, opened, progress);
+  const reader = new ResponseReader(context, call.opened, onOutput);
   try {
-    for await (const part of await streamParts(opened, { ...options, abortSignal: context.signal }))
+    for await (const part of await streamParts(call.opened, { ...call.options, abortSignal: context.signal }))
       reader.read(part);
     return reader.response();
   } catch (error) {
@@ -109,13 +109,13 @@ async function callOnce(
  * is requested.
  */
 async function streamParts(
-  opened: OpenModel,
+  openedModel: OpenModel,
   options: LanguageModelV4CallOptions,
 ): Promise<AsyncIterable<LanguageModelV4StreamPart> | Iterable<LanguageModelV4StreamPart>> {
   try {
-    return (await opened.model.doStream(options)).stream;
+    return (await openedModel.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof NotStreamedError) return partsOfDocument(opened, options, error);
+    if (error instanceof NotStreamedError) return partsOfDocument(openedModel, options, error);
     throw error;
   }
 }
@@ -128,19 +128,19 @@ type TextPart = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 /** Collects the parts of a streamed response. */
 class ResponseReader {
   readonly #context: Pick<Context, 'emit'>;
-  readonly #opened: OpenModel;
-  readonly #progress: (text: string) => void;
+  readonly #openedModel: OpenModel;
+  readonly #onOutput: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
   readonly #unfinished = new Map<string, TextPart>();
   #finished: Omit<ModelResponse, 'content'> | undefined;
   #hasEmitted = false;
 
-  /** `progress` receives each piece of the output. */
-  constructor(context: Pick<Context, 'emit'>, opened: OpenModel, progress: (text: string) => void) {
+  /** `onOutput` receives each piece of the output. */
+  constructor(context: Pick<Context, 'emit'>, openedModel: OpenModel, onOutput: (text: string) => void) {
     this.#context = context;
-    this.#opened = opened;
-    this.#progress = progress;
+    this.#openedModel = openedModel;
+    this.#onOutput = onOutput;
   }
 
   read(part: LanguageModelV4StreamPart): void {
@@ -148,14 +148,14 @@ class ResponseReader {
     if (part.type === 'text-start' || part.type === 'reasoning-start') this.#begin(part);
     else if (part.type === 'text-delta' || part.type === 'reasoning-delta') this.#add(part);
     else if (part.type === 'text-end' || part.type === 'reasoning-end') this.#keepMetadata(part);
-    else if (part.type === 'tool-input-delta') this.#progress(part.delta);
+    else if (part.type === 'tool-input-delta') this.#onOutput(part.delta);
     else if (part.type === 'tool-call') this.#content.push(part);
     else if (part.type === 'finish') this.#finish(part);
   }
 
   /** Returns the complete response. Throws MODEL_FAILED if it ended early or is empty. */
   response(): ModelResponse {
-    const name = nameOfModel(this.#opened);
+    const name = nameOfModel(this.#openedModel);
     if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
     const { finishReason, tokens } = this.#finished;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
@@ -176,7 +176,7 @@ class ResponseReader {
   #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
     // SDKs give these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
-      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} ended its response early.`);
+      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#openedModel)} ended its response early.`);
     this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
   }
 
@@ -201,7 +201,7 @@ class ResponseReader {
     textPart.text += delta;
     this.#keepMetadata({ id, ...part });
     if (delta === '') return;
-    this.#progress(delta);
+    this.#onOutput(delta);
     this.#context.emit({ type: textPart.type === 'text' ? 'text' : 'thinking', text: delta });
     this.#hasEmitted ||= textPart.type === 'text';
   }

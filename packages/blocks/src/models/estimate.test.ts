@@ -74,19 +74,19 @@ describe('costs', () => {
     expect(costOf(tokens(1, 1), { input: 0.3, output: 0.3 })).toEqual({ input: 0, output: 0, total: 0 });
   });
 
-  it('use the prices of long prompts above their limit, for all tokens', () => {
+  it('use the prices of long prompts for all tokens if the input is above the threshold', () => {
     const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
     expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
     expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);
     expect(highestCost({ input: 1001, output: 10 }, tiered)).toEqual({ maxMicros: 2032, minMicros: 2002 });
   });
 
-  it('are never above the highest cost of the same tokens', () => {
+  it('are never above the highest cost that is estimated for the same tokens', () => {
     for (const used of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
       expect(costOf(used, prices).total).toBeLessThanOrEqual(highestCost(used, prices).maxMicros);
   });
 
-  it('are added exactly, and shown in dollars and millionths', () => {
+  it('are added exactly, and shown in dollars and millionths of a dollar', () => {
     const one = { input: 100_000, output: 0, total: 100_000 };
     const sum = addCost(addCost(one, one), one);
     expect(sum && costOutput(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
@@ -107,7 +107,7 @@ describe('costs', () => {
     expect(findModel('gpt-4o-2024-11-20')?.info?.prices.input).toBe(2.5);
   });
 
-  it('come from consistent rows: cached input is cheaper, and an output fits into the context', () => {
+  it('come from a consistent table: cached input is not more expensive, and an output fits into the context', () => {
     for (const { context, output, prices: listed } of knownModels()) {
       expect(output).toBeLessThanOrEqual(context);
       expect(listed.cachedInput ?? 0).toBeLessThanOrEqual(listed.input);

@@ -39,8 +39,10 @@ export function estimateOf(
   }: { info: Pick<ModelInfo, 'context' | 'output'> | undefined; limitIncludesReasoning: boolean },
 ): Estimate {
   const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
-  const parts = tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
-  const input = parts + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
+  const toolTokens =
+    tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
+  const input =
+    toolTokens + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
   const maxOutput = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
   const limit = limitIncludesReasoning ? (maxOutputTokens ?? maxOutput) : maxOutput;
   return {

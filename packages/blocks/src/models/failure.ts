@@ -74,7 +74,7 @@ function statusFailure(
   const advice = ADVICE[status];
   const text = `${subject} responded with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
   if (!isRetryable) return new BlockError('MODEL_REFUSED', text, { retryable: false, details: { status } });
-  const delayMs = retryAfterOf(responseHeaders, nowMs);
+  const delayMs = requestedDelayMs(responseHeaders, nowMs);
   return new BlockError('MODEL_FAILED', text, {
     details: { status },
     ...(delayMs !== undefined && { retryAfterMs: delayMs }),
@@ -82,7 +82,7 @@ function statusFailure(
 }
 
 /** Returns the delay that a provider requests, in milliseconds; undefined if it requests none. */
-function retryAfterOf(
+function requestedDelayMs(
   headers: { readonly [name: string]: string | undefined },
   nowMs: number,
 ): number | undefined {

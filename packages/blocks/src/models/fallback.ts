@@ -17,8 +17,8 @@ const MAX_DOLLARS = 1e9;
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 type RequestOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
 
-const ANTHROPIC: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
-const BEDROCK: ProviderOptions = { bedrock: { cachePoint: { type: 'default' } } };
+const ANTHROPIC_BREAKPOINT: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+const BEDROCK_BREAKPOINT: ProviderOptions = { bedrock: { cachePoint: { type: 'default' } } };
 /** Models of Bedrock that cache prompts; other models refuse a call with a breakpoint. */
 const BEDROCK_CACHING_MODELS =
   /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
@@ -28,7 +28,7 @@ export class FallbackModels {
   readonly #context: Context;
   readonly #models: OpenModels;
   readonly #maxMicros: number | undefined;
-  readonly #conversation: string | undefined;
+  readonly #conversationId: string | undefined;
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
   /**
@@ -42,7 +42,7 @@ export class FallbackModels {
     this.#models = models;
     const maxCost = numberOf(context, 'maxCost', 0, MAX_DOLLARS);
     if (maxCost !== undefined) this.#maxMicros = Math.round(maxCost * 1e6);
-    this.#conversation = conversationOf(context);
+    this.#conversationId = conversationIdOf(context);
     this.#caching = promptCaching(context);
   }
 
@@ -56,7 +56,7 @@ export class FallbackModels {
         options: this.#optionsOf(opened, request),
         hasFallback: number + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
-        conversation: this.#conversation,
+        conversation: this.#conversationId,
       });
       if (!('unavailable' in response)) return { response, opened };
       this.#unavailable.push({ model: nameOf(opened), ...response.unavailable });
@@ -64,7 +64,7 @@ export class FallbackModels {
     }
   }
 
-  /** Returns facts for the output of the block: the model that answers, and the models that were unavailable. */
+  /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
   facts(): JsonObject {
     const { model } = this.#models[this.#unavailable.length] as OpenModel;
     const unavailable = this.#unavailable.map((each) => ({ ...each }));
@@ -78,7 +78,7 @@ export class FallbackModels {
       index < this.#messagesBeforeSwitch ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
-    const isRepeated = this.#conversation !== undefined || (request.tools ?? []).length > 0;
+    const isRepeated = this.#conversationId !== undefined || (request.tools ?? []).length > 0;
     const options = schemaAsText(opened.provider, { ...settings, ...request, prompt, providerOptions });
     return (this.#caching ?? isRepeated)
       ? { ...options, prompt: withCacheBreakpoints(options.prompt, opened) }
@@ -91,10 +91,10 @@ function nameOf({ provider, model }: OpenModel): string {
 }
 
 /**
- * Returns the id of the conversation of an agent with a memory. The spending cap of the conversation applies to its
- * calls.
+ * Returns the id of the conversation of an agent with a memory; otherwise undefined. The spending cap of the
+ * conversation applies to its calls.
  */
-function conversationOf(context: Context): string | undefined {
+function conversationIdOf(context: Context): string | undefined {
   const type = context.field('memoryType') ?? '';
   const id = context.field('conversationId');
   return type === '' || type === 'none' || typeof id !== 'string' ? undefined : id;
@@ -148,6 +148,6 @@ function withCacheBreakpoints(
 }
 
 function breakpointOf(provider: string, model: string): ProviderOptions | undefined {
-  if (provider === 'anthropic') return ANTHROPIC;
-  return provider === 'bedrock' && BEDROCK_CACHING_MODELS.test(model) ? BEDROCK : undefined;
+  if (provider === 'anthropic') return ANTHROPIC_BREAKPOINT;
+  return provider === 'bedrock' && BEDROCK_CACHING_MODELS.test(model) ? BEDROCK_BREAKPOINT : undefined;
 }

@@ -1,10 +1,10 @@
 import type { HttpClient } from '@heddle/engine';
 
-const NO_BODY = new Set([101, 204, 205, 304]);
+const STATUSES_WITHOUT_BODY = new Set([101, 204, 205, 304]);
 
 /**
- * Returns a `fetch` for SDKs. It sends its requests through a guarded client, which applies the egress policy, and
- * follows no redirects.
+ * Returns a `fetch` for SDKs. It sends its requests through a client that applies the egress policy, and fails for
+ * redirects.
  */
 export function toFetch(client: HttpClient): typeof fetch {
   return async (input, init) => {
@@ -24,7 +24,7 @@ export function toFetch(client: HttpClient): typeof fetch {
       redirect: 'error',
       signal: request.signal,
     });
-    if (!NO_BODY.has(status)) return new Response(stream, { status, statusText, headers });
+    if (!STATUSES_WITHOUT_BODY.has(status)) return new Response(stream, { status, statusText, headers });
     await stream.cancel();
     return new Response(null, { status, statusText, headers });
   };

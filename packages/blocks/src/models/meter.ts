@@ -22,20 +22,21 @@ export interface MeteredCall {
 
 /**
  * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost,
- * calls `work`, and settles the actual cost. `work` passes its output to `progress` as it arrives.
+ * calls `work`, and settles the actual cost. `work` passes its output to `onOutput` as it arrives.
  *
- * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no
- * call soon.
+ * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow the
+ * call too late.
  */
 export async function callMetered<T extends { tokens: Tokens }>(
   context: Context,
   call: MeteredCall,
-  work: (progress: (text: string) => void) => Promise<T>,
+  work: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
   const { opened, options } = call;
   const { info, prices, provider } = opened;
   const limitIncludesReasoning = options.reasoning === undefined || !ADDS_REASONING.has(provider);
   const estimate = estimateOf(options, { info, limitIncludesReasoning });
+  // Half of the estimate of the input: the estimate assumes two bytes per token, but English text has about four.
   // Providers count the requested limit of the output in advance; without a limit they count no output.
   const correctRate = await awaitRate(context, opened, {
     input: Math.ceil(estimate.input / 2),
@@ -47,12 +48,12 @@ export async function callMetered<T extends { tokens: Tokens }>(
     ? highestCost({ ...estimate, output: 1 }, prices).maxMicros - inputMicros
     : 0;
   let spentMicros = inputMicros;
-  const progress = (text: string): void => {
+  const onOutput = (text: string): void => {
     spentMicros += tokensIn(text) * outputTokenMicros;
     reservation.progress(spentMicros);
   };
   try {
-    const result = await work(progress);
+    const result = await work(onOutput);
     const { tokens } = result;
     // A provider that reports no tokens is not free.
     await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : spentMicros);

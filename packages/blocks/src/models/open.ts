@@ -23,7 +23,7 @@ export interface OpenModel {
   /** Returns the model with another `fetch`. */
   openWith(send: typeof fetch): Promise<LanguageModelV4>;
   provider: string;
-  /** Undefined: the model is not in the table. */
+  /** Undefined: the model is not in the catalog. */
   info: ModelInfo | undefined;
   /** Undefined: unknown. */
   prices: Prices | undefined;
@@ -154,7 +154,7 @@ async function keyFor(
   const key =
     operator?.service.credential ??
     (isMain ? ownKey(context, provider) : undefined) ??
-    (operator && ((await storedKey(context, provider)) ?? variableOf(variables, operator.options)));
+    (operator && ((await storedKey(context, provider)) ?? keyFromVariables(variables, operator.options)));
   const [variable] = variables;
   if (key !== undefined || variable === undefined) return key;
   const where = operator
@@ -163,7 +163,10 @@ async function keyFor(
   throw configError('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
 }
 
-/** Returns the model with this name. A provider that the operator has configured needs no row in the table. */
+/**
+ * Returns the model with this name. A model of a provider that the operator has configured need not be in the
+ * catalog.
+ */
 async function modelFor(context: Context, name: string) {
   const [prefix = ''] = name.split('/');
   const isConfigured = name.includes('/') && (await context.services.service(prefix)).address !== undefined;
@@ -205,7 +208,7 @@ function awsOf(
   return { region: text(context, 'bedrockRegion'), accessKeyId, secretAccessKey };
 }
 
-function variableOf(names: readonly string[], { variables = {} }: BlocksOptions): string | undefined {
+function keyFromVariables(names: readonly string[], { variables = {} }: BlocksOptions): string | undefined {
   return names.map((name) => variables[name]).find((value) => value !== undefined && value !== '');
 }
 

@@ -20,7 +20,7 @@ export interface ProviderSettings {
 export interface Provider {
   /** The base URL. Undefined: a block or the operator sets it. */
   address: string | undefined;
-  /** The variables that usually have its key, by priority. Empty: it needs no key. */
+  /** The environment variables that usually contain its key, by priority. Empty: it needs no key. */
   variables: readonly string[];
   /** Loads the provider's SDK and returns a model. */
   open(settings: ProviderSettings, model: string): Promise<LanguageModelV4>;

@@ -62,7 +62,7 @@ export async function awaitRate(
 /** After status 429, stops all calls of a key, in every process, for the delay before the retry. */
 export async function pauseAfterRateLimit(
   context: Context,
-  { opened: { rateKey } }: { opened: RatedModel },
+  { rateKey }: Pick<OpenModel, 'rateKey'>,
   { details }: BlockError,
   delayMs: number,
 ): Promise<void> {

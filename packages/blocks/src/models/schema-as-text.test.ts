@@ -13,7 +13,7 @@ function callWith(...instructions: string[]) {
 }
 
 describe('the response schema of a call', () => {
-  it.each(['groq', 'deepseek'])('is one instruction for %s, which refuses schemas', (provider) => {
+  it.each(['groq', 'deepseek'])('becomes an instruction for %s, which refuses schemas', (provider) => {
     const instruction = { role: 'system', content: schemaInstruction(SCHEMA) };
     expect(schemaAsText(provider, callWith())).toEqual({
       prompt: [instruction, user],

@@ -27,7 +27,7 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
     const isDeclared = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     const chunks: Uint8Array[] = [];
-    const start = await startOf(reader, chunks, isDeclared ? 1 : FIELD_CHARS);
+    const start = await readStart(reader, chunks, isDeclared ? 1 : FIELD_CHARS);
     const isStream = isDeclared ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
     if (!isStream) throw new NotStreamedError(await wholeText(reader, chunks));
     const { status, statusText, headers } = response;
@@ -36,17 +36,17 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
 }
 
 /**
- * Returns at least `chars` characters from the start of the body, without leading white space, or the whole body if it
- * is shorter. Adds the chunks that were read to `chunks`.
+ * Returns at least `minChars` characters from the start of the body, without leading white space, or the whole body if
+ * it is shorter. Adds the chunks that were read to `chunks`.
  */
-async function startOf(
+async function readStart(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   chunks: Uint8Array[],
-  chars: number,
+  minChars: number,
 ): Promise<string> {
   const decoder = new TextDecoder();
   let start = '';
-  while (start.length < chars) {
+  while (start.length < minChars) {
     const { done, value } = await reader.read();
     if (done) break;
     chunks.push(value);

@@ -72,7 +72,7 @@ export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | 
   };
 }
 
-/** Returns the cost as blocks show it: in dollars, and as integers of a millionth of a dollar. */
+/** Returns the cost as blocks show it: in dollars, and as integers in millionths of a dollar. */
 export function costOutput({ input, output, total }: Cost): JsonObject {
   return {
     ...{ input: input / 1e6, output: output / 1e6, total: total / 1e6 },

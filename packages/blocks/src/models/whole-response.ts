@@ -9,23 +9,23 @@ import type { NotStreamedError } from './streamed.ts';
 const MAX_SHOWN_CHARS = 200;
 
 /**
- * Returns the parts of a response that is one document, as a stream would have them: each text in one piece. The
- * provider's SDK reads the document that was received; the model is not called again.
+ * Returns the stream parts of a response that has arrived as one JSON document: each text is one part. The provider's
+ * SDK reads the document that was received; the model is not called again.
  *
  * Throws a BlockError for a document that is not a response, and the SDK's error for an error in the document.
  */
 export async function partsOfDocument(
-  opened: OpenModel,
+  openedModel: OpenModel,
   options: LanguageModelV4CallOptions,
   { text }: NotStreamedError,
 ): Promise<LanguageModelV4StreamPart[]> {
-  const document = parseDocument(opened, text);
-  const status = statusOfError(opened, document);
+  const document = parseDocument(openedModel, text);
+  const status = statusOfError(openedModel, document);
   const headers = { 'content-type': 'application/json' };
   let requests = 0;
-  const model = await opened.openWith(async (...request) => {
+  const model = await openedModel.openWith(async (...request) => {
     // The SDK of Google may send a further request to continue a response.
-    if (requests++ > 0) return opened.send(...request);
+    if (requests++ > 0) return openedModel.send(...request);
     return new Response(text, { status, headers });
   });
   try {
@@ -36,7 +36,7 @@ export async function partsOfDocument(
   } catch (error) {
     options.abortSignal?.throwIfAborted();
     if (status !== 200 || requests > 1) throw error;
-    throw responseError(opened, 'JSON that is not a response of this API', text);
+    throw responseError(openedModel, 'JSON that is not a response of this API', text);
   }
 }
 
@@ -56,15 +56,19 @@ function partsOf(
   ];
 }
 
-function parseDocument(opened: OpenModel, text: string): Json {
+function parseDocument(openedModel: OpenModel, text: string): Json {
   const start = text.trimStart();
-  if (start === '') throw responseError(opened, 'an empty body', '');
-  if (start.startsWith('<')) throw responseError(opened, 'a web page', start);
+  if (start === '') throw responseError(openedModel, 'an empty body', '');
+  if (start.startsWith('<')) throw responseError(openedModel, 'a web page', start);
   try {
     return JSON.parse(start) as Json;
   } catch {
     const isJson = start.startsWith('{') || start.startsWith('[');
-    throw responseError(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
+    throw responseError(
+      openedModel,
+      isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON',
+      start,
+    );
   }
 }
 
@@ -72,20 +76,20 @@ function parseDocument(opened: OpenModel, text: string): Json {
  * Returns the status for a document: the status of the error in the document, or 200 if it has none. Gateways send
  * errors of providers as successful responses. Throws MODEL_FAILED, which is retried, if the error has no status.
  */
-function statusOfError(opened: OpenModel, document: Json): number {
+function statusOfError(openedModel: OpenModel, document: Json): number {
   if (!isJsonObject(document)) return 200;
   const error = document['error'] ?? (document['object'] === 'error' ? document : undefined);
   if (error === undefined || error === null) return 200;
   const { code, status }: JsonObject = isJsonObject(error) ? error : {};
   const errorStatus = [code, status].map(Number).find((each) => each >= 400 && each < 600);
   if (errorStatus !== undefined) return errorStatus;
-  const message = messageOf(error, opened.secret);
-  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} responded with an error: ${message}`);
+  const message = messageOf(error, openedModel.secret);
+  throw new BlockError('MODEL_FAILED', `${nameOfModel(openedModel)} responded with an error: ${message}`);
 }
 
 /** Returns the error for a response that another attempt would not change. */
-function responseError(opened: OpenModel, description: string, text: string): BlockError {
-  const excerpt = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
-  const message = `${nameOfModel(opened)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;
+function responseError(openedModel: OpenModel, description: string, text: string): BlockError {
+  const excerpt = withoutSecret(text.trim(), openedModel.secret).slice(0, MAX_SHOWN_CHARS);
+  const message = `${nameOfModel(openedModel)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;
   return new BlockError('MODEL_FAILED', message, { retryable: false });
 }

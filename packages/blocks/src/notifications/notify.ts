@@ -20,27 +20,28 @@ const MAX_ERROR_CHARS = 1000;
 /** The outcome of a call. */
 type CallOutcome = Pick<NotificationOutcome, 'status' | 'error'>;
 
-/** A row of the field `notification`, and its number from 1. */
+/** An entry in the field `notification`, and its number from 1. */
 interface Notification extends ToolRow {
   number: number;
 }
 
 /**
- * Calls the notification tools of a pause concurrently, with the arguments that the author has set. Each is called
- * once, even if the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is
- * `unknown`.
+ * Calls the notification tools of a pause concurrently, with the arguments that the author has set. If the process is
+ * killed during a call, the call is repeated only if the tool is idempotent; otherwise, its outcome is `unknown`.
  */
 export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
   let rows: ToolRow[];
   try {
     rows = toolRows(context, 'notification').filter(({ row }) => row['usageControl'] !== 'none');
   } catch (error) {
-    return [{ type: '', ...failureOf(context, error) }];
+    return [{ type: '', ...failedOutcome(context, error) }];
   }
-  return Promise.all(rows.map((row, index) => outcomeOf(context, { ...row, number: index + 1 }, options)));
+  return Promise.all(
+    rows.map((row, index) => sendNotification(context, { ...row, number: index + 1 }, options)),
+  );
 }
 
-async function outcomeOf(
+async function sendNotification(
   context: Context,
   notification: Notification,
   options: BlocksOptions,
@@ -62,13 +63,13 @@ async function sendOnce(
   notification: Notification,
   options: BlocksOptions,
 ): Promise<CallOutcome> {
-  const limit = new AbortController();
-  const limitedContext = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
-  const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
-    limit.abort(new Error('No answer in time.')),
+  const timeout = new AbortController();
+  const limitedContext = withSignal(context, AbortSignal.any([context.signal, timeout.signal]));
+  const cancelTimer = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
+    timeout.abort(new Error('No answer in time.')),
   );
   try {
-    const call = await callOf(limitedContext, notification, options).catch((error: unknown) => {
+    const call = await prepareCall(limitedContext, notification, options).catch((error: unknown) => {
       // An earlier attempt may have made the call. The step then returns the recorded outcome.
       return { isIdempotent: false, make: () => Promise.reject(error as Error) };
     });
@@ -76,7 +77,7 @@ async function sendOnce(
     const makeCall = async ({ idempotencyKey }: { idempotencyKey: string }): Promise<JsonObject> => {
       const outcome = await call.make({ idempotencyKey, step }).then(
         (): CallOutcome => ({ status: 'sent' }),
-        (error: unknown) => (limit.signal.aborted ? NO_ANSWER : failureOf(context, error)),
+        (error: unknown) => (timeout.signal.aborted ? NO_ANSWER : failedOutcome(context, error)),
       );
       return { ...outcome };
     };
@@ -88,7 +89,7 @@ async function sendOnce(
       error: 'The call was interrupted and is not repeated. The notification may have been sent.',
     };
   } finally {
-    cancel();
+    cancelTimer();
   }
 }
 
@@ -98,10 +99,10 @@ const NO_ANSWER: CallOutcome = {
 };
 
 /**
- * Returns the failure of a call, for the record. Throws if the block was stopped: the outcome of the call is then
+ * Returns the outcome of a call that failed. Throws if the block was stopped: the outcome of the call is then
  * unknown.
  */
-function failureOf({ signal }: Context, error: unknown): CallOutcome {
+function failedOutcome({ signal }: Context, error: unknown): CallOutcome {
   signal.throwIfAborted();
   const message = error instanceof Error ? error.message : String(error);
   return { status: isUnanswered(error) ? 'unknown' : 'failed', error: message.slice(0, MAX_ERROR_CHARS) };
@@ -118,8 +119,12 @@ interface Call {
   make(call: { idempotencyKey: string; step: string }): Promise<Json>;
 }
 
-/** Returns the call that a row describes. Throws a BlockError for a row that cannot be called. */
-async function callOf(context: Context, notification: Notification, options: BlocksOptions): Promise<Call> {
+/** Returns the call that a notification describes. Throws a BlockError if its tool cannot be called. */
+async function prepareCall(
+  context: Context,
+  notification: Notification,
+  options: BlocksOptions,
+): Promise<Call> {
   const { row, number } = notification;
   if (number > MAX_NOTIFICATIONS)
     throw invalid(context, `has more than ${MAX_NOTIFICATIONS} notification tools: this one was not called`);
@@ -143,13 +148,14 @@ async function callOf(context: Context, notification: Notification, options: Blo
   };
 }
 
-/** Returns the single tool that a row names. */
+/** Returns the single tool that a notification names. */
 async function toolOf(
   context: Context,
   notification: Notification,
   options: BlocksOptions,
 ): Promise<ReadyTool> {
   const { row } = notification;
+  // Throws for an invalid "usageControl".
   usageOf(context, row);
   // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowRow(row))

@@ -5,7 +5,7 @@ import { sleep } from '../sleep.ts';
 const MAX_ATTEMPTS = 3;
 const INITIAL_RETRY_DELAY_MS = 1000;
 /**
- * The longest delay before an attempt of a call. If a service requests a longer delay, the block fails. The retries
+ * The longest delay before a retry of a call. If a service requests a longer delay, the block fails. The retries
  * of the block may wait longer.
  */
 export const MAX_RETRY_DELAY_MS = 30_000;

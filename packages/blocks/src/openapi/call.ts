@@ -24,7 +24,7 @@ export interface ServiceCall {
   services: ToolFile['services'];
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
-  /** A key that the author has given instead of a stored credential. */
+  /** An API key that the author has set instead of a stored credential. */
   key?: string | undefined;
   idempotencyKey: string;
   context: Context;
@@ -50,7 +50,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
     return { ...response, data: outputOf(tool, response.data) };
   }
   const request = await requestFor(call, target);
-  const firstPage = await callOnce(request, call, target);
+  const firstPage = await callWithRetries(request, call, target);
   if (!paging || isOnePage(tool, args)) return { ...firstPage, data: outputOf(tool, firstPage.data) };
   const send = async (next: NextPage): Promise<ServiceResponse> => {
     if ('argument' in next) {
@@ -58,10 +58,10 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
         { ...call, args: { ...args, [next.argument]: next.value } },
         target,
       );
-      return callOnce(nextRequest, call, target);
+      return callWithRetries(nextRequest, call, target);
     }
     const url = checkLink(next.url, { at: request.url, address: target.address, id: tool.id });
-    return callOnce({ ...request, url }, call, target);
+    return callWithRetries({ ...request, url }, call, target);
   };
   const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
   return { ...firstPage, data: outputOf(tool, data, items) };
@@ -77,7 +77,7 @@ async function sendFile(
   const request = await requestFor(call, target);
   request.headers.push(...uploadHeaders(source));
   // The first request alone uploads nothing, so it can be repeated.
-  const firstResponse = await callOnce(
+  const firstResponse = await callWithRetries(
     request,
     { ...call, tool: { ...call.tool, idempotent: true } },
     target,
@@ -112,7 +112,11 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   return { service, address, secret, keyRate };
 }
 
-function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): Promise<ServiceResponse> {
+function callWithRetries(
+  request: ServiceRequest,
+  call: ServiceCall,
+  target: Target,
+): Promise<ServiceResponse> {
   return withRetries(
     call.context,
     () => sendWithinRate(request, call, target),
@@ -193,7 +197,8 @@ async function secretFor(
       `The service "${name}" is called with a credential that does not exist.`,
     );
   }
-  // By the whole name: another server of the same document needs a credential under its own name.
+  // Looked up by the full name of the service: if an OpenAPI document has several servers, each needs its own
+  // credential.
   if (service.credential !== undefined) return service.credential;
   for (const type of ['oauth', 'api_key'] as const) {
     const found = await services.credential({ provider: name, type });
