@@ -90,8 +90,8 @@ describe('a key in the path', () => {
       readToolFile({ ...file, tools: [{ ...tool, ...change }] });
     const parameter = { argument: 'text', in: 'path', name: 'token', style: 'simple', explode: false };
     expect(readWithChange({})).not.toThrow();
-    expect(readWithChange({ path: '/sendMessage' })).toThrow(/has a key for its path/);
-    expect(readWithChange({ parameters: [parameter] })).toThrow(/has a key for its path/);
+    expect(readWithChange({ path: '/sendMessage' })).toThrow(/has a key in its path/);
+    expect(readWithChange({ parameters: [parameter] })).toThrow(/has a key in its path/);
   });
 });
 

@@ -7,7 +7,7 @@ import type { ToolFile } from './openapi/file.ts';
 export interface BlocksOptions {
   /** The model of agents without a model. Default: none; such an agent then fails. */
   defaultModel?: string;
-  /** The fallback models, in this order, of blocks that list none. Models without a key are left out. Default: none. */
+  /** The fallback models, in this order, of blocks that list none. Models without a key are skipped. Default: none. */
   fallbackModels?: readonly string[];
   /**
    * Prices in dollars per million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the other models of a provider. They
@@ -54,7 +54,7 @@ export interface McpServerOptions {
   /** The header for the key. Its value is the key alone. Default: `Authorization`, with the value `Bearer KEY`. */
   header?: string;
   /**
-   * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are repeated.
+   * True: the server's annotations of its tools are trusted, so interrupted calls of idempotent tools are retried.
    * Default false.
    */
   trusted?: boolean;
@@ -89,7 +89,7 @@ export interface AgentToolCall {
    * CREDENTIAL_UNKNOWN if there is no such credential.
    */
   credential(): Promise<Credential>;
-  /** The same for all repetitions of the call. */
+  /** The same for all retries of the call. */
   idempotencyKey: string;
   /** Aborted at the block's timeout and when the run is cancelled. */
   signal: AbortSignal;

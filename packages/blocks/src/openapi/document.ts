@@ -9,7 +9,7 @@ const MAX_TYPES = 50;
 /** Maximum length of a chain of references. */
 const MAX_HOPS = 32;
 
-/** A document of OpenAPI 3, without keys that a program could mistake for a prototype. */
+/** An OpenAPI 3 document. No object in it has a key `__proto__`. */
 export interface OpenApiDocument {
   root: JsonObject;
 }
@@ -28,7 +28,7 @@ export class UnsupportedDocumentError extends Error {
  * Throws OPENAPI_INVALID for a value that is not such a document, or is too large or too deep.
  */
 export async function readDocument(value: unknown): Promise<OpenApiDocument> {
-  const copy = copyOf(value, { remaining: MAX_VALUES }, 0);
+  const copy = copyJson(value, { remaining: MAX_VALUES }, 0);
   if (!isJsonObject(copy)) throw invalidDocumentError('is not a JSON object');
   const root = own(copy, 'swagger') === undefined ? copy : await convertSwagger(copy);
   const version = own(root, 'openapi');
@@ -72,24 +72,24 @@ export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   if (reference !== '#' && !reference.startsWith('#/'))
     throw new UnsupportedDocumentError(`refers to another document (${shorten(reference)})`);
   let current: Json | undefined = root;
-  for (const step of stepsOf(reference)) {
-    if (Array.isArray(current)) current = /^\d+$/.test(step) ? current[Number(step)] : undefined;
-    else current = isJsonObject(current) ? own(current, step) : undefined;
+  for (const token of tokensOf(reference)) {
+    if (Array.isArray(current)) current = /^\d+$/.test(token) ? current[Number(token)] : undefined;
+    else current = isJsonObject(current) ? own(current, token) : undefined;
   }
   if (current === undefined)
     throw new UnsupportedDocumentError(`refers to ${shorten(reference)}, which is not in the document`);
   return current;
 }
 
-/** Returns a step of a reference, with the reserved characters of references escaped. */
+/** Returns the text as one token of a JSON Pointer in a `$ref`: escaped and percent-encoded. */
 export function pointerStep(text: string): string {
   return encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-function stepsOf(reference: string): string[] {
+function tokensOf(reference: string): string[] {
   try {
-    const steps = reference.split('/').slice(1);
-    return steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
+    const tokens = reference.split('/').slice(1);
+    return tokens.map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
   } catch {
     throw new UnsupportedDocumentError(
       `has a reference with invalid percent-encoding (${shorten(reference)})`,
@@ -119,17 +119,17 @@ async function convertSwagger(document: JsonObject): Promise<JsonObject> {
   }
 }
 
-function copyOf(value: unknown, count: { remaining: number }, depth: number): Json {
-  if (--count.remaining < 0)
+function copyJson(value: unknown, budget: { remaining: number }, depth: number): Json {
+  if (--budget.remaining < 0)
     throw invalidDocumentError(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
   if (isScalar(value)) return value;
   if (typeof value !== 'object' || value === null) throw invalidDocumentError('is not JSON');
   if (depth >= MAX_LEVELS) throw invalidDocumentError(`is nested more than ${MAX_LEVELS} levels deep`);
-  if (Array.isArray(value)) return value.map((item) => copyOf(item, count, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => copyJson(item, budget, depth + 1));
   const copy: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     if (key === '__proto__') throw invalidDocumentError('has a key "__proto__"');
-    if (item !== undefined) copy[key] = copyOf(item, count, depth + 1);
+    if (item !== undefined) copy[key] = copyJson(item, budget, depth + 1);
   }
   return copy;
 }

@@ -7,10 +7,10 @@ import { isReservedHeader, METHODS, LOCATIONS } from './operations.ts';
 /** The version of tool files. Later versions of Heddle read earlier versions of the files. */
 export const TOOL_FILE_VERSION = 1;
 
-/** Maximum number of tools of one file. */
+/** Maximum number of tools in one file. */
 export const MAX_TOOLS = 20_000;
 const MAX_SERVICES = 1000;
-/** Upper bound for `above`: the largest response that can be data although larger ones become files. */
+/** Maximum value of `answer.file.above`. */
 const MAX_DATA_BYTES = 8 * 2 ** 20;
 
 /** The id of a tool, and its name for models. */
@@ -205,7 +205,7 @@ export const serviceTool = z.strictObject({
   body: body.optional(),
   /**
    * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are
-   * left out. Not allowed together with `body`.
+   * omitted. Not allowed together with `body`.
    */
   json: z.json().optional(),
   /** Parameters of a query with fixed values. */
@@ -218,8 +218,8 @@ export const serviceTool = z.strictObject({
     )
     .optional(),
   /**
-   * The request announces the file of an argument. The file is then sent in parts to the URL in the header `Location`
-   * of the response, as services of Google require.
+   * The request announces the file in an argument. The file is then sent in parts to the URL in the header `Location`
+   * of the response, as Google services require.
    */
   upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
@@ -229,7 +229,7 @@ export const serviceTool = z.strictObject({
   credential: z
     .strictObject({ schemes: z.record(z.string(), scheme), optional: z.literal(true).optional() })
     .optional(),
-  /** The header for a key that is the same for all repetitions of a call. */
+  /** The header for an idempotency key, which is the same for all retries of a call. */
   keyHeader: header.optional(),
   /** True if an interrupted call may be repeated. */
   idempotent: z.boolean(),
@@ -280,7 +280,8 @@ export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
  * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems: the value is not a tool file, two
- * tools have the same id, a tool contradicts itself, or the file does not describe the service of a tool.
+ * tools have the same id, a tool contradicts itself, or the file does not describe the service of a tool. `name`
+ * completes the message "The file … is not valid".
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   const parsed = toolFile.safeParse(value);
@@ -300,14 +301,19 @@ function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
   const seen = new Set<string>();
   const isDuplicate = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
   const duplicates = [...tools, ...code].filter(isDuplicate).map(({ id }) => `tools: "${id}" occurs twice`);
-  const orphans = tools.filter((each) => !Object.hasOwn(services, each.service));
+  const toolsWithoutService = tools.filter((each) => !Object.hasOwn(services, each.service));
   return [
     ...duplicates,
     ...tools
       .filter((each) => hasWrongPathKey(each))
-      .map(({ id }) => `tools: "${id}" has a key for its path, which has no placeholder for this key alone`),
+      .map(
+        ({ id }) =>
+          `tools: "${id}" has a key in its path, but no placeholder in the path that only this key fills`,
+      ),
     ...tools.flatMap((each) => contradictionsIn(each).map((why) => `tools: "${each.id}" ${why}`)),
-    ...orphans.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
+    ...toolsWithoutService.map(
+      (each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`,
+    ),
   ];
 }
 

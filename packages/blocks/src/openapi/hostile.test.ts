@@ -11,7 +11,7 @@ import {
 import { importOpenApi } from './import.ts';
 
 describe('operations that cannot be tools', () => {
-  it.each<[why: string, operation: JsonObject, reason: string]>([
+  it.each<[title: string, operation: JsonObject, reason: string]>([
     [
       'with a body in another document',
       { requestBody: { $ref: 'other.yaml#/x' } },
@@ -49,7 +49,7 @@ describe('operations that cannot be tools', () => {
       { requestBody: { content: { 'x\r\ny': {} } } },
       'has a body without a usable media type',
     ],
-  ])('are listed with a reason: %s', async (_why, operation, reason) => {
+  ])('are listed with a reason: %s', async (_title, operation, reason) => {
     const result = await importSpec({
       paths: { '/x': { post: { operationId: 'x', ...ok, ...operation }, get: { ...ok } } },
       components: {
@@ -177,7 +177,7 @@ describe('documents', () => {
     return value;
   };
 
-  it.each<[why: string, document: unknown, message: string]>([
+  it.each<[title: string, document: unknown, message: string]>([
     ['that are not objects', [], 'is not a JSON object'],
     ['without a version', { paths: {} }, 'does not name a version'],
     ['of a later version', { openapi: '4.0.0', paths: {} }, 'does not name a version'],
@@ -203,7 +203,7 @@ describe('documents', () => {
       { swagger: '2.0', paths: {}, consumes: Array.from({ length: 60 }, (_, index) => `a/${index}`) },
       'has more than 50 entries in "consumes"',
     ],
-  ])('are refused if they cannot be read: %s', async (_why, document, message) => {
+  ])('%s are refused', async (_title, document, message) => {
     await expect(importOpenApi(document, { name: 'svc' })).rejects.toMatchObject({
       code: 'OPENAPI_INVALID',
       message: expect.stringContaining(message) as string,

@@ -86,7 +86,7 @@ describe('schemas of imported tools', () => {
     expect(loaded?.problemsOf({ body: { a: 'y', b: 'b' } })).toBeUndefined();
   });
 
-  it('are those of JSON Schema, even from OpenAPI 3.0', async () => {
+  it('are valid JSON Schema, even from OpenAPI 3.0', async () => {
     const result = await importSpec(
       pathsWithBody({
         type: 'object',
@@ -131,7 +131,7 @@ describe('schemas of imported tools', () => {
       pathsWithBody(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))),
     );
     expect(result.simplified).toEqual([
-      { operation: 'POST /x', reason: 'inner parts of its arguments are any value' },
+      { operation: 'POST /x', reason: 'inner parts of its arguments accept any value' },
     ]);
     const shown = modelBodySchema(result) as { properties: JsonObject };
     expect(Object.keys(shown.properties)).toHaveLength(40);
@@ -221,7 +221,7 @@ describe('selections of operations', () => {
     expect(unselected).toBe(4 - ids.length);
   });
 
-  it('in `idempotent` make operations repeatable, and do not change the header of their key', async () => {
+  it('in `idempotent` make operations repeatable, and do not change the header of their idempotency key', async () => {
     const { file } = await importSpec({ paths }, { idempotent: ['setB'], keyHeader: 'X-Once' });
     expect(file.tools.map(({ id, idempotent, keyHeader }) => [id, idempotent, keyHeader])).toEqual([
       ['svc_getA', true, undefined],
@@ -232,13 +232,13 @@ describe('selections of operations', () => {
   });
 });
 
-describe('files of tools', () => {
+describe('tool files', () => {
   it('are the same after writing and reading', async () => {
     const { file } = await importSpec(pathsWithBody({ type: 'object' }));
     expect(readToolFile(JSON.parse(JSON.stringify(file)))).toEqual(file);
   });
 
-  it.each<[why: string, change: (file: JsonObject) => unknown, message: string]>([
+  it.each<[title: string, change: (file: JsonObject) => unknown, message: string]>([
     ['another version', (file) => ({ ...file, version: 2 }), 'version'],
     ['an unknown key', (file) => ({ ...file, more: 1 }), 'more'],
     [
@@ -263,8 +263,8 @@ describe('files of tools', () => {
         'header that no argument may set',
       ],
     ),
-    ['no object', () => null, 'the file'],
-  ])('with %s are refused', async (_why, change, message) => {
+    ['null instead of an object', () => null, 'the file'],
+  ])('with %s are refused', async (_title, change, message) => {
     const { file } = await importSpec(pathsWithBody({ type: 'object' }));
     const changed = change(JSON.parse(JSON.stringify(file)) as JsonObject);
     expect(() => readToolFile(changed, 'tools.json')).toThrow(message);

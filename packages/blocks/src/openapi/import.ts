@@ -39,7 +39,7 @@ export interface ImportNote {
 /** The tools of a document. */
 export interface ImportedTools {
   file: ToolFile;
-  /** Operations that are not in the file. Operations that `only` leaves out are only counted, in `unselected`. */
+  /** Operations that are not in the file. Operations that `only` excludes are counted in `unselected`. */
   skipped: ImportNote[];
   /** Operations whose schemas are simplified for models: inner parts accept any value, or patterns are not checked. */
   simplified: ImportNote[];
@@ -50,7 +50,7 @@ export interface ImportedTools {
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
 /** Responses that are not text become files of the run if they have more bytes than this. */
-const FILE_ABOVE = 2 ** 20;
+const FILE_ABOVE_BYTES = 2 ** 20;
 
 /**
  * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON.
@@ -63,7 +63,7 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
   if (options.keyHeader !== undefined && !isKeyHeader(options.keyHeader))
     throw new EngineError(
       'OPTIONS_INVALID',
-      `"${options.keyHeader.slice(0, 100)}" is not a header for a key, such as Idempotency-Key.`,
+      `"${options.keyHeader.slice(0, 100)}" is not a name of a header for idempotency keys, such as Idempotency-Key.`,
     );
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,29}$/.test(options.name))
     throw new EngineError(
@@ -81,7 +81,7 @@ class Importer {
   readonly #document: OpenApiDocument;
   readonly #options: ImportOptions;
   readonly #schemas: SchemaConverter;
-  readonly #keyLocations: ReadonlySet<string>;
+  readonly #apiKeyLocations: ReadonlySet<string>;
   /** The server of the document, or of its first operation. */
   #mainServer: JsonObject | undefined;
   readonly #services: ToolFile['services'] = {};
@@ -92,7 +92,7 @@ class Importer {
     this.#document = document;
     this.#options = options;
     this.#schemas = new SchemaConverter(document);
-    this.#keyLocations = keyLocations(document);
+    this.#apiKeyLocations = keyLocations(document);
   }
 
   import(): ImportedTools {
@@ -135,7 +135,7 @@ class Importer {
     const { schemes, isOptional } = securityOf(this.#document, operation);
     const keyHeader = this.#keyHeaderOf(operation);
     const parameters = operation.parameters.filter(
-      (each) => !this.#keyLocations.has(locationOf(each)) && !isHeader(each, keyHeader),
+      (each) => !this.#apiKeyLocations.has(locationOf(each)) && !isHeader(each, keyHeader),
     );
     const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
     const service = this.#serviceOf(operation);
@@ -154,7 +154,8 @@ class Importer {
       }),
       ...(operation.body && { body: this.#bodyOf(operation.body, names.at(-1) ?? 'body') }),
       ...(responses.length > 0 && { accept: responses }),
-      ...(responses.length > 0 && !responses.some(isTextType) && { answer: { file: { above: FILE_ABOVE } } }),
+      ...(responses.length > 0 &&
+        !responses.some(isTextType) && { answer: { file: { above: FILE_ABOVE_BYTES } } }),
       ...(Object.keys(schemes).length > 0 && {
         credential: { schemes, ...(isOptional && { optional: true as const }) },
       }),
@@ -197,15 +198,15 @@ class Importer {
   }
 
   #bodySchema(body: Body): JsonObject {
-    const kind = kindOf(body);
-    if (kind === 'binary') return { ...FILE_SCHEMA };
-    if (kind === 'text') return { type: 'string' };
-    if (kind === 'json') return this.#schemas.convert(body.schema);
+    const type = bodyTypeOf(body);
+    if (type === 'binary') return { ...FILE_SCHEMA };
+    if (type === 'text') return { type: 'string' };
+    if (type === 'json') return this.#schemas.convert(body.schema);
     return withFiles(this.#formSchema(body), this.#formFields(body));
   }
 
   #bodyOf(body: Body, argument: string): ServiceBody {
-    const type = kindOf(body);
+    const type = bodyTypeOf(body);
     const mediaType = type === 'json' && body.mediaType === '*/*' ? 'application/json' : body.mediaType;
     if (type !== 'form' && type !== 'multipart') return { argument, type, mediaType };
     const fields = this.#formFields(body);
@@ -223,7 +224,7 @@ class Importer {
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
 
-  /** Returns how the fields of a form are sent. Fields that are sent in the default way are left out. */
+  /** Returns how the fields of a form are sent. Fields that are sent in the default way are omitted. */
   #formFields(body: Body): NonNullable<ServiceBody['fields']> {
     const { encoding } = body;
     const converted = this.#formSchema(body);
@@ -250,7 +251,7 @@ class Importer {
     if (!bundle.isWhole)
       this.#simplified.push({
         operation: operation.key,
-        reason: 'inner parts of its arguments are any value',
+        reason: 'inner parts of its arguments accept any value',
       });
   }
 
@@ -357,7 +358,7 @@ const FILE_SCHEMA: JsonObject = {
   ],
 };
 
-function kindOf({ mediaType, schema }: Body): ServiceBody['type'] {
+function bodyTypeOf({ mediaType, schema }: Body): ServiceBody['type'] {
   if (/[/+]json\b/i.test(mediaType)) return 'json';
   if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) return 'form';
   if (/^multipart\//i.test(mediaType)) return 'multipart';
@@ -376,7 +377,7 @@ function isBinary(schema: Json | undefined): boolean {
 
 const MAX_FIELDS = 500;
 
-/** Returns the first properties of a schema, including through a reference or in `allOf`. */
+/** Returns up to MAX_FIELDS properties of a schema, including those of its reference and of `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, result: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return result;
   for (const name in objectOf(own(schema, 'properties'))) {
@@ -399,11 +400,11 @@ function fieldOf(
   const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(options, key));
   const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
   const items = isJsonObject(schema) ? own(schema, 'items') : undefined;
-  const isType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
+  const isMediaType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
   return {
     ...(knownStyle !== undefined && { style: knownStyle as 'form' }),
     ...(typeof explode === 'boolean' && { explode }),
-    ...(isType && { mediaType: contentType }),
+    ...(isMediaType && { mediaType: contentType }),
     ...((isBinary(schema) || isBinary(items)) && { file: true as const }),
   };
 }

@@ -18,7 +18,7 @@ const KIND_BY_STATUS: { readonly [status: number]: ErrorKind } = {
 };
 
 /** The part of a tool that decides the kind of a failure. */
-interface Definition {
+interface ErrorRules {
   errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
   /** Older versions of tool files list the reasons for `rate` here. */
   retry?: readonly string[] | undefined;
@@ -38,10 +38,10 @@ interface Failure {
  * such as for a failure with status 200.
  */
 export function kindOf(
-  definition: Definition | undefined,
+  answer: ErrorRules | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {
-  const rules = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(definition, kind) }));
+  const rules = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(answer, kind) }));
   const found =
     rules.find(({ criteria }) => code !== undefined && criteria.includes(code)) ??
     rules.find(({ criteria }) =>
@@ -51,9 +51,9 @@ export function kindOf(
   return found?.kind ?? KIND_BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 
-function criteriaOf(definition: Definition | undefined, kind: ErrorKind): readonly (string | number)[] {
-  const criteria = definition?.errors?.[kind] ?? [];
-  return kind === 'rate' ? [...criteria, ...(definition?.retry ?? [])] : criteria;
+function criteriaOf(answer: ErrorRules | undefined, kind: ErrorKind): readonly (string | number)[] {
+  const criteria = answer?.errors?.[kind] ?? [];
+  return kind === 'rate' ? [...criteria, ...(answer?.retry ?? [])] : criteria;
 }
 
 /** True if a call can succeed later. */

@@ -14,7 +14,7 @@ export function operationNames(
 ): string[] {
   const names = operations.map(
     ({ method, path, operationId }) =>
-      `${service}_${wordOf(operationId ?? `${method.toLowerCase()} ${path}`)}`,
+      `${service}_${toIdentifier(operationId ?? `${method.toLowerCase()} ${path}`)}`,
   );
   const counts = new Map<string, number>();
   for (const name of names) counts.set(lower(name), (counts.get(lower(name)) ?? 0) + 1);
@@ -29,13 +29,13 @@ function lower(name: string): string {
   return name.toLowerCase();
 }
 
-function wordOf(text: string): string {
-  const word = text
+function toIdentifier(text: string): string {
+  const identifier = text
     .slice(0, 500)
     .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
     .replaceAll(/_{2,}/g, '_')
     .replaceAll(/^[_-]+|[_-]+$/g, '');
-  return word === '' ? 'operation' : word;
+  return identifier === '' ? 'operation' : identifier;
 }
 
 /**
@@ -51,13 +51,14 @@ export function argumentNames(parameters: readonly { in: string; name: string }[
       `${parameter.in}_${base}`,
       `${base.slice(0, MAX_NAME - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
     ];
-    const name = candidates.find((each) => isArgument(each) && !usedNames.has(each)) ?? candidates[2] ?? base;
+    const name =
+      candidates.find((each) => isArgumentName(each) && !usedNames.has(each)) ?? candidates[2] ?? base;
     usedNames.add(name);
     return name;
   });
 }
 
-function isArgument(name: string): boolean {
+function isArgumentName(name: string): boolean {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(name) && name !== '__proto__';
 }
 

@@ -163,10 +163,10 @@ function checkPath(path: string): void {
  * Returns the parameters of the path item and of the operation. A parameter of the operation replaces a parameter of
  * the path item with the same location and name.
  */
-function parametersOf(document: OpenApiDocument, path: string, holders: readonly JsonObject[]): Parameter[] {
+function parametersOf(document: OpenApiDocument, path: string, sources: readonly JsonObject[]): Parameter[] {
   const placeholders = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
-  const values = holders.flatMap((each) => listOf(own(each, 'parameters')));
+  const values = sources.flatMap((each) => listOf(own(each, 'parameters')));
   if (values.length > MAX_PARAMETERS)
     throw new UnsupportedDocumentError(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
@@ -178,11 +178,12 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
   }
   // Some documents do not declare the parameters of the path.
   for (const name of placeholders)
-    if (!parameters.has(`path ${name}`)) parameters.set(`path ${name}`, { ...PATH_PARAMETER, name });
+    if (!parameters.has(`path ${name}`))
+      parameters.set(`path ${name}`, { ...UNDECLARED_PATH_PARAMETER, name });
   return [...parameters.values()];
 }
 
-const PATH_PARAMETER: Omit<Parameter, 'name'> = {
+const UNDECLARED_PATH_PARAMETER: Omit<Parameter, 'name'> = {
   in: 'path',
   required: true,
   description: undefined,
@@ -206,7 +207,7 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   const { object } = found;
   const name = own(object, 'name');
   const location = LOCATIONS.find((each) => each === own(object, 'in'));
-  if (typeof name !== 'string' || !location || !isName(location, name)) {
+  if (typeof name !== 'string' || !location || !isParameterName(location, name)) {
     if (own(object, 'required') !== true) return undefined;
     throw new UnsupportedDocumentError(
       'has a required parameter in an unknown location, or without a name that can be sent',
@@ -228,7 +229,7 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   };
 }
 
-function isName(location: ParameterLocation, name: string): boolean {
+function isParameterName(location: ParameterLocation, name: string): boolean {
   return location === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
 }
 
@@ -268,7 +269,7 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   };
 }
 
-/** A media type that a header can carry. Its parameters need no escapes. */
+/** A media type that is valid in a header, and whose parameters need no escapes. */
 const MEDIA_TYPE = /^(?:\*|[\w!#$&^.+-]+)\/[\w!#$&^.+*-]+(?:\s*;\s*[\w.-]+="?[\w .:/+-]*"?)*$/;
 const MAX_MEDIA_TYPES = 50;
 
@@ -278,7 +279,7 @@ interface Media {
   schema: Json | undefined;
 }
 
-/** Returns the media type of a body or parameter that matches the first possible pattern; else the first media type. */
+/** Returns the media type that matches the earliest pattern of `preferred`; without a match, the first media type. */
 function mediaOf(
   document: OpenApiDocument,
   { object, pointer }: Resolved,
@@ -349,7 +350,7 @@ export function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns a string without surrounding spaces; empty for any other value. */
+/** Returns a string of at most MAX_TEXT characters, without surrounding spaces; empty for any other value. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value.slice(0, MAX_TEXT).trim() : '';
 }

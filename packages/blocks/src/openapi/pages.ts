@@ -79,7 +79,7 @@ function nextPage(paging: Paging, position: Position): NextPage | undefined {
   }
   return isLastPage(paging, position)
     ? undefined
-    : { argument: paging.argument, value: numberOf(paging, position) };
+    : { argument: paging.argument, value: nextNumber(paging, position) };
 }
 
 type CountedPaging = Extract<Paging, { by: 'page' | 'offset' }>;
@@ -92,7 +92,7 @@ function isLastPage(paging: CountedPaging, { response: { data }, count }: Positi
   return typeof totalCount === 'number' && count >= totalCount;
 }
 
-function numberOf({ by, first }: CountedPaging, { page, count }: Position): number {
+function nextNumber({ by, first }: CountedPaging, { page, count }: Position): number {
   return by === 'page' ? (first ?? 1) + page : (first ?? 0) + count;
 }
 
@@ -103,14 +103,14 @@ function nextLink(header: string): string | undefined {
   return undefined;
 }
 
-/** Returns true if the caller requests a single page. */
+/** True if the tool has no pages, or the caller requests a single page. */
 export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
   return !paging || (paging.argument !== undefined && own(args, paging.argument) !== undefined);
 }
 
 /**
- * Returns the URL of a next page. It must be under the base URL of the service: another origin, or another part of a
- * host that several services share, must not get the credential. Throws a BlockError.
+ * Returns the absolute URL of the next page. It must be under the base URL of the service: another origin, or another
+ * part of a host that several services share, must not get the credential. Throws HTTP_FAILED.
  */
 export function checkLink(
   url: string,

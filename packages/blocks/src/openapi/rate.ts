@@ -6,9 +6,9 @@ import { MAX_RETRY_DELAY_MS } from './attempts.ts';
 
 /** The longest time for which one response of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;
-/** The part of a period by which calls may exceed their rate: a tenth more calls than the rate allows. */
+/** The size of a burst, as a share of the period: bursts may exceed the rate by a tenth. */
 const BURST_SHARE = 0.1;
-/** Calls of services take no tokens, which only calls of models take. */
+/** Calls to services use no tokens: only model calls do. */
 const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
 
 type ServiceRate = NonNullable<ConfiguredService['rate']>;
@@ -22,7 +22,7 @@ export interface KeyRate {
 }
 
 /**
- * Waits while the rate of a key allows no call, or the service refuses the key, in this process or another. The block
+ * Waits while the rate of a key allows no call, or while the service refuses the key (in any process). The block
  * releases its slot while it waits.
  *
  * Throws HTTP_FAILED if the wait would be longer than the longest delay or the remaining time of the block.

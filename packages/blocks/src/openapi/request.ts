@@ -14,7 +14,7 @@ export interface ServiceRequest {
   url: string;
   /** The URL for messages: without the query and without a key in the path. */
   displayUrl: string;
-  /** Keys in the path, unchanged and encoded, to be removed from errors and redirects, which can repeat the path. */
+  /** API keys in the path, plain and encoded. They are removed from errors and redirects, which can repeat the path. */
   pathKeys: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
@@ -116,7 +116,7 @@ function fillPath(
     if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? percentEncode(whole);
     const value = own(args, parameter.argument);
     if (value === undefined || value === null)
-      throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
+      throw new ArgumentError(`"${parameter.argument}", which the path needs, is missing`);
     return withArgumentName(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
   // Only segments with a placeholder are checked: a document may have such segments in its own paths.
@@ -134,7 +134,7 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
     queryPairs(parameter.name, wireValue(parameter, value), parameter),
   );
   const isSpread = parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
-  const conflict = isSpread ? pairs.find(({ name }) => isReserved(tool, name)) : undefined;
+  const conflict = isSpread ? pairs.find(({ name }) => isQueryName(tool, name)) : undefined;
   if (conflict)
     throw new ArgumentError(
       `"${parameter.argument}" has a member "${conflict.name}", which is another parameter`,
@@ -142,8 +142,8 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
   return queryText(pairs, parameter.reserved === true ? percentEncodeExceptReserved : percentEncode);
 }
 
-/** True if the query has a parameter or a key of this name, which an object spread over the query must not set. */
-function isReserved({ parameters = [], credential }: ServiceTool, name: string): boolean {
+/** True if a parameter or an API key of the query has this name. An object spread over the query must not set it. */
+function isQueryName({ parameters = [], credential }: ServiceTool, name: string): boolean {
   const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
     scheme.type === 'key' ? [locationOf(scheme)] : [],
   );
@@ -237,7 +237,7 @@ async function bodyOf(
   return multipart(body, value, parts);
 }
 
-/** Returns a JSON body with its arguments; undefined in place of an argument without a value. */
+/** Returns a JSON body with the arguments filled in, without those that have no value. Undefined if nothing is left. */
 function fillJson(value: Json, args: JsonObject): Json | undefined {
   if (Array.isArray(value)) {
     const items = value.map((item) => fillJson(item, args)).filter((item) => item !== undefined);
@@ -250,7 +250,7 @@ function fillJson(value: Json, args: JsonObject): Json | undefined {
     const filled = fillJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
-  // An object whose members all have no value is left out.
+  // An object whose members all have no value is omitted.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 
@@ -291,7 +291,7 @@ async function multipart(
     if (item === null) continue;
     const field = fieldOf(body, name);
     for (const each of Array.isArray(item) ? item : [item]) {
-      if (field.file === true || recordOf(each)) {
+      if (field.file === true || fileRecordOf(each)) {
         const file = await fileOf(name, each, parts);
         form.append(name, new Blob([file.bytes], { type: field.mediaType ?? file.type }), file.name);
       } else if (field.mediaType !== undefined)
@@ -304,14 +304,14 @@ async function multipart(
   return { type, body: new Uint8Array(await response.arrayBuffer()) };
 }
 
-interface File {
+interface FileContent {
   name: string;
   type: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Returns the value if it is itself a file of a run. */
-function recordOf(value: Json): FileRecord | undefined {
+function fileRecordOf(value: Json): FileRecord | undefined {
   const [first] = isJsonObject(value) ? filesIn(value) : [];
   return first && (first as unknown) === value ? first : undefined;
 }
@@ -321,12 +321,12 @@ export async function fileOf(
   argument: string,
   value: Json,
   parts: Pick<RequestParts, 'readFile'>,
-): Promise<File> {
+): Promise<FileContent> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
   if (!isJsonObject(value))
     throw new ArgumentError(`"${argument}" is not a file: pass a string or an object`);
-  const record = recordOf(value);
+  const record = fileRecordOf(value);
   const base64 = record ? await parts.readFile(record) : own(value, 'base64');
   if (typeof base64 !== 'string')
     throw new ArgumentError(`"${argument}" is not a file of this run, and has no "base64"`);

@@ -79,14 +79,14 @@ export class SchemaConverter {
   }
 }
 
-/** Returns eight characters that depend only on the text. */
+/** Returns the first eight hexadecimal digits of the SHA-256 digest of the text. */
 export function digestOf(source: string): string {
   return createHash('sha256').update(source).digest('hex').slice(0, 8);
 }
 
 /** Converts a schema inside another schema. */
 type ConvertInner = (schema: Json) => JsonObject;
-/** Returns the value of a keyword in JSON Schema; undefined leaves it out. */
+/** Returns the value of a keyword in JSON Schema; undefined omits the keyword. */
 type Reader = (value: Json, convertInner: ConvertInner, schema: JsonObject) => Json | undefined;
 
 const TYPES: ReadonlySet<Json> = new Set([
@@ -233,9 +233,9 @@ function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
 
 /** The part of the schemas that is kept. */
 interface Detail {
-  /** References that are followed from the arguments. */
+  /** Maximum number of references that are followed, one after the other, from the arguments. */
   hops: number;
-  /** Levels of JSON in each schema. */
+  /** Maximum number of levels of JSON in each schema. */
   levels: number;
   descriptions: boolean;
 }
@@ -256,7 +256,7 @@ const TOO_LARGE = anyValue('is too large to show');
 
 /**
  * Returns the schema with the definitions that it needs, in at most `maxChars` characters of JSON. If it is larger,
- * inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined if it is still too
+ * inner descriptions and the innermost schemas are omitted, and `isWhole` is false. Undefined if it is still too
  * large.
  */
 export function bundleSchema(
@@ -266,12 +266,12 @@ export function bundleSchema(
 ): { schema: JsonObject; isWhole: boolean } | undefined {
   for (const [index, detail] of DETAILS.entries()) {
     const result = bundleWith(schema, { defs, maxChars, detail });
-    if (result) return { schema: result.schema, isWhole: index === 0 && !result.isCut };
+    if (result) return { schema: result.schema, isWhole: index === 0 && !result.isTruncated };
   }
   return undefined;
 }
 
-interface Bundling {
+interface BundleOptions {
   defs: JsonObject;
   maxChars: number;
   detail: Detail;
@@ -279,21 +279,21 @@ interface Bundling {
 
 function bundleWith(
   schema: JsonObject,
-  { defs, maxChars, detail }: Bundling,
-): { schema: JsonObject; isCut: boolean } | undefined {
+  { defs, maxChars, detail }: BundleOptions,
+): { schema: JsonObject; isTruncated: boolean } | undefined {
   const reducer = new Reducer(detail, maxChars);
   try {
     const root = reducer.reduce(schema, 0) as JsonObject;
     const usedDefs: JsonObject = {};
-    // The list grows while it is read. Names at the same distance are adjacent.
+    // The map grows while it is read: `reduce` adds names. Names at the same distance are adjacent.
     for (const [name, hop] of reducer.hopsByName) {
       const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is missing'));
       usedDefs[name] = reducer.reduce(def, 2, { name, hop });
-      if (def === TOO_LARGE) reducer.isCut = true;
+      if (def === TOO_LARGE) reducer.isTruncated = true;
     }
     return {
       schema: { ...root, ...(reducer.hopsByName.size > 0 && { $defs: usedDefs }) },
-      isCut: reducer.isCut,
+      isTruncated: reducer.isTruncated,
     };
   } catch (error) {
     if (error instanceof Overflow) return undefined;
@@ -314,7 +314,7 @@ const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required
 class Reducer {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
   readonly hopsByName = new Map<string, number>();
-  isCut = false;
+  isTruncated = false;
   readonly #detail: Detail;
   #remainingChars: number;
   #hop = 0;
@@ -340,9 +340,9 @@ class Reducer {
       return schema.map((item) => this.#schema(item, level + 1));
     }
     if (!isJsonObject(schema)) return this.#data(schema);
-    if (level >= this.#detail.levels) return this.#cut(schema);
+    if (level >= this.#detail.levels) return this.#truncate(schema);
     const reference = own(schema, '$ref');
-    if (typeof reference === 'string') this.#require(reference.slice('#/$defs/'.length));
+    if (typeof reference === 'string') this.#requireDefinition(reference.slice('#/$defs/'.length));
     return this.#copy(schema, (keyword, value) => {
       if (keyword === 'description' && !this.#detail.descriptions && level > 2) return undefined;
       if (DATA.has(keyword)) return this.#data(value);
@@ -352,11 +352,11 @@ class Reducer {
     });
   }
 
-  #copy(object: JsonObject, each: (key: string, value: Json) => Json | undefined): JsonObject {
+  #copy(object: JsonObject, transform: (key: string, value: Json) => Json | undefined): JsonObject {
     this.#spend(2);
     const copy: JsonObject = {};
     for (const [key, value] of Object.entries(object)) {
-      const item = each(key, value);
+      const item = transform(key, value);
       if (item === undefined) continue;
       this.#spend(key.length + 4);
       copy[key] = item;
@@ -365,8 +365,8 @@ class Reducer {
   }
 
   /** Returns only the type of a schema. */
-  #cut({ type }: JsonObject): Json {
-    this.isCut = true;
+  #truncate({ type }: JsonObject): Json {
+    this.isTruncated = true;
     this.#spend(30);
     return type === undefined ? {} : { type };
   }
@@ -378,7 +378,7 @@ class Reducer {
     return value;
   }
 
-  #require(name: string): void {
+  #requireDefinition(name: string): void {
     if (!this.hopsByName.has(name)) this.hopsByName.set(name, this.#hop + 1);
   }
 

@@ -58,9 +58,9 @@ function readAlternative(document: OpenApiDocument, alternative: JsonObject): Se
     if (typeof scheme === 'string') return scheme;
     const earlierSchemes = Object.values(schemes);
     const bearer = earlierSchemes.find(({ type }) => type === 'bearer');
-    const isSame = (other: Scheme): boolean =>
+    const isAtSameLocation = (other: Scheme): boolean =>
       scheme.type === 'key' && other.type === 'key' && locationOf(other) === locationOf(scheme);
-    if (earlierSchemes.some(isSame)) continue;
+    if (earlierSchemes.some(isAtSameLocation)) continue;
     if (scheme.type === 'bearer' && bearer?.type === 'bearer')
       bearer.scopes = [...new Set([...bearer.scopes, ...scheme.scopes])];
     else schemes[name] = scheme;
@@ -99,7 +99,7 @@ function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined
 }
 
 /**
- * Returns the locations of keys in requests, such as `header x-api-key`. Parameters at these locations are not
+ * Returns the locations of API keys in requests, such as `header x-api-key`. Parameters at these locations are not
  * arguments: a model must not choose or replace a credential.
  */
 export function keyLocations(document: OpenApiDocument): Set<string> {

@@ -49,16 +49,16 @@ export async function sendOnce(
     return clientFailure(name, error, request.pathKeys);
   }
   const { status, headers, data } = response;
-  const statedReason = failureIn(tool, data);
-  if (status >= 200 && status < 400 && statedReason === undefined) return response;
-  const reason = redact(statedReason ?? excerpt(data), request.pathKeys);
+  const reportedReason = failureIn(tool, data);
+  if (status >= 200 && status < 400 && reportedReason === undefined) return response;
+  const reason = redact(reportedReason ?? excerpt(data), request.pathKeys);
   const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
     (kind === 'rate' ? msUntilReset(tool, headers, context.clock.now()) : undefined);
   return statusFailure(name, {
     ...{ status, kind, reason, retryAfterMs: delayMs, service: tool.service },
-    isStated: statedReason !== undefined,
+    isReasonReported: reportedReason !== undefined,
   });
 }
 
@@ -94,7 +94,7 @@ async function exchange(
   }
 }
 
-/** Returns the name of a file: from the call, from the service, or the end of the path. */
+/** Returns the name of a file: from the call, from the response, or from the path. */
 function nameOf(
   argument: Json | undefined,
   headers: ServiceResponse['headers'],
@@ -122,18 +122,18 @@ interface FailedCall {
   kind: ErrorKind | undefined;
   /** The service's message. */
   reason: string;
-  /** True: the reason comes from the body, as `answer.ok` or `answer.error` of the tool reports it. */
-  isStated: boolean;
+  /** True: the body reports the reason, by `answer.ok` or `answer.error` of the tool. False: it is an excerpt. */
+  isReasonReported: boolean;
   retryAfterMs: number | undefined;
   service: string;
 }
 
 function statusFailure(name: string, failure: FailedCall): BlockError {
-  const { status, kind, reason, isStated } = failure;
+  const { status, kind, reason, isReasonReported } = failure;
   return new BlockError('HTTP_FAILED', `${name} answered ${status}: ${reason}${hintFor(failure)}`, {
     retryable: isTransient(kind),
     ...(failure.retryAfterMs !== undefined && { retryAfterMs: failure.retryAfterMs }),
-    details: { status, ...(kind !== undefined && { kind }), ...(isStated && { reason }) },
+    details: { status, ...(kind !== undefined && { kind }), ...(isReasonReported && { reason }) },
   });
 }
 
@@ -169,7 +169,7 @@ function clientFailure(name: string, error: unknown, pathKeys: readonly string[]
   return new BlockError('HTTP_FAILED', `${name} got no answer: ${reason}`, {
     retryable,
     ...(retryable && { details: { kind: 'temporary' } }),
-    // A cause can have the whole path.
+    // A cause can contain the whole path, with its keys.
     ...(pathKeys.length === 0 && { cause: error }),
   });
 }
@@ -182,7 +182,7 @@ function hintFor({ service, status, kind }: FailedCall): string {
     : ` (the service "${service}" does not accept the credential)`;
 }
 
-/** Returns the text without the keys of the path, which services and errors can repeat. */
+/** Returns the text without the API keys of the path, which services and errors can repeat. */
 function redact(text: string, pathKeys: readonly string[]): string {
   return pathKeys.reduce((result, key) => result.replaceAll(key, '«redacted»'), text);
 }

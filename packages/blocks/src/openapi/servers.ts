@@ -6,6 +6,7 @@ import { digestOf } from './schemas.ts';
 
 /** Options for converting the servers of a document to base URLs. */
 export interface ServerOptions {
+  /** The name of the service. */
   name: string;
   /** Values of variables in server URLs, such as `{ region: 'eu' }`. Default: the default values in the document. */
   variables?: { readonly [name: string]: string };
@@ -15,7 +16,7 @@ export interface ServerOptions {
 
 /** A service whose base URL an operator can override. */
 export interface Server {
-  /** The name for `--service NAME=URL`: the name of the document, followed by host and path for another server. */
+  /** The name for `--service NAME=URL`: `ServerOptions.name`, for further servers followed by their host and path. */
   name: string;
   title: string;
   /** The base URL. Undefined: unknown until an operator sets it. */

@@ -47,7 +47,7 @@ export class ServiceTools {
   /** Throws OPTIONS_INVALID. */
   constructor(files: readonly unknown[]) {
     for (const [index, value] of files.entries()) {
-      const file = readToolFile(value, `number ${index + 1} of tools`);
+      const file = readToolFile(value, `number ${index + 1} in toolFiles`);
       for (const tool of file.tools) {
         this.#expectNew(tool.id);
         this.#byId.set(tool.id, { tool, file });

@@ -81,14 +81,14 @@ export async function uploadParts(
         if (!(result instanceof BlockError) || !result.retryable) return result;
         const progress = await put('*', new Uint8Array());
         if (progress instanceof BlockError) return result;
-        if (progress.status !== INCOMPLETE || receivedIn(progress) >= end) return progress;
-        from = Math.max(start, receivedIn(progress));
+        if (progress.status !== INCOMPLETE || receivedBytesIn(progress) >= end) return progress;
+        from = Math.max(start, receivedBytesIn(progress));
         return result;
       },
       ({ retryable }) => retryable,
     );
     if (response.status !== INCOMPLETE) return response;
-    if (receivedIn(response) !== end)
+    if (receivedBytesIn(response) !== end)
       throw uploadError(call, 'has received another part of the file than was sent');
     start = end;
   }
@@ -96,7 +96,7 @@ export async function uploadParts(
 }
 
 /** Returns how many bytes the service has. */
-function receivedIn({ headers }: ServiceResponse): number {
+function receivedBytesIn({ headers }: ServiceResponse): number {
   const [, last] = /^bytes=0-(\d{1,15})$/.exec(headers['range'] ?? '') ?? [];
   return last === undefined ? 0 : Number(last) + 1;
 }
@@ -125,5 +125,6 @@ async function* slices({ chunks, bytes }: Source): AsyncGenerator<Uint8Array, vo
   if (bytes === 0) yield new Uint8Array();
   // Chunks of stored files already have this size.
   for await (const chunk of chunks)
-    for (let at = 0; at < chunk.length; at += CHUNK_BYTES) yield chunk.subarray(at, at + CHUNK_BYTES);
+    for (let offset = 0; offset < chunk.length; offset += CHUNK_BYTES)
+      yield chunk.subarray(offset, offset + CHUNK_BYTES);
 }

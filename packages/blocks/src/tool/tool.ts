@@ -23,13 +23,13 @@ export const tool = defineLazyBlock({
     headers: z.record(z.string(), z.string()).describe('The headers, with names in lower case.'),
   }),
   async run({ fields, context, options }) {
-    const found = (await serviceToolsOf(options))?.get(fields.toolId);
-    if (!found)
+    const loadedTool = (await serviceToolsOf(options))?.get(fields.toolId);
+    if (!loadedTool)
       throw permanentError(
         'TOOL_UNKNOWN',
         `The block "${context.block.name}" uses the unknown tool "${fields.toolId.slice(0, 100)}". Import it with heddle tools import, and pass the file with --tools.`,
       );
-    const { tool: serviceTool, services, problemsOf } = found;
+    const { tool: serviceTool, services, problemsOf } = loadedTool;
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = problemsOf(args);
     if (problems !== undefined)
