@@ -7,7 +7,7 @@ const webhook = triggerTypes.find(({ type }) => type === 'generic_webhook');
 /** Returns the policy of a webhook with this field, or the problem. */
 function read(flowControl: Json): unknown {
   const result = webhook?.read({ token: 'x', flowControl });
-  if (!result) throw new Error('There is no webhook.');
+  if (!result) throw new Error('There is no trigger type generic_webhook.');
   return 'problems' in result
     ? result.problems.map(({ message }) => message).join('; ')
     : result.config['flow'];

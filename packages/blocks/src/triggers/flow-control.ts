@@ -40,8 +40,8 @@ const policy = z
     batch: z.strictObject({ size: wholeNumber(2, MAX_EVENTS), seconds }).optional(),
     singleton: z.enum(['skip', 'cancel'], { error: 'skip or cancel' }).optional(),
   })
-  .superRefine((limits, context) => {
-    const problem = problemOf(limits);
+  .superRefine((values, context) => {
+    const problem = problemOf(values);
     if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
   });
 
@@ -56,11 +56,11 @@ const EXCLUSIVE_PAIRS = [
 ] as const;
 
 function problemOf(values: Policy): string | undefined {
-  const limits = (['concurrency', 'throttle', 'debounce', 'batch', 'singleton'] as const).filter(
+  const limitNames = (['concurrency', 'throttle', 'debounce', 'batch', 'singleton'] as const).filter(
     (name) => values[name] !== undefined,
   );
-  if (limits.length === 0) return 'has none of concurrency, throttle, debounce, batch and singleton';
-  const pair = EXCLUSIVE_PAIRS.find((names) => names.every((name) => limits.includes(name)));
+  if (limitNames.length === 0) return 'has none of concurrency, throttle, debounce, batch and singleton';
+  const pair = EXCLUSIVE_PAIRS.find((names) => names.every((name) => limitNames.includes(name)));
   if (pair) return `has both ${pair.join(' and ')}: use one of them`;
   const { seconds: quietSeconds = 0, maxSeconds = Infinity } = values.debounce ?? {};
   return maxSeconds < quietSeconds ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;

@@ -1,5 +1,5 @@
 /** The trigger types. `nextDue` is for hosts that use their own clock and store. */
-// Reports an unsupported Node.js before anything else fails.
+// Reports an unsupported Node.js version before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
 export type { ScheduleConfig } from './schedule/fields.ts';

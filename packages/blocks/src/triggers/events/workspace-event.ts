@@ -27,7 +27,7 @@ export const workspaceEvent: EventTrigger = {
   ruleOf: (config) => config as unknown as EventRule,
 };
 
-const run = {
+const runOutputs = {
   runId: z.string().nullable().describe('Id of the run.'),
   durationMs: z.number().nullable().describe('Duration of the run in milliseconds.'),
   cost: z.number().nullable().describe('Cost of the run in credits; 200 credits are a dollar.'),
@@ -46,10 +46,10 @@ export const workspaceEventSchema = {
     timestamp: z.string().describe('When the event happened, in ISO 8601 and UTC.'),
     workflowId: z.string().nullable().describe('Id of the workflow that the event is about.'),
     workflowName: z.string().nullable().describe('Name of this workflow.'),
-    ...run,
+    ...runOutputs,
     errorMessage: z.string().nullable().describe('Why the run failed, or why the trigger was suspended.'),
     triggeringRun: z
-      .object({ ...run, errorMessage: z.string().nullable().describe('Why it has failed.') })
+      .object({ ...runOutputs, errorMessage: z.string().nullable().describe('Why it has failed.') })
       .nullable()
       .describe('Conditions: the run that met the condition. Events have these fields at the top level.'),
     version: z.number().nullable().describe('workflow_deployed: the version that became live.'),

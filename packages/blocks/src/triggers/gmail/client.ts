@@ -34,7 +34,7 @@ export interface GmailMessage {
   labels: string[];
 }
 
-/** The calls of Gmail that a trigger makes, with one access token. */
+/** The calls to the Gmail API that a trigger makes, with one access token. */
 export class GmailClient {
   readonly #call: FeedCall;
   readonly #http: HttpClient;
@@ -64,7 +64,7 @@ export class GmailClient {
     return historyIdOf(historyId);
   }
 
-  /** Returns the ids of the newest messages that the search finds, the earliest first. */
+  /** Returns the ids of the newest messages that match the search, at most `limit`, the earliest first. */
   async list({ q, limit }: { q: string; limit: number }): Promise<string[]> {
     const ids: string[] = [];
     let pageToken: string | undefined;
@@ -122,11 +122,11 @@ export class GmailClient {
   async markRead(id: string): Promise<void> {
     const body = JSON.stringify({ removeLabelIds: ['UNREAD'] });
     const response = await this.#send(`/messages/${id}/modify`, {}, { method: 'POST', body });
-    // Throws for a failure. The message may have been removed.
+    // Throws for a failure, except for 404: the message may have been removed.
     if (response.status !== 404) this.#bodyOf(response);
   }
 
-  /** Returns a message as a whole; undefined if it no longer exists. */
+  /** Returns a complete message; undefined if it no longer exists. */
   async #readRaw(id: string): Promise<Uint8Array | undefined> {
     const response = await this.#send(
       `/messages/${id}`,

@@ -87,7 +87,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
   return { config: config as unknown as JsonObject };
 }
 
-/** The block types that are triggers for messages of Gmail in trigger mode. */
+/** The triggers for Gmail messages: the Gmail block types in trigger mode. */
 export const gmailTriggers: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
   kind: 'feed',
   type,
@@ -119,14 +119,14 @@ async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPo
   if (!position) return firstPoll(client, config, call);
   const changes = await changesSince(client, config, position);
   const ids = [...(position.backlog ?? []), ...changes.ids];
-  const poll = await readNew(client, { config, call, ids });
+  const poll = await readNewMessages(client, { config, call, ids });
   if (poll.hasMore) return { ...poll, cursor: { ...position } };
   const { historyId, hasMore } = changes;
-  const cursor = { ...(historyId !== undefined && { historyId }), afterS: secondsOf(call) };
+  const cursor = { ...(historyId !== undefined && { historyId }), afterS: nowInSeconds(call) };
   return { ...poll, cursor, hasMore };
 }
 
-const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
+const nowInSeconds = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
 
 /**
  * Returns the changes since a position. If there is no position or Gmail no longer knows it, searches for the messages
@@ -139,9 +139,9 @@ async function changesSince(
 ): Promise<Omit<Changes, 'historyId'> & { historyId?: string }> {
   const changes = historyId === undefined ? undefined : await client.changesSince(historyId, MAX_LISTED);
   if (changes) return changes;
-  const now = await positionOf(client, config);
+  const currentPosition = await positionOf(client, config);
   const ids = await client.list({ q: queryOf(config, afterS - OVERLAP_S), limit: MAX_LISTED });
-  return { ...now, ids, hasMore: false };
+  return { ...currentPosition, ids, hasMore: false };
 }
 
 /** Returns the current position; none for a trigger with a query, whose polls always search. */
@@ -156,13 +156,14 @@ async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
-  const recent = await client.list({ q: queryOf(config, secondsOf(call) - OVERLAP_S), limit: MAX_LISTED });
-  const all = backfill > recent.length ? await client.list({ q: queryOf(config), limit: backfill }) : recent;
-  const backlog = backfill === 0 ? [] : all.slice(-backfill);
-  const poll = await readNew(client, { config, call, ids: backlog });
+  const recent = await client.list({ q: queryOf(config, nowInSeconds(call) - OVERLAP_S), limit: MAX_LISTED });
+  const candidates =
+    backfill > recent.length ? await client.list({ q: queryOf(config), limit: backfill }) : recent;
+  const backlog = backfill === 0 ? [] : candidates.slice(-backfill);
+  const poll = await readNewMessages(client, { config, call, ids: backlog });
   const backlogIds = new Set(backlog);
   const skipped = [...poll.skipped, ...recent.filter((id) => !backlogIds.has(id))];
-  const cursor = { ...position, afterS: secondsOf(call), ...(poll.hasMore && { backlog }) };
+  const cursor = { ...position, afterS: nowInSeconds(call), ...(poll.hasMore && { backlog }) };
   return { ...poll, skipped, cursor };
 }
 
@@ -175,17 +176,17 @@ function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): 
 }
 
 /** Reads the new messages, up to the limits of a poll. `skipped`: the ids of messages without the required labels. */
-async function readNew(
+async function readNewMessages(
   client: GmailClient,
   { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },
 ): Promise<Pick<FeedPoll, 'items' | 'skipped' | 'hasMore'>> {
-  const unknown = await call.filterUnknown(ids);
+  const unknownIds = await call.filterUnknown(ids);
   const items: FeedItem[] = [];
   const skipped: string[] = [];
-  let bytes = MAX_POLL_BYTES;
+  let remainingBytes = MAX_POLL_BYTES;
   for (const id of ids) {
-    if (!unknown.has(id)) continue;
-    const isFull = items.length >= call.limit || skipped.length >= MAX_READ || bytes <= 0;
+    if (!unknownIds.has(id)) continue;
+    const isFull = items.length >= call.limit || skipped.length >= MAX_READ || remainingBytes <= 0;
     if (isFull) return { items, skipped, hasMore: true };
     const message = await client.message(id);
     // The message has been removed.
@@ -194,16 +195,16 @@ async function readNew(
       skipped.push(id);
       continue;
     }
-    bytes -= message.raw.byteLength;
+    remainingBytes -= message.raw.byteLength;
     const { raw, isCut, receivedAt, threadId, labels } = message;
-    const parts = { id, raw, isCut, receivedAt, metadata: { id, threadId, labels } };
-    items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
+    const rawMessage = { id, raw, isCut, receivedAt, metadata: { id, threadId, labels } };
+    items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, skipped, hasMore: false };
 }
 
 function matchesLabels(messageLabels: readonly string[], { labels, isExcluding }: GmailConfig): boolean {
-  const isLabelled = labels.some((label) => messageLabels.includes(label));
-  if (labels.length > 0 && !isExcluding) return isLabelled;
-  return !isLabelled && !messageLabels.some((label) => NOT_RECEIVED.has(label));
+  const hasConfiguredLabel = labels.some((label) => messageLabels.includes(label));
+  if (labels.length > 0 && !isExcluding) return hasConfiguredLabel;
+  return !hasConfiguredLabel && !messageLabels.some((label) => NOT_RECEIVED.has(label));
 }

@@ -67,7 +67,7 @@ export interface ImapConfig extends FeedConfig {
   port: number;
   tls: 'tls' | 'starttls' | 'none';
   username: string;
-  /** Text, or `{{NAME}}`. */
+  /** The password: text, or `{{NAME}}`. */
   secret: string;
   mailboxes: string[];
   criteria: Criteria;

@@ -51,7 +51,7 @@ interface Mailbox {
   validity: string;
   /** Messages with this UID or a later one have arrived since the mailbox was opened. */
   uidNext: number;
-  count: number;
+  messageCount: number;
 }
 
 async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall): Promise<FeedPoll> {
@@ -93,7 +93,7 @@ async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
     path,
     validity: String(uidValidity),
     uidNext: uidNext || (last ? last.uid + 1 : 1),
-    count: exists,
+    messageCount: exists,
   };
 }
 
@@ -106,7 +106,7 @@ async function candidatesIn(
   mailbox: Mailbox,
   { config, position, call }: { config: ImapConfig; position: Position | undefined; call: FeedCall },
 ): Promise<{ uids: number[]; atMs: number }> {
-  if (mailbox.count === 0) return { uids: [], atMs: position?.atMs ?? 0 };
+  if (mailbox.messageCount === 0) return { uids: [], atMs: position?.atMs ?? 0 };
   const { criteria, backfill } = config;
   const search = async (query: object): Promise<number[]> => {
     const uids = (await client.search({ ...criteria, ...query }, { uid: true })) || [];
@@ -124,17 +124,17 @@ async function candidatesIn(
     : await receivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
   const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED);
   const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
-  const unknown = await call.filterUnknown([...ids.values()]);
-  return { uids: [...ids].filter(([, id]) => unknown.has(id)).map(([uid]) => uid), atMs: position.atMs };
+  const unknownIds = await call.filterUnknown([...ids.values()]);
+  return { uids: [...ids].filter(([, id]) => unknownIds.has(id)).map(([uid]) => uid), atMs: position.atMs };
 }
 
 /** Returns a query for the newest messages: the list of all messages of a large mailbox would be long. */
-function newestIn({ count }: Mailbox): object {
-  return { seq: `${Math.max(count - MAX_SEARCHED + 1, 1)}:*` };
+function newestIn({ messageCount }: Mailbox): object {
+  return { seq: `${Math.max(messageCount - MAX_SEARCHED + 1, 1)}:*` };
 }
 
 /**
- * Returns the UIDs, of the last `MAX_SEARCHED`, whose messages were received after a time. When UIDVALIDITY has
+ * Returns those of the last `MAX_SEARCHED` UIDs whose messages were received after a time. When UIDVALIDITY has
  * changed, only this time tells which messages are new.
  */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
@@ -186,8 +186,8 @@ async function readMessages(
     const { raw, isCut } = message;
     const receivedAt = new Date(message.atMs).toISOString();
     const metadata = { mailbox: mailbox.path, uid };
-    const parts = { id: idOf(mailbox, uid), raw, isCut, receivedAt, metadata };
-    items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
+    const rawMessage = { id: idOf(mailbox, uid), raw, isCut, receivedAt, metadata };
+    items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, atMs };
 }
@@ -216,9 +216,11 @@ async function markRead(client: ImapFlow, ids: readonly string[]): Promise<void>
     const [validity = '', uid = '', ...path] = id.split(':');
     return { validity, uid, path: path.join(':') };
   });
-  for (const [path, each] of Map.groupBy(messages, (message) => message.path)) {
+  for (const [path, mailboxMessages] of Map.groupBy(messages, (message) => message.path)) {
     const { uidValidity } = await client.mailboxOpen(path);
-    const uids = each.filter(({ validity }) => validity === String(uidValidity)).map(({ uid }) => uid);
+    const uids = mailboxMessages
+      .filter(({ validity }) => validity === String(uidValidity))
+      .map(({ uid }) => uid);
     if (uids.length > 0) await client.messageFlagsAdd(uids.join(','), ['\\Seen'], { uid: true });
   }
 }

@@ -4,9 +4,9 @@ import type { Address, Attachment, Email } from 'postal-mime';
 import * as z from 'zod';
 import type { FeedItem } from '@heddle/engine/triggers';
 
-/** Messages up to this size are read as a whole. */
+/** Messages up to this size are read completely. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
-/** Of larger messages, only the first bytes are read: this many. */
+/** Number of bytes at the beginning of a larger message that are read. */
 export const TRUNCATED_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;

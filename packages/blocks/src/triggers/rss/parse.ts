@@ -5,7 +5,7 @@ import { feedError } from '../feed.ts';
 /** Maximum number of items of a document that are read: the first ones. */
 export const MAX_ITEMS = 1000;
 const MAX_DEPTH = 64;
-/** Maximum number of characters of one element of an item. Longer texts are cut. */
+/** Maximum number of characters of one element of an item. Longer text is truncated. */
 const MAX_TEXT = 200_000;
 /** Maximum number of elements of one item that are read, such as categories. */
 const MAX_PARTS = 200;
@@ -26,7 +26,7 @@ export interface ParsedItem {
   enclosure?: JsonObject;
 }
 
-/** A document of RSS or Atom. */
+/** A parsed RSS or Atom document. */
 export interface ParsedFeed {
   title?: string;
   link?: string;
@@ -35,7 +35,7 @@ export interface ParsedFeed {
 }
 
 interface Element {
-  /** The name in lower case, without the prefix `atom:`. Other prefixes, as of modules of RSS, are kept. */
+  /** The name in lower case, without the prefix `atom:`. Other prefixes, such as those of RSS modules, are kept. */
   name: string;
   attributes: { readonly [name: string]: string };
   text: string;
@@ -44,7 +44,7 @@ interface Element {
 }
 
 /** Elements of an item or feed that are read, with the field that they fill. Names are in lower case. */
-const TEXTS: { readonly [name: string]: 'title' | 'summary' | 'content' | 'author' | 'date' } = {
+const TEXT_FIELDS: { readonly [name: string]: 'title' | 'summary' | 'content' | 'author' | 'date' } = {
   title: 'title',
   description: 'summary',
   subtitle: 'summary',
@@ -59,10 +59,14 @@ const TEXTS: { readonly [name: string]: 'title' | 'summary' | 'content' | 'autho
   'dc:date': 'date',
 };
 
-const ITEMS: ReadonlySet<string> = new Set(['item', 'entry']);
-const ROOTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'atom:feed']);
+const ITEM_ELEMENTS: ReadonlySet<string> = new Set(['item', 'entry']);
+const ROOT_ELEMENTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'atom:feed']);
 
-type Fields = Omit<ParsedItem, 'id' | 'categories'> & { guid?: string; categories: string[]; parts: number };
+type Fields = Omit<ParsedItem, 'id' | 'categories'> & {
+  guid?: string;
+  categories: string[];
+  elementCount: number;
+};
 
 /**
  * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares stay
@@ -93,9 +97,9 @@ export async function parseFeed(xml: string): Promise<ParsedFeed> {
 class FeedReader {
   problem: string | undefined;
   isFeed = false;
-  readonly #open: Element[] = [];
+  readonly #openElements: Element[] = [];
   readonly #items: Fields[] = [];
-  readonly #feedFields: Fields = { categories: [], parts: 0 };
+  readonly #feedFields: Fields = { categories: [], elementCount: 0 };
   #item: Fields | undefined;
 
   get isFull(): boolean {
@@ -104,45 +108,47 @@ class FeedReader {
 
   open(name: string, attributes: Element['attributes']): void {
     if (this.problem !== undefined || this.isFull) return;
-    if (this.#open.length === 0 && ROOTS.has(name)) this.isFeed = true;
-    else if (this.#open.length === 0) this.problem = 'is neither RSS nor Atom';
-    if (this.#open.length >= MAX_DEPTH) this.problem = `is nested more than ${MAX_DEPTH} levels deep`;
+    if (this.#openElements.length === 0 && ROOT_ELEMENTS.has(name)) this.isFeed = true;
+    else if (this.#openElements.length === 0) this.problem = 'is neither RSS nor Atom';
+    if (this.#openElements.length >= MAX_DEPTH) this.problem = `is nested more than ${MAX_DEPTH} levels deep`;
     const localName = name.replace(/^atom:/, '');
-    if (!this.#item && this.#isItem(localName)) this.#item = { categories: [], parts: 0 };
+    if (!this.#item && this.#isItem(localName)) this.#item = { categories: [], elementCount: 0 };
     const element = { name: localName, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
-    this.#open.push(element);
+    this.#openElements.push(element);
   }
 
   /** True for an item below the feed or its channel, not for an element of this name deeper inside. */
   #isItem(name: string): boolean {
-    return ITEMS.has(name) && this.#open.length >= 1 && this.#open.length <= 2;
+    return ITEM_ELEMENTS.has(name) && this.#openElements.length >= 1 && this.#openElements.length <= 2;
   }
 
   text(text: string): void {
     // Text inside markup belongs to the element that contains the markup.
-    const holder = this.#open.findLast(({ isMarkup }) => isMarkup) ?? this.#open.at(-1);
+    const holder = this.#openElements.findLast(({ isMarkup }) => isMarkup) ?? this.#openElements.at(-1);
     if (!holder) return;
     holder.text += text.slice(0, MAX_TEXT - holder.text.length);
   }
 
   close(): void {
-    const element = this.#open.pop();
+    const element = this.#openElements.pop();
     if (!element || this.problem !== undefined || this.isFull) return;
     if (this.#item && this.#isItem(element.name)) {
       this.#items.push(this.#item);
       this.#item = undefined;
       return;
     }
-    const parent = this.#open.at(-1);
+    const parent = this.#openElements.at(-1);
     if (parent?.name === 'author' && element.name === 'name') parent.text = element.text;
     else if (parent) this.#fill(element, parent);
   }
 
   #fill(element: Element, parent: Element): void {
     const target = this.#item ?? this.#feedFields;
-    const isDirect = this.#item ? ITEMS.has(parent.name) : this.#open.length <= 2 && parent.name !== 'image';
-    if (!isDirect || target.parts >= MAX_PARTS) return;
-    target.parts += 1;
+    const isDirect = this.#item
+      ? ITEM_ELEMENTS.has(parent.name)
+      : this.#openElements.length <= 2 && parent.name !== 'image';
+    if (!isDirect || target.elementCount >= MAX_PARTS) return;
+    target.elementCount += 1;
     fill(target, element);
   }
 
@@ -159,7 +165,7 @@ class FeedReader {
 
 function fill(target: Fields, { name, attributes, text }: Element): void {
   const value = text.trim();
-  if (Object.hasOwn(TEXTS, name)) fillText(target, name, value);
+  if (Object.hasOwn(TEXT_FIELDS, name)) fillText(target, name, value);
   else if (name === 'link') fillLink(target, attributes, value);
   else if (name === 'guid' || name === 'id') target.guid ??= value;
   else if (name === 'category') target.categories.push(attributes['term'] ?? value);
@@ -170,7 +176,7 @@ function fill(target: Fields, { name, attributes, text }: Element): void {
 const PREFERRED_ELEMENTS: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
 
 function fillText(target: Fields, name: string, value: string): void {
-  const field = TEXTS[name] as 'title';
+  const field = TEXT_FIELDS[name] as 'title';
   if (value !== '' && (target[field] === undefined || PREFERRED_ELEMENTS.has(name))) target[field] = value;
 }
 
@@ -191,7 +197,7 @@ function enclosureOf({ type, length }: Element['attributes'], url = ''): JsonObj
 }
 
 /** Returns the item with its id: its guid, its link, or its title and date. Drops an item without any of them. */
-function withId({ guid, parts: _parts, ...item }: Fields): ParsedItem[] {
+function withId({ guid, elementCount: _elementCount, ...item }: Fields): ParsedItem[] {
   const id = [guid, item.link, [item.title, item.date].join(' ').trim()].find(
     (each) => each !== undefined && each !== '',
   );

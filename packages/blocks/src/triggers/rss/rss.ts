@@ -62,9 +62,9 @@ async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<F
     return { cursor: call.cursor, items: [], skipped: [], hasMore: false };
   if (response.status < 200 || response.status > 299)
     throw statusError(response, 'The server of the feed', call.nowMs);
-  const feed = await parseFeed(textOf(response.body, headerOf(response, 'content-type')));
+  const feed = await parseFeed(decodeDocument(response.body, headerOf(response, 'content-type')));
   const { items, skipped, hasMore } = await selectItems(feed.items, { backfill, call });
-  // The query of a URL may have a credential.
+  // The query of a URL may contain a credential.
   const base = response.url.replace(/[?#].*/s, '');
   return {
     // Until all items have been accepted, the document is read again.
@@ -94,20 +94,20 @@ function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
 
 /** Returns the items that start runs, the earliest first, and the ids of the other items. */
 async function selectItems(
-  all: readonly ParsedItem[],
+  feedItems: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
 ): Promise<{ items: ParsedItem[]; skipped: string[]; hasMore: boolean }> {
   // A feed begins with its newest item.
-  const byId = new Map(all.toReversed().map((item) => [item.id, item]));
-  const unknown = await call.filterUnknown([...byId.keys()]);
-  const newItems = sortByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
-  const passedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
-  const startingItems = newItems.slice(passedCount);
-  const skipped = newItems.slice(0, passedCount).map(({ id }) => id);
+  const byId = new Map(feedItems.toReversed().map((item) => [item.id, item]));
+  const unknownIds = await call.filterUnknown([...byId.keys()]);
+  const newItems = sortByDate([...byId.values()].filter(({ id }) => unknownIds.has(id)));
+  const skippedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
+  const startingItems = newItems.slice(skippedCount);
+  const skipped = newItems.slice(0, skippedCount).map(({ id }) => id);
   return { items: startingItems.slice(0, call.limit), skipped, hasMore: startingItems.length > call.limit };
 }
 
-/** Returns the items by date if all have one. Otherwise keeps their order. */
+/** Returns the items in the order of their dates if all have one. Otherwise keeps their order. */
 function sortByDate(items: readonly ParsedItem[]): ParsedItem[] {
   const dates = new Map(items.map((item) => [item, Date.parse(item.date ?? '')]));
   if ([...dates.values()].some(Number.isNaN)) return [...items];
@@ -163,7 +163,7 @@ function snippetOf(html: string): string {
 }
 
 /** Decodes a document by its byte order mark, its `Content-Type`, or its XML declaration. Default: UTF-8. */
-function textOf(bytes: Uint8Array, contentType = ''): string {
+function decodeDocument(bytes: Uint8Array, contentType = ''): string {
   const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
   const label =

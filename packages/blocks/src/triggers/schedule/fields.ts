@@ -157,8 +157,8 @@ function configOf(fields: Fields): { config: ScheduleConfig } | { problems: Trig
   const schedule: Schedule = {
     times: timesOf(fields),
     timeZone,
-    ...(startsAt !== undefined && { startMs: momentOf(startsAt, timeZone) }),
-    ...(endsAt !== undefined && { endMs: momentOf(endsAt, timeZone) }),
+    ...(startsAt !== undefined && { startMs: parseMoment(startsAt, timeZone) }),
+    ...(endsAt !== undefined && { endMs: parseMoment(endsAt, timeZone) }),
   };
   const { startMs = -Infinity, endMs = Infinity } = schedule;
   if (endMs < startMs) return { problems: [{ field: 'endsAt', message: 'is before startsAt' }] };
@@ -198,7 +198,7 @@ function cronTimeOf(text = ''): string {
 }
 
 /** Returns the instant of a date or time, which is local unless it has an offset. */
-function momentOf(text: string, timeZone: string): number {
+function parseMoment(text: string, timeZone: string): number {
   const isInstant = /(Z|[+-]\d\d:\d\d)$/.test(text) && text.includes('T');
   if (isInstant) return Date.parse(text);
   return instantOf(timeZone, Date.parse(text.includes('T') ? `${text}Z` : text));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cronProblem, lastDue, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 
-const at = (text: string): number => Date.parse(text);
+const msOf = (text: string): number => Date.parse(text);
 
 function cron(expression: string, timeZone = 'UTC', bounds: Partial<Schedule> = {}): Schedule {
   return { times: { cron: expression }, timeZone, ...bounds };
@@ -11,7 +11,7 @@ function cron(expression: string, timeZone = 'UTC', bounds: Partial<Schedule> = 
 /** Returns the first due instants after `after`. */
 function dueInstants(schedule: Schedule, after: string, count: number): string[] {
   const instants: string[] = [];
-  let from = at(after);
+  let from = msOf(after);
   while (instants.length < count) {
     const next = nextDue(schedule, from);
     if (next === undefined) break;
@@ -21,7 +21,7 @@ function dueInstants(schedule: Schedule, after: string, count: number): string[]
   return instants;
 }
 
-// Transitions from the published rules of each zone, written by hand. [zone, cron, after, due instants in UTC]
+// Hand-written from the published rules of each zone: [zone, cron, after, due instants in UTC].
 const TRANSITIONS: readonly (readonly [string, string, string, readonly string[]])[] = [
   // Gap: 2026-03-08 02:00 EST becomes 03:00 EDT, at 07:00Z.
   ['America/New_York', '30 2 * * *', '2026-03-07T12:00Z', ['2026-03-08T07:00Z', '2026-03-09T06:30Z']],
@@ -96,9 +96,12 @@ const EVERY_HOUR: readonly (readonly [string, string, string, readonly string[]]
 ];
 
 describe('the next due instant', () => {
-  it.each([...TRANSITIONS, ...EVERY_HOUR])('in %s of "%s" after %s', (zone, expression, after, expected) => {
-    expect(dueInstants(cron(expression, zone), after, expected.length)).toEqual(expected);
-  });
+  it.each([...TRANSITIONS, ...EVERY_HOUR])(
+    'in %s of "%s" after %s follows the rules of the zone',
+    (zone, expression, after, expected) => {
+      expect(dueInstants(cron(expression, zone), after, expected.length)).toEqual(expected);
+    },
+  );
 
   it('of an interval depends on elapsed time, in every zone', () => {
     const schedule = (timeZone: string): Schedule => ({ times: { everyMinutes: 40 }, timeZone });
@@ -111,14 +114,14 @@ describe('the next due instant', () => {
     const schedule: Schedule = {
       times: { everyMinutes: 7 },
       timeZone: 'UTC',
-      startMs: at('2026-01-01T00:03Z'),
+      startMs: msOf('2026-01-01T00:03Z'),
     };
     expect(dueInstants(schedule, '2025-01-01T00:00Z', 2)).toEqual(['2026-01-01T00:03Z', '2026-01-01T00:10Z']);
     expect(dueInstants(schedule, '2026-01-01T00:10Z', 1)).toEqual(['2026-01-01T00:17Z']);
   });
 
   it('is never before the start or after the end, and may be at both', () => {
-    const bounds = { startMs: at('2026-01-05T09:00Z'), endMs: at('2026-01-06T09:00Z') };
+    const bounds = { startMs: msOf('2026-01-05T09:00Z'), endMs: msOf('2026-01-06T09:00Z') };
     expect(dueInstants(cron('0 9 * * *', 'UTC', bounds), '2020-01-01T00:00Z', 5)).toEqual([
       '2026-01-05T09:00Z',
       '2026-01-06T09:00Z',
@@ -127,9 +130,9 @@ describe('the next due instant', () => {
 
   it('is strictly after the given instant, to the millisecond', () => {
     const daily = cron('0 9 * * *');
-    expect(nextDue(daily, at('2026-01-01T08:59:59.999Z'))).toBe(at('2026-01-01T09:00Z'));
-    expect(nextDue(daily, at('2026-01-01T09:00Z'))).toBe(at('2026-01-02T09:00Z'));
-    expect(nextDue(daily, at('2026-01-01T09:00:00.001Z'))).toBe(at('2026-01-02T09:00Z'));
+    expect(nextDue(daily, msOf('2026-01-01T08:59:59.999Z'))).toBe(msOf('2026-01-01T09:00Z'));
+    expect(nextDue(daily, msOf('2026-01-01T09:00Z'))).toBe(msOf('2026-01-02T09:00Z'));
+    expect(nextDue(daily, msOf('2026-01-01T09:00:00.001Z'))).toBe(msOf('2026-01-02T09:00Z'));
   });
 
   it('is undefined for a date that does not exist', () => {
@@ -144,26 +147,28 @@ describe('the next due instant', () => {
     ['0 9 * * 1#1', '2026-01-01T00:00Z', ['2026-01-05T09:00Z', '2026-02-02T09:00Z']],
     ['@weekly', '2026-01-01T00:00Z', ['2026-01-04T00:00Z', '2026-01-11T00:00Z']],
     ['@Hourly', '2026-01-01T00:00Z', ['2026-01-01T01:00Z', '2026-01-01T02:00Z']],
-  ])('of "%s" after %s', (expression, after, expected) => {
+  ])('of "%s" after %s matches the expression', (expression, after, expected) => {
     expect(dueInstants(cron(expression), after, expected.length)).toEqual(expected);
   });
 });
 
 describe('the last due instant', () => {
   it('is the latest one up to an instant, however long ago the first one was', () => {
-    const span = (after: string, until: string) => ({ afterMs: at(after), untilMs: at(until) });
+    const span = (after: string, until: string) => ({ afterMs: msOf(after), untilMs: msOf(until) });
     const minutes = cron('* * * * *');
-    expect(lastDue(minutes, span('2020-01-01T00:00Z', '2026-01-01T00:00:30Z'))).toBe(at('2026-01-01T00:00Z'));
+    expect(lastDue(minutes, span('2020-01-01T00:00Z', '2026-01-01T00:00:30Z'))).toBe(
+      msOf('2026-01-01T00:00Z'),
+    );
     const yearly = cron('0 0 1 1 *');
-    expect(lastDue(yearly, span('2020-06-01T00:00Z', '2025-12-31T00:00Z'))).toBe(at('2025-01-01T00:00Z'));
+    expect(lastDue(yearly, span('2020-06-01T00:00Z', '2025-12-31T00:00Z'))).toBe(msOf('2025-01-01T00:00Z'));
     expect(lastDue(yearly, span('2025-06-01T00:00Z', '2025-12-31T00:00Z'))).toBeUndefined();
-    expect(lastDue(yearly, span('2025-01-01T00:00Z', '2026-01-01T00:00Z'))).toBe(at('2026-01-01T00:00Z'));
+    expect(lastDue(yearly, span('2025-01-01T00:00Z', '2026-01-01T00:00Z'))).toBe(msOf('2026-01-01T00:00Z'));
   });
 
   it('may be many months before the end of the span', () => {
     const january = cron('* * * 1 *', 'Europe/Berlin');
-    const span = { afterMs: at('2025-12-01T00:00Z'), untilMs: at('2026-12-01T00:00Z') };
-    expect(lastDue(january, span)).toBe(at('2026-01-31T22:59Z'));
+    const span = { afterMs: msOf('2025-12-01T00:00Z'), untilMs: msOf('2026-12-01T00:00Z') };
+    expect(lastDue(january, span)).toBe(msOf('2026-01-31T22:59Z'));
   });
 });
 

@@ -17,7 +17,7 @@ export interface WebhookConfig {
   check: Check;
   /** The header with the token or signature; absent: the header of the scheme. */
   header?: string;
-  /** Text, or `{{NAME}}`. */
+  /** The secret: text, or `{{NAME}}`. */
   secret?: string;
   /** Id of a stored credential that is the secret. */
   secretCredential?: string;
@@ -189,11 +189,15 @@ function genericProblems(
 function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
   const parsed = providerFields.safeParse(filledFields(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
-  const field = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
-  const { [field]: secretText, triggerPath } = parsed.data;
+  const secretField = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
+  const { [secretField]: secretText, triggerPath } = parsed.data;
   const secrets = secretsOf(secretText, parsed.data.secretCredential);
   const hook = hasHooks(provider) ? hookOf(parsed.data) : undefined;
-  const problems = providerProblems(provider, parsed.data, { hook, isSigned: secrets !== undefined, field });
+  const problems = providerProblems(provider, parsed.data, {
+    hook,
+    hasSecrets: secrets !== undefined,
+    secretField,
+  });
   if (problems.length > 0) return { problems };
   const isSigned = secrets !== undefined || hook !== undefined;
   const events = eventsOf(provider, parsed.data) ?? [];
@@ -204,19 +208,26 @@ function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObj
     ...(events.length > 0 && { events }),
     ...{ reply: 'now', fileFields: [] },
   };
-  return isSigned ? { config } : { config, warnings: [{ field, message: UNSIGNED_WARNING }] };
+  return isSigned ? { config } : { config, warnings: [{ field: secretField, message: UNSIGNED_WARNING }] };
 }
 
 function providerProblems(
   provider: Exclude<ProviderName, 'generic'>,
   fields: z.output<typeof providerFields>,
-  { hook, isSigned, field }: { hook: HookConfig | undefined; isSigned: boolean; field: string },
+  {
+    hook,
+    hasSecrets,
+    secretField,
+  }: { hook: HookConfig | undefined; hasSecrets: boolean; secretField: string },
 ): TriggerProblem[] {
   const problems: TriggerProblem[] = [];
   if (eventsOf(provider, fields) === undefined)
     problems.push({ field: 'selectedTriggerId', message: `is not an event of ${provider}` });
-  if (!isSigned && !hook && ALWAYS_SIGNED.has(provider))
-    problems.push({ field, message: `is empty: without it, requests of ${provider} cannot be checked` });
+  if (!hasSecrets && !hook && ALWAYS_SIGNED.has(provider))
+    problems.push({
+      field: secretField,
+      message: `is empty: without it, requests of ${provider} cannot be checked`,
+    });
   if (hook && provider === 'github')
     for (const name of ['owner', 'repo'] as const)
       if (hook[name] === undefined)

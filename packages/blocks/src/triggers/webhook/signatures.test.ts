@@ -14,7 +14,7 @@ interface Vector {
   windowMs?: number;
 }
 
-const hex = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+const hmacHex = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
 
 const SLACK_BODY =
   'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar' +
@@ -22,8 +22,8 @@ const SLACK_BODY =
   '%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d' +
   '10d2c447fce8b6703c';
 const STRIPE_BODY = '{"id":"evt_1","type":"charge.succeeded"}';
-const LINEAR_AT = 1_700_000_000_000;
-const LINEAR_BODY = `{"action":"create","type":"Issue","webhookTimestamp":${LINEAR_AT}}`;
+const LINEAR_AT_MS = 1_700_000_000_000;
+const LINEAR_BODY = `{"action":"create","type":"Issue","webhookTimestamp":${LINEAR_AT_MS}}`;
 
 const CIRCLEBACK_BODY = '{"id":4711,"name":"Weekly","notes":"## Looms"}';
 
@@ -65,7 +65,7 @@ const VECTORS: { [name: string]: Vector } = {
     scheme: SCHEMES.stripe,
     secret: 'whsec_test',
     headers: {
-      'Stripe-Signature': `t=1492774577,v1=${hex('whsec_test', `1492774577.${STRIPE_BODY}`)},v0=6ffbb59b2300aae63f272406069a9788`,
+      'Stripe-Signature': `t=1492774577,v1=${hmacHex('whsec_test', `1492774577.${STRIPE_BODY}`)},v0=6ffbb59b2300aae63f272406069a9788`,
     },
     body: STRIPE_BODY,
     atMs: 1_492_774_577_000,
@@ -74,15 +74,15 @@ const VECTORS: { [name: string]: Vector } = {
   linear: {
     scheme: SCHEMES.linear,
     secret: 'lin_wh_test',
-    headers: { 'Linear-Signature': hex('lin_wh_test', LINEAR_BODY) },
+    headers: { 'Linear-Signature': hmacHex('lin_wh_test', LINEAR_BODY) },
     body: LINEAR_BODY,
-    atMs: LINEAR_AT,
+    atMs: LINEAR_AT_MS,
     windowMs: 60_000,
   },
   circleback: {
     scheme: SCHEMES.circleback,
     secret: 'whsec_test',
-    headers: { 'X-Signature': hex('whsec_test', CIRCLEBACK_BODY) },
+    headers: { 'X-Signature': hmacHex('whsec_test', CIRCLEBACK_BODY) },
     body: CIRCLEBACK_BODY,
     atMs: 0,
   },
@@ -110,7 +110,7 @@ const VECTORS: { [name: string]: Vector } = {
   'HMAC in a header': {
     scheme: bodyHmacScheme('X-Signature'),
     secret: 'key',
-    headers: { 'X-Signature': hex('key', 'The quick brown fox jumps over the lazy dog') },
+    headers: { 'X-Signature': hmacHex('key', 'The quick brown fox jumps over the lazy dog') },
     body: 'The quick brown fox jumps over the lazy dog',
     atMs: 0,
   },
@@ -125,7 +125,7 @@ function problemOf(vector: Vector, secrets: readonly string[] = [vector.secret])
   });
 }
 
-describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vector) => {
+describe.each(Object.entries(VECTORS))('a request with the signature scheme "%s"', (_name, vector) => {
   it('is authentic with its secret, even while another secret is valid', () => {
     expect(problemOf(vector)).toBeUndefined();
     expect(problemOf(vector, ['another', vector.secret])).toBeUndefined();
@@ -147,8 +147,9 @@ describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vecto
       Object.entries(vector.headers).find(([each]) => each.toLowerCase() === header) ?? [];
     // Only the part before the first comma: a signature of another kind can follow it.
     const shortened = value.replace(/..(?=,v0|$)/, '');
-    const others = ['', 'x', shortened, value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)))];
-    for (const other of others.filter((each) => each !== value))
+    const otherDigits = value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)));
+    const otherValues = ['', 'x', shortened, otherDigits];
+    for (const other of otherValues.filter((each) => each !== value))
       expect(problemOf({ ...vector, headers: { ...vector.headers, [name]: other } }), other).toMatch(
         /^SIGNATURE_/,
       );
@@ -181,8 +182,8 @@ describe('a signature over the body', () => {
     const other = { ...VECTORS['standard']! };
     other.headers = { ...other.headers, 'Webhook-Id': 'msg_other' };
     expect(problemOf(other)).toBe('SIGNATURE_INVALID');
-    const { 'Webhook-Id': _id, ...without } = VECTORS['standard']!.headers;
-    expect(problemOf({ ...other, headers: without })).toBe('TIMESTAMP_INVALID');
+    const { 'Webhook-Id': _id, ...headersWithoutId } = VECTORS['standard']!.headers;
+    expect(problemOf({ ...other, headers: headersWithoutId })).toBe('TIMESTAMP_INVALID');
   });
 
   it('may be one of several in the header', () => {
@@ -203,12 +204,12 @@ describe('a signature over the body', () => {
 
   it('with an invalid time is not authentic', () => {
     const body = '{"webhookTimestamp":"now"}';
-    const headers = { 'Linear-Signature': hex('lin_wh_test', body) };
+    const headers = { 'Linear-Signature': hmacHex('lin_wh_test', body) };
     expect(problemOf({ ...VECTORS['linear']!, headers, body })).toBe('TIMESTAMP_INVALID');
     const text = {
       ...VECTORS['linear']!,
       body: 'text',
-      headers: { 'Linear-Signature': hex('lin_wh_test', 'text') },
+      headers: { 'Linear-Signature': hmacHex('lin_wh_test', 'text') },
     };
     expect(problemOf(text)).toBe('TIMESTAMP_INVALID');
   });

@@ -57,7 +57,7 @@ export const githubHooks: ProviderHooks = {
   },
 };
 
-/** Sends a request about the hooks of the repository. Other statuses than 2xx and `accepted` are errors. */
+/** Sends a request about the hooks of the repository. Statuses other than 2xx and `accepted` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
   accepted?: readonly number[],

@@ -54,7 +54,7 @@ export const linearHooks: ProviderHooks = {
     const input = { ...settings, label: 'Heddle', ...teamOf(hook) };
     const created = await sendQuery(CREATE, { input });
     if (!created) throw hookRefusedError(REFUSED_MESSAGE);
-    return { id: hookIdOf(SERVICE, memberOf(created, 'webhookCreate', 'webhook')['id']) };
+    return { id: hookIdOf(SERVICE, objectAt(created, 'webhookCreate', 'webhook')['id']) };
   },
   async deactivate(hook, call) {
     const sendQuery = querySenderFor(call, await call.credential(hook.credential));
@@ -90,8 +90,8 @@ function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined 
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
   const [error] = objectsIn(errors);
   if (error) {
-    if (textOf(error['message']).includes('Entity not found')) return undefined;
-    throw errorOf(textOf(memberOf(error, 'extensions')['code']));
+    if (stringOrEmpty(error['message']).includes('Entity not found')) return undefined;
+    throw errorOf(stringOrEmpty(objectAt(error, 'extensions')['code']));
   }
   if (status !== 200) throw hookStatusError(SERVICE, response, call);
   if (!isJsonObject(data)) throw hookResponseError(SERVICE);
@@ -111,21 +111,21 @@ function errorOf(code: string) {
 }
 
 /**
- * Returns the webhooks of the team, page by page. Webhooks of other teams are left out, because an update cannot move a
+ * Returns the webhooks of the team, page by page. Webhooks of other teams are omitted, because an update cannot move a
  * webhook to another team.
  */
 async function* pagesOf(sendQuery: SendQuery, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
   for (let after: Json = null; ;) {
-    const list = memberOf((await sendQuery(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
-    const teamHooks = objectsIn(list['nodes']).filter((node) => memberOf(node, 'team')['id'] === teamId);
+    const list = objectAt((await sendQuery(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
+    const teamHooks = objectsIn(list['nodes']).filter((node) => objectAt(node, 'team')['id'] === teamId);
     yield teamHooks.map(({ id, url }) => ({ id, url }));
-    const { hasNextPage, endCursor = null } = memberOf(list, 'pageInfo');
+    const { hasNextPage, endCursor = null } = objectAt(list, 'pageInfo');
     if (hasNextPage !== true) return;
     after = endCursor;
   }
 }
 
-function memberOf(value: JsonObject, ...path: readonly string[]): JsonObject {
+function objectAt(value: JsonObject, ...path: readonly string[]): JsonObject {
   let current = value;
   for (const name of path) {
     const next = own(current, name) ?? null;
@@ -134,6 +134,6 @@ function memberOf(value: JsonObject, ...path: readonly string[]): JsonObject {
   return current;
 }
 
-function textOf(value: Json | undefined): string {
+function stringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }

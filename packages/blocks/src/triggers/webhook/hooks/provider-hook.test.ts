@@ -115,7 +115,7 @@ describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provid
     const requests = await removalRequests(provider, 3);
     expect(requests).toHaveLength(4);
     expect(new Set(requests.slice(0, 3).map(({ url, body }) => `${url} ${String(body)}`)).size).toBe(
-      // The first request has no cursor; the following requests have the cursor of the simulation.
+      // The first request has no cursor; the following requests have the simulated cursor.
       provider === 'github' ? 3 : 2,
     );
     const last = requests.at(-1);

@@ -8,7 +8,7 @@ import { stripeHooks } from './stripe.ts';
 import { telegramHooks } from './telegram.ts';
 
 /** The providers at which hooks are created. */
-const HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
+const PROVIDER_HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
   github: githubHooks,
   linear: linearHooks,
   stripe: stripeHooks,
@@ -17,7 +17,7 @@ const HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
 
 /** Returns whether Heddle can create hooks at the provider. */
 export function hasHooks(provider: ProviderName): boolean {
-  return HOOKS[provider] !== undefined;
+  return PROVIDER_HOOKS[provider] !== undefined;
 }
 
 /** The part of a webhook's configuration that is needed for its hook. */
@@ -31,15 +31,15 @@ interface HookFields {
 export const providerHook: ProviderHook = {
   locationOf(config) {
     const { provider, hook } = configOf(config);
-    return hook && `${provider} ${partsOf(config).hooks.locationOf(hook)}`;
+    return hook && `${provider} ${resolveHook(config).providerHooks.locationOf(hook)}`;
   },
   activate(config, call) {
-    const { hooks, hook, events } = partsOf(config);
-    return hooks.activate(hook, call, events);
+    const { providerHooks, hook, events } = resolveHook(config);
+    return providerHooks.activate(hook, call, events);
   },
   deactivate(config, call) {
-    const { hooks, hook } = partsOf(config);
-    return hooks.deactivate(hook, call);
+    const { providerHooks, hook } = resolveHook(config);
+    return providerHooks.deactivate(hook, call);
   },
 };
 
@@ -47,9 +47,10 @@ function configOf(config: JsonObject): HookFields {
   return config as unknown as HookFields;
 }
 
-function partsOf(config: JsonObject) {
+function resolveHook(config: JsonObject) {
   const { provider, hook, events } = configOf(config);
-  const hooks = HOOKS[provider];
-  if (!hooks || !hook) throw new TypeError(`The configuration of the trigger has no hook at ${provider}.`);
-  return { hooks, hook, events };
+  const providerHooks = PROVIDER_HOOKS[provider];
+  if (!providerHooks || !hook)
+    throw new TypeError(`The configuration of the trigger has no hook at ${provider}.`);
+  return { providerHooks, hook, events };
 }

@@ -50,7 +50,7 @@ export const stripeHooks: ProviderHooks = {
 };
 
 type Form = readonly (readonly [name: string, value: string])[];
-/** Sends a request about webhook endpoints. Other statuses than 2xx and `accepted` are errors. */
+/** Sends a request about webhook endpoints. Statuses other than 2xx and `accepted` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
   accepted?: readonly number[],
@@ -79,13 +79,13 @@ function senderFor(call: HookCall, key: string): Send {
 
 /** Returns the endpoints of the account, page by page. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
-  for (let after = ''; ;) {
-    const { body } = await send({ method: 'GET', path: `?limit=${PAGE_SIZE}${after}` });
+  for (let afterParameter = ''; ;) {
+    const { body } = await send({ method: 'GET', path: `?limit=${PAGE_SIZE}${afterParameter}` });
     const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
     const endpoints = objectsIn(data).map(({ id, url }) => ({ id, url }));
     yield endpoints;
     const last = endpoints.at(-1);
     if (hasMore !== true || !last) return;
-    after = `&starting_after=${hookIdOf(SERVICE, last.id)}`;
+    afterParameter = `&starting_after=${hookIdOf(SERVICE, last.id)}`;
   }
 }
