@@ -41,9 +41,9 @@ export interface RequestParts {
 export async function requestOf(
   tool: ServiceTool,
   args: JsonObject,
-  parts: RequestParts,
+  context: RequestParts,
 ): Promise<ServiceRequest> {
-  const credential = credentialParts(tool, parts.secret);
+  const credential = credentialParts(tool, context.secret);
   const parameters = (tool.parameters ?? []).flatMap((parameter) => {
     const value = own(args, parameter.argument);
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
@@ -58,7 +58,7 @@ export async function requestOf(
       .map(({ parameter, value }) => queryOf(tool, parameter, value)),
     ...credential.query,
   ].filter((text) => text !== '');
-  const { type, body } = await bodyOf(tool, args, parts);
+  const { type, body } = await bodyOf(tool, args, context);
   const headers: ServiceRequest['headers'] = [['accept', acceptOf(tool)]];
   for (const [name, value] of Object.entries(tool.headers ?? {})) headers.push([name.toLowerCase(), value]);
   for (const { parameter, value } of parameters) {
@@ -77,7 +77,7 @@ export async function requestOf(
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);
-  const base = parts.address.replace(/\/+$/, '');
+  const base = context.address.replace(/\/+$/, '');
   const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   const pathKeys = Object.values(credential.path).flatMap((key) => {
     const secret = decodeURIComponent(key);
@@ -196,13 +196,13 @@ function basicOf(value: string): string {
 
 /** Returns the key of one scheme from a credential with several keys, which is a JSON object. */
 function keyIn(secret: string, name: string, count: number): string {
-  let parts: Json = null;
+  let keys: Json = null;
   try {
-    parts = JSON.parse(secret) as Json;
+    keys = JSON.parse(secret) as Json;
   } catch {
     // The error is thrown below.
   }
-  const value = isJsonObject(parts) ? own(parts, name) : undefined;
+  const value = isJsonObject(keys) ? own(keys, name) : undefined;
   if (typeof value === 'string' && value !== '') return value;
   throw new ArgumentError(
     `the credential must be a JSON object with ${count} strings, one of them "${name}"`,
@@ -218,7 +218,7 @@ function acceptOf({ accept = [] }: ServiceTool): string {
 async function bodyOf(
   { body, json }: ServiceTool,
   args: JsonObject,
-  parts: RequestParts,
+  context: RequestParts,
 ): Promise<{ type?: string; body: ServiceRequest['body'] }> {
   if (json !== undefined)
     return { type: 'application/json', body: JSON.stringify(fillJson(json, args) ?? null) };
@@ -228,13 +228,13 @@ async function bodyOf(
   if (type === 'json') return { type: mediaType, body: JSON.stringify(value) };
   if (type === 'text') return { type: mediaType, body: plainText(value) };
   if (type === 'binary') {
-    const file = await fileOf(argument, value, parts);
+    const file = await fileOf(argument, value, context);
     return { type: mediaType.includes('*') ? file.type : mediaType, body: file.bytes };
   }
   if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not an object`);
   if (type === 'form')
     return { type: mediaType, body: withArgumentName(argument, () => formText(body, value)) };
-  return multipart(body, value, parts);
+  return multipart(body, value, context);
 }
 
 /** Returns a JSON body with the arguments filled in, without those that have no value. Undefined if nothing is left. */
@@ -284,7 +284,7 @@ function formText(body: ServiceBody, value: JsonObject): string {
 async function multipart(
   body: ServiceBody,
   value: JsonObject,
-  parts: RequestParts,
+  context: RequestParts,
 ): Promise<{ type: string; body: Uint8Array }> {
   const form = new FormData();
   for (const [name, item] of Object.entries(value)) {
@@ -292,7 +292,7 @@ async function multipart(
     const field = fieldOf(body, name);
     for (const each of Array.isArray(item) ? item : [item]) {
       if (field.file === true || fileRecordOf(each)) {
-        const file = await fileOf(name, each, parts);
+        const file = await fileOf(name, each, context);
         form.append(name, new Blob([file.bytes], { type: field.mediaType ?? file.type }), file.name);
       } else if (field.mediaType !== undefined)
         form.append(name, new Blob([plainText(each)], { type: field.mediaType }));
@@ -320,14 +320,14 @@ function fileRecordOf(value: Json): FileRecord | undefined {
 export async function fileOf(
   argument: string,
   value: Json,
-  parts: Pick<RequestParts, 'readFile'>,
+  context: Pick<RequestParts, 'readFile'>,
 ): Promise<FileContent> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
   if (!isJsonObject(value))
     throw new ArgumentError(`"${argument}" is not a file: pass a string or an object`);
   const record = fileRecordOf(value);
-  const base64 = record ? await parts.readFile(record) : own(value, 'base64');
+  const base64 = record ? await context.readFile(record) : own(value, 'base64');
   if (typeof base64 !== 'string')
     throw new ArgumentError(`"${argument}" is not a file of this run, and has no "base64"`);
   const [name, type] = [own(value, 'name'), own(value, 'type')];

@@ -162,15 +162,15 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Returns the failure of a call without a response: the connection failed, or the egress policy refused it. */
-function clientFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
+function clientFailure(name: string, error: unknown, pathSecrets: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-  const reason = redact(error instanceof Error ? error.message : String(error), pathKeys);
+  const reason = redact(error instanceof Error ? error.message : String(error), pathSecrets);
   return new BlockError('HTTP_FAILED', `${name} got no answer: ${reason}`, {
     retryable,
     ...(retryable && { details: { kind: 'temporary' } }),
     // A cause can contain the whole path, with its keys.
-    ...(pathKeys.length === 0 && { cause: error }),
+    ...(pathSecrets.length === 0 && { cause: error }),
   });
 }
 
@@ -183,8 +183,8 @@ function hintFor({ service, status, kind }: FailedCall): string {
 }
 
 /** Returns the text without the API keys of the path, which services and errors can repeat. */
-function redact(text: string, pathKeys: readonly string[]): string {
-  return pathKeys.reduce((result, key) => result.replaceAll(key, '«redacted»'), text);
+function redact(text: string, pathSecrets: readonly string[]): string {
+  return pathSecrets.reduce((result, key) => result.replaceAll(key, '«redacted»'), text);
 }
 
 function excerpt(data: Json): string {
