@@ -14,8 +14,8 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node24',
   conditions: ['@heddle/source'],
-  // Not bundled: native code, entries of child processes and Temporal's workflow code find their files next to their own, and
-  // SDKs of blocks are loaded unchanged.
+  // Not bundled: native code, entry points of child processes and Temporal's workflow code load files from their own
+  // folders, and SDKs of blocks are loaded unchanged.
   external: [
     '@heddle/sandbox',
     '@heddle/images',
@@ -30,7 +30,7 @@ const { metafile } = await build({
   },
   sourcemap: true,
   minifySyntax: true,
-  // Comments would be half of the code that is read at the start. Lines stay short enough for a stack trace.
+  // Comments would be half of the code that is read at startup. Lines stay short enough for a stack trace.
   minifyWhitespace: true,
   lineLimit: 160,
   plugins: [leanImports],
@@ -38,8 +38,9 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 
-// The reference page of the HTTP API finds its files two folders above its chunk, as in its own package.
+// The code that serves the reference page of the HTTP API reads the files of the page from two folders above its own
+// file, both in its package and as a chunk of the bundle.
 await cp('../api/dist/reference', 'dist/reference', { recursive: true });
 
-// Lists which modules each file of the bundle contains. test/repo/bundle.test.ts checks what the start of the command line loads.
+// Lists which modules each file of the bundle contains. test/repo/bundle.test.ts checks what the CLI loads at startup.
 await writeFile('dist/meta.json', JSON.stringify(metafile));

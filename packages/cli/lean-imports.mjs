@@ -1,20 +1,24 @@
-// Replacements of modules that libraries import at their start but rarely use.
+// Replacements for modules that libraries import when they are loaded, but rarely use.
 
 /**
- * The modules of Node that commander imports. Importing these two loads streams, sockets and readline, a tenth of the start time
- * of a command. `process` is a global in any case, and only commands that are separate programs are spawned.
+ * Replacements for the modules of Node that commander imports. Importing these two loads streams, sockets and readline:
+ * a tenth of the start time of a command. `process` is a global in any case, and commander spawns only subcommands that
+ * are separate programs.
  */
-const OF_COMMANDER = {
+const COMMANDER_MODULES = {
   'node:process': 'export default process;',
   'node:child_process':
     "export default { get spawn() { return process.getBuiltinModule('node:child_process').spawn; } };",
 };
 
-/** Loaded when the first graph is created: the compiler creates a graph only for a workflow with a cycle. */
-const GRAPHOLOGY =
+/**
+ * Replacement for graphology, which is loaded when the first graph is created: the compiler creates a graph only for a
+ * workflow with a cycle.
+ */
+const LAZY_GRAPHOLOGY =
   "export function DirectedGraph(options) { return new (require('graphology').DirectedGraph)(options); }";
 
-/** An esbuild plugin: the bundle loads and evaluates less before a command begins. */
+/** An esbuild plugin: makes the bundle load and evaluate less code before a command begins. */
 export const leanImports = {
   name: 'lean-imports',
   setup({ onResolve, onLoad }) {
@@ -27,8 +31,8 @@ export const leanImports = {
     );
     onLoad({ filter: /.*/, namespace: 'lean' }, ({ path, pluginData }) =>
       path === 'graphology'
-        ? { contents: GRAPHOLOGY, resolveDir: pluginData }
-        : { contents: OF_COMMANDER[path] },
+        ? { contents: LAZY_GRAPHOLOGY, resolveDir: pluginData }
+        : { contents: COMMANDER_MODULES[path] },
     );
   },
 };

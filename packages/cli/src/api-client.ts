@@ -36,7 +36,7 @@ export class ApiClient {
     const key = value('HEDDLE_API_KEY');
     if (key === undefined) {
       throw new UsageError(
-        'HEDDLE_API_KEY is not set. It must be a key of the server.',
+        'HEDDLE_API_KEY is not set. It must be an API key of the server.',
         'The first start of heddle serve prints a key; heddle keys create prints another one.',
       );
     }
@@ -56,7 +56,7 @@ export class ApiClient {
 
   /** Sends a request and returns the response. Throws a usage error for an error response or an unreachable server. */
   async call(method: string, path: string, body?: Json): Promise<JsonObject> {
-    return read(await this.#send(method, path, body));
+    return readBody(await this.#send(method, path, body));
   }
 
   /**
@@ -66,14 +66,14 @@ export class ApiClient {
   async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {
     const response = await this.#send('POST', path, body, 'application/x-ndjson');
     if (!response.ok || !response.body) {
-      yield await read(response);
+      yield await readBody(response);
       return;
     }
     let partialLine = '';
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
       const lines = (partialLine + chunk).split('\n');
       partialLine = lines.pop() ?? '';
-      for (const line of lines) yield parse(line);
+      for (const line of lines) yield parseObject(line);
     }
   }
 
@@ -149,9 +149,9 @@ const HINTS: { [status: number]: string | undefined } = {
 };
 
 /** Returns the body of a response. Throws a usage error for an error response. */
-async function read(response: Response): Promise<JsonObject> {
+async function readBody(response: Response): Promise<JsonObject> {
   const text = await response.text();
-  const body = parse(text);
+  const body = parseObject(text);
   if (response.ok) return body;
   const error = own(body, 'error');
   const message = isJsonObject(error) ? textOf(error, 'message') : '';
@@ -163,7 +163,7 @@ async function read(response: Response): Promise<JsonObject> {
   );
 }
 
-function parse(text: string): JsonObject {
+function parseObject(text: string): JsonObject {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;

@@ -37,21 +37,21 @@ export interface BlockOptions extends SpendingOptions {
 /** Memory of an isolate, in MiB. A result exists there several times, as values and as strings. */
 const MEMORY = { min: 64, max: 256, perResultMiB: 12 };
 
-const EXAMPLES = 'Examples: api.internal:8080, 10.1.0.0/16, localhost:*';
+const DESTINATION_EXAMPLES = 'Examples: api.internal:8080, 10.1.0.0/16, localhost:*';
 
 /** Returns the egress rules from the options, HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
 export async function egressOf(
   { allowHost = [], denyHost = [] }: BlockOptions,
   env: Env,
 ): Promise<NonNullable<EngineOptions['egress']>> {
-  const exceptions = [...allowHost, ...listOf(env, 'HEDDLE_ALLOW_HOSTS')];
-  const denyHosts = [...denyHost, ...listOf(env, 'HEDDLE_DENY_HOSTS')];
-  const all = [...exceptions, ...denyHosts];
-  if (all.length > 0) {
+  const exceptions = [...allowHost, ...listFromEnv(env, 'HEDDLE_ALLOW_HOSTS')];
+  const denyHosts = [...denyHost, ...listFromEnv(env, 'HEDDLE_DENY_HOSTS')];
+  const destinations = [...exceptions, ...denyHosts];
+  if (destinations.length > 0) {
     const { isDestination } = await import('@heddle/sandbox/egress');
-    const invalid = all.find((text) => !isDestination(text));
+    const invalid = destinations.find((text) => !isDestination(text));
     if (invalid !== undefined)
-      throw new UsageError(`"${invalid}" is neither HOST[:PORT] nor CIDR[:PORT].`, EXAMPLES);
+      throw new UsageError(`"${invalid}" is neither HOST[:PORT] nor CIDR[:PORT].`, DESTINATION_EXAMPLES);
   }
   return {
     remedy: 'use --allow-host {target}',
@@ -60,7 +60,7 @@ export async function egressOf(
   };
 }
 
-function listOf(env: Env, name: string): string[] {
+function listFromEnv(env: Env, name: string): string[] {
   return (env.value(name) ?? '').split(/[\s,]+/).filter((text) => text !== '');
 }
 

@@ -5,16 +5,16 @@ import { main } from '../main.ts';
 
 async function heddle(...argv: string[]) {
   const io = recordedIo();
-  const exit = await main(['blocks', ...argv], io);
-  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+  const exitCode = await main(['blocks', ...argv], io);
+  return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
 const descriptions = await describeBlocks();
 
 describe('heddle blocks', () => {
-  it('lists every type with a sentence, in order', async () => {
-    const { exit, stdout } = await heddle('list');
-    expect(exit).toBe(0);
+  it('lists every type with a summary, in alphabetical order', async () => {
+    const { exitCode, stdout } = await heddle('list');
+    expect(exitCode).toBe(0);
     const types = stdout
       .trim()
       .split('\n')
@@ -27,8 +27,8 @@ describe('heddle blocks', () => {
   });
 
   it('shows fields and outputs', async () => {
-    const { exit, stdout } = await heddle('show', 'router_v2');
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle('show', 'router_v2');
+    expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^router_v2 {2}Lets a model choose/);
     expect(stdout).toMatch(/^ {2}routes +array, required +The routes\.$/m);
     expect(stdout).toMatch(/^ {2}temperature +number +/m);
@@ -43,16 +43,16 @@ describe('heddle blocks', () => {
   });
 
   it('suggests a similar type for an unknown type', async () => {
-    const { exit, stderr } = await heddle('show', 'agnet');
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await heddle('show', 'agnet');
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('There is no block of the type "agnet".');
     expect(stderr).toContain('Did you mean "agent"?');
     expect((await heddle('show', 'wormhole')).stderr).toContain('heddle blocks list');
   });
 
-  it('says why a type of exported workflows does not run', async () => {
-    const { exit, stderr } = await heddle('show', 'table');
-    expect(exit).toBe(2);
+  it('explains why a block type of exported workflows is not supported', async () => {
+    const { exitCode, stderr } = await heddle('show', 'table');
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('does not run blocks of the type "table": Heddle stores no tables.');
   });
 });

@@ -24,15 +24,15 @@ async function openWorkspace() {
     oauth: false,
     timeout: 60_000,
   };
-  const reports: unknown[] = [];
+  const reportedErrors: unknown[] = [];
   /** Returns the credential that a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
-    const ownership = lazyWorkflowOwnership(options, (error) => reports.push(error));
+    const ownership = lazyWorkflowOwnership(options, (error) => reportedErrors.push(error));
     try {
       return await ownership.credentials.find(tenant, query);
     } finally {
       await ownership.close();
-      expect(reports).toEqual([]);
+      expect(reportedErrors).toEqual([]);
     }
   };
   return { options, find };
@@ -40,24 +40,25 @@ async function openWorkspace() {
 
 it('heddle credentials adds, lists and removes credentials; output never has a key', async () => {
   const { options, find } = await openWorkspace();
-  const add = recordedIo(`${KEY}\n`);
-  await addCredential(add, 'Shop', { ...options, description: 'of the shop' });
-  const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
+  const addIo = recordedIo(`${KEY}\n`);
+  await addCredential(addIo, 'Shop', { ...options, description: 'of the shop' });
+  const { data } = JSON.parse(addIo.stdout.text) as { data: { id: string } };
   expect(data).toMatchObject({ name: 'Shop', provider: 'shop', type: 'api_key', created: true });
   expect(await find({ id: data.id })).toMatchObject({ secret: KEY, name: 'Shop' });
   expect(await find({ provider: 'shop', type: 'api_key' })).toMatchObject({ id: data.id });
   expect(await find({ provider: 'shop', type: 'oauth' })).toBeUndefined();
   expect(await find({ id: data.id }, 'another workspace')).toBeUndefined();
-  const list = recordedIo();
-  await listCredentials(list, options);
-  expect(JSON.parse(list.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
+  const listIo = recordedIo();
+  await listCredentials(listIo, options);
+  expect(JSON.parse(listIo.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
   const tableIo = recordedIo();
   await listCredentials(tableIo, { ...options, json: false });
   expect(tableIo.stdout.text).toContain('Shop');
-  const remove = recordedIo();
-  await removeCredential(remove, 'Shop', options);
+  const removeIo = recordedIo();
+  await removeCredential(removeIo, 'Shop', options);
   expect(await find({ id: data.id })).toBeUndefined();
-  const output = [add, list, tableIo, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
+  const ios = [addIo, listIo, tableIo, removeIo];
+  const output = ios.map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain(KEY);
   await expect(removeCredential(recordedIo(), 'Shop', options)).rejects.toThrow(
     'There is no credential Shop.',

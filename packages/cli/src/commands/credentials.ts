@@ -27,7 +27,10 @@ export type AddOptions = WorkspaceOptions & {
   timeout: number;
 };
 
-/** Stores a credential of a workspace. Reads the key from standard input, because other processes see arguments. */
+/**
+ * Stores a credential of a workspace. Reads the key from standard input, because other processes can see
+ * arguments.
+ */
 export async function addCredential(io: Io, name: string, options: AddOptions): Promise<number> {
   expectData(options);
   if (options.oauth) return connectAccount(io, name, options);

@@ -38,8 +38,8 @@ interface DevInfo {
 }
 
 /**
- * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them. A signal
- * stops what it has started.
+ * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them. Stops what
+ * it has started when the process receives a signal.
  */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
   const { data, port, grace, queue = DEFAULTS.queue } = options;
@@ -62,6 +62,7 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
   }
 }
 
+/** Resolves with an error message when the server exits. Never resolves if no server was started here. */
 async function failureOf(server: DevServer | undefined): Promise<string> {
   if (!server) return new Promise(() => undefined);
   return `The Temporal server has stopped: ${await server.exited}.`;

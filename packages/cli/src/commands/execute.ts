@@ -57,7 +57,7 @@ async function resultOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
   }
   throw new UsageError(
     'The server closed the response before the end of the run.',
-    'The run may still continue: GET …/runs of the workflow lists it.',
+    'The run may still continue. GET /api/v2/workflows/ID/runs lists the runs of the workflow.',
   );
 }
 

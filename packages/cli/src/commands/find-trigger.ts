@@ -10,7 +10,7 @@ export function findTrigger(
   noun: 'schedule' | 'trigger' | 'webhook',
 ): JsonObject {
   const byId = triggers.filter((trigger) => textOf(trigger, 'id') === idOrName);
-  const matches = byId.length > 0 ? byId : triggers.filter((trigger) => isOfWorkflow(trigger, idOrName));
+  const matches = byId.length > 0 ? byId : triggers.filter((trigger) => belongsToWorkflow(trigger, idOrName));
   const [trigger] = matches;
   if (!trigger) {
     throw new UsageError(
@@ -25,6 +25,6 @@ export function findTrigger(
   return trigger;
 }
 
-function isOfWorkflow(trigger: JsonObject, idOrName: string): boolean {
+function belongsToWorkflow(trigger: JsonObject, idOrName: string): boolean {
   return ['workflowName', 'workflowId'].some((key) => textOf(trigger, key) === idOrName);
 }

@@ -48,11 +48,11 @@ export async function workspaceOf(
   prefix: string | true,
 ): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
-  const [one, ...others] = prefix === true ? all : all.filter(({ id }) => id.startsWith(prefix));
-  if (one && others.length === 0) return { workspaceId: one.id };
+  const [workspace, ...others] = prefix === true ? all : all.filter(({ id }) => id.startsWith(prefix));
+  if (workspace && others.length === 0) return { workspaceId: workspace.id };
   const names = all.map(({ id, name }) => `${safeLine(name)} (${id})`).join(', ');
   throw new UsageError(
-    one ? `${others.length + 1} workspaces match.` : 'There is no such workspace.',
+    workspace ? `${others.length + 1} workspaces match.` : 'There is no such workspace.',
     names === '' ? 'Run heddle serve once: it creates one.' : `Use the id of one: ${names}`,
   );
 }
@@ -62,7 +62,7 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
   expectData(options);
   const keys = await withServiceStore(options, (store) => store.keys.list());
   if (options.json) {
-    writeJson(io, { data: keys.map(resourceOf) });
+    writeJson(io, { data: keys.map(toApiResource) });
     return EXIT.completed;
   }
   if (keys.length === 0) {
@@ -74,7 +74,7 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
 }
 
 /** Returns the key as in the HTTP API. */
-function resourceOf(key: ApiKeyInfo): { [name: string]: string | null } {
+function toApiResource(key: ApiKeyInfo): { [name: string]: string | null } {
   const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
   const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;
   return { ...rest, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
@@ -98,18 +98,18 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyInfo): 
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
 }
 
-/** Revokes a key: every process rejects it from now on. */
-export async function revokeKey(io: Io, key: string, options: KeysOptions): Promise<number> {
+/** Revokes the key whose id has this prefix: every process rejects it from now on. */
+export async function revokeKey(io: Io, idPrefix: string, options: KeysOptions): Promise<number> {
   expectData(options);
   const id = await withServiceStore(options, async (store) => {
-    const matches = (await store.keys.list()).filter((each) => each.id.startsWith(key));
-    const [one] = matches;
-    if (!one || key === '')
-      throw new UsageError(`There is no key ${key}.`, 'heddle keys list shows all keys.');
+    const matches = (await store.keys.list()).filter((each) => each.id.startsWith(idPrefix));
+    const [key] = matches;
+    if (!key || idPrefix === '')
+      throw new UsageError(`There is no key ${idPrefix}.`, 'heddle keys list shows all keys.');
     if (matches.length > 1)
-      throw new UsageError(`Several keys start with ${key}.`, 'Use a longer prefix of the id.');
-    if (!(await store.keys.revoke(one.id))) throw new UsageError(`The key ${one.id} is already revoked.`);
-    return one.id;
+      throw new UsageError(`Several keys start with ${idPrefix}.`, 'Use a longer prefix of the id.');
+    if (!(await store.keys.revoke(key.id))) throw new UsageError(`The key ${key.id} is already revoked.`);
+    return key.id;
   });
   if (options.json) writeJson(io, { data: { id, revoked: true } });
   else io.stderr.write(`${styleFor(io.stderr).green('✓')} The key ${id} is revoked.\n`);

@@ -37,7 +37,7 @@ export interface LogsExportOptions extends RemoteOptions {
   outputs: boolean;
 }
 
-/** Query parameters of the list by option. */
+/** Query parameter of the list of logs, by option. */
 const PARAMETERS = {
   workflow: 'workflowIds',
   folder: 'folderPaths',
@@ -79,7 +79,7 @@ const COLUMNS = [
 export async function exportLogs(io: Io, options: LogsExportOptions): Promise<number> {
   const { format, output } = options;
   if (format === 'csv' && (options.spans || options.outputs))
-    throw new UsageError('CSV has no spans and outputs.', 'Use --format ndjson.');
+    throw new UsageError('CSV cannot contain spans or outputs.', 'Use --format ndjson.');
   const client = new ApiClient(options, readEnv());
   let count = 0;
   const formatPages = async function* (): AsyncGenerator<string> {
@@ -92,8 +92,8 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
   };
   // The first page is requested before the file is created: a rejected request leaves no empty file.
   const pageTexts = formatPages();
-  const first = await pageTexts.next();
-  const source = Readable.from(concat(first, pageTexts));
+  const firstPage = await pageTexts.next();
+  const source = Readable.from(concat(firstPage, pageTexts));
   if (output === undefined) await pipeline(source, io.stdout, { end: false }).catch(ignoreClosedReader);
   // Inputs and outputs of runs are not for other users of the machine.
   else await pipeline(source, createWriteStream(output, { mode: 0o600 }));
@@ -136,8 +136,8 @@ async function* fetchPages(client: ApiClient, query: URLSearchParams): AsyncGene
   for (let cursor: string | undefined = ''; cursor !== undefined;) {
     if (cursor !== '') query.set('cursor', cursor);
     const page: JsonObject = await client.call('GET', `/api/v2/logs?${query.toString()}`);
-    const rows = own(page, 'data');
-    yield Array.isArray(rows) ? rows.filter((row) => isJsonObject(row)) : [];
+    const entries = own(page, 'data');
+    yield Array.isArray(entries) ? entries.filter((entry) => isJsonObject(entry)) : [];
     cursor = textOf(page, 'nextCursor') || undefined;
   }
 }
@@ -146,7 +146,7 @@ function toNdjson(page: readonly JsonObject[]): string {
   return page.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }
 
-/** Returns the rows of CSV. A cell that a spreadsheet would interpret as a formula begins with a quote. */
+/** Returns CSV rows. Puts a quote before each value that a spreadsheet would interpret as a formula. */
 function toCsv(page: readonly JsonObject[], withHeader: boolean): string {
   return stringify(page.map(rowOf), { columns: COLUMNS, header: withHeader, escape_formulas: true });
 }

@@ -15,7 +15,7 @@ export interface CancelOptions extends RuntimeOptions {
   json: boolean;
 }
 
-const RESPONSE_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** Cancels a run, directly or through the process that owns the data folder. */
 export async function cancelRun(io: Io, id: string, options: CancelOptions): Promise<number> {
@@ -40,12 +40,12 @@ export async function cancelRun(io: Io, id: string, options: CancelOptions): Pro
   return EXIT.completed;
 }
 
-/** Waits for the workers to cancel a run. Throws a usage error after `RESPONSE_MS`. */
+/** Waits for the workers to cancel a run. Throws a usage error after `RESPONSE_TIMEOUT_MS`. */
 async function withTimeout(cancellation: Promise<boolean>): Promise<boolean> {
   const finished = new AbortController();
-  const timeout = delay(RESPONSE_MS, undefined, { signal: finished.signal }).then(() => {
+  const timeout = delay(RESPONSE_TIMEOUT_MS, undefined, { signal: finished.signal }).then(() => {
     throw new UsageError(
-      'No worker has cancelled the run yet. The server has the request, and the next worker executes it.',
+      'No worker has cancelled the run yet. The request is stored on the server, and the next worker cancels the run.',
     );
   });
   try {
@@ -60,7 +60,7 @@ async function withTimeout(cancellation: Promise<boolean>): Promise<boolean> {
 async function requestCancel(runId: string, { data, reason }: CancelOptions): Promise<boolean> {
   const payload = reason === undefined ? {} : { reason };
   const reply = await withFolderClient(data, (client) =>
-    client.request({ runId, kind: 'cancel', payload }, RESPONSE_MS),
+    client.request({ runId, kind: 'cancel', payload }, RESPONSE_TIMEOUT_MS),
   );
   if (reply.status === 'rejected') throw new UsageError(reply.message);
   if (reply.status === 'waiting') {

@@ -23,7 +23,7 @@ import {
 
 export type RerunOptions = RunOptions & { from: string; iteration?: number[] };
 
-/** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed workflow. */
+/** Starts a new run at a block, with the outputs of an earlier run, in the same workflow or a changed one. */
 export async function rerun(
   io: Io,
   { run, file }: { run: string; file: string | undefined },
@@ -62,8 +62,8 @@ export async function rerun(
   });
 }
 
-/** Throws a usage error for values of fields without a file, because the stored workflow is not changed. */
+/** Throws a usage error if there are values for fields, but no file: the stored workflow is not changed. */
 function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
-  throw new UsageError('--set and --bindings fill fields of a file.', 'Give the file after the run.');
+  throw new UsageError('--set and --bindings fill fields of a file.', 'Add the file after the id of the run.');
 }

@@ -28,9 +28,9 @@ export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json
     point?: string;
   };
 
-const RESPONSE_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
-interface Request {
+interface ResumeRequest {
   runId: string;
   /** Token of the pause point to answer; undefined to continue the run without an answer. */
   token: string | undefined;
@@ -45,7 +45,8 @@ export async function resumeRun(io: Io, id: string, options: ResumeOptions): Pro
   const onTemporal = isOnTemporal(options);
   const { request, plan } = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, id, options);
-    const token = await pointOf(reader, runId, { point: options.point, isAnswer: answer !== undefined });
+    const { point } = options;
+    const token = await findPauseToken(reader, runId, { point, isAnswer: answer !== undefined });
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
@@ -61,15 +62,15 @@ export async function resumeRun(io: Io, id: string, options: ResumeOptions): Pro
         sinceMs,
       });
     });
-  const exit = onTemporal ? await resume() : await tryAsOwner(resume);
-  return exit === OTHER_PROCESS ? requestResume(io, request, { ...options, sinceMs }) : exit;
+  const exitCode = onTemporal ? await resume() : await tryAsOwner(resume);
+  return exitCode === OTHER_PROCESS ? requestResume(io, request, { ...options, sinceMs }) : exitCode;
 }
 
 /** Returns the answer from the options; undefined if there is none. Throws usage errors. */
 async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefined> {
   const decisions = decisionsOf(options);
   if (options.input === undefined) return decisions;
-  if (decisions) throw new UsageError('--input is the whole answer: leave out --approve, --deny and --edit.');
+  if (decisions) throw new UsageError('--input is the whole answer: omit --approve, --deny and --edit.');
   return jsonSource(io, '--input', options.input);
 }
 
@@ -77,7 +78,7 @@ async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefine
  * Returns the token of the pause point to answer; undefined to continue the run without an answer. Throws a usage error
  * if the run has ended, if nothing waits for the answer, or if several pause points are open.
  */
-async function pointOf(
+async function findPauseToken(
   reader: RunReader,
   runId: string,
   { point, isAnswer }: { point: string | undefined; isAnswer: boolean },
@@ -91,7 +92,7 @@ async function pointOf(
     if (!isAnswer) return undefined;
     throw new UsageError(
       `Nothing in run ${shortId(runId)} waits for an answer.`,
-      'Leave out the answer to continue the run.',
+      'Omit the answer to continue the run.',
     );
   }
   if (!second) return only.token;
@@ -102,10 +103,13 @@ async function pointOf(
   );
 }
 
-/** Continues the run. A rejected answer rejects `result`. Throws a usage error if the run cannot continue. */
+/**
+ * Continues the run. If the engine rejects the answer, `result()` rejects. Throws a usage error if the run cannot
+ * continue.
+ */
 async function resumeIn(
   engine: Engine,
-  { runId, token, input }: Request,
+  { runId, token, input }: ResumeRequest,
   select: readonly string[],
 ): Promise<RunHandle> {
   const handle = await engine.attach(runId);
@@ -125,7 +129,7 @@ async function resumeIn(
 /** Sends the answer to the process that owns the data folder, which has its own environment values. */
 async function requestResume(
   io: Io,
-  request: Request,
+  request: ResumeRequest,
   options: ResumeOptions & { sinceMs: number },
 ): Promise<number> {
   const { runId, token, input } = request;
@@ -144,11 +148,12 @@ async function requestResume(
 
 async function submit(
   client: FolderClient,
-  { runId, token, input }: Request & { token: string },
+  { runId, token, input }: ResumeRequest & { token: string },
 ): Promise<void> {
-  const outcome = await client.request({ runId, kind: 'resume', payload: { token, input } }, RESPONSE_MS);
-  if (outcome.status === 'rejected') throw new UsageError(outcome.message);
-  if (outcome.status === 'waiting') {
+  const payload = { token, input };
+  const reply = await client.request({ runId, kind: 'resume', payload }, RESPONSE_TIMEOUT_MS);
+  if (reply.status === 'rejected') throw new UsageError(reply.message);
+  if (reply.status === 'waiting') {
     throw new UsageError(
       'The process that owns the data folder has not responded yet. The request is stored and will be processed.',
     );

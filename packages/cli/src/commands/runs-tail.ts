@@ -48,7 +48,7 @@ export async function followRecorded(
     ...(select && select.length > 0 && { select }),
   });
   const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
-  showOutcome(io, resourceOf(run), {
+  showOutcome(io, toRunResource(run), {
     ...options,
     ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },
   });
@@ -59,7 +59,7 @@ async function* eventsSince(events: AsyncIterable<RunEvent>, sinceMs: number): A
   for await (const event of events) if (event.atMs >= sinceMs) yield event;
 }
 
-function resourceOf(run: RunResource): RunResource {
+function toRunResource(run: RunResource): RunResource {
   const { runId, workflowId, status, output, blockOutputs, error, startedAt, endedAt, durationMs } = run;
   return { runId, workflowId, status, output, blockOutputs, error, startedAt, endedAt, durationMs };
 }

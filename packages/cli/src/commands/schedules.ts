@@ -18,7 +18,7 @@ type ScheduleOptions = RemoteOptions & { json: boolean };
 /** Lists the schedules of the workspace, ordered by their next run. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const schedules = (await remote.all(SCHEDULES)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
+  const schedules = (await remote.all(SCHEDULES)).toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1));
   if (options.json) writeJson(io, { data: schedules });
   else if (schedules.length === 0) io.stderr.write('No schedules.\n');
   else {
@@ -29,7 +29,7 @@ export async function listSchedules(io: Io, options: ScheduleOptions): Promise<n
 }
 
 /** Returns the key by which schedules are sorted: the time of the next run. Schedules without a next run come last. */
-function dueOf(schedule: JsonObject): string {
+function sortKeyOf(schedule: JsonObject): string {
   return textOf(schedule, 'nextDueAt') || '~';
 }
 
@@ -71,7 +71,7 @@ export async function triggerSchedule(io: Io, schedule: string, options: Schedul
   return EXIT.completed;
 }
 
-/** Starts the runs that were due in a period and have not been started. Returns 1 if the server has refused some. */
+/** Starts the runs that were due in a period and have not been started. Returns 1 if the server refuses some. */
 export async function backfillSchedule(
   io: Io,
   schedule: string,
@@ -80,9 +80,9 @@ export async function backfillSchedule(
   const remote = new ApiClient(options, readEnv());
   const { path, name } = await findSchedule(remote, schedule);
   const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
-  const list = own(result, 'started');
-  const startedRuns = Array.isArray(list) ? list.filter(isJsonObject) : [];
-  const refused = textOf(result, 'refused');
+  const started = own(result, 'started');
+  const startedRuns = Array.isArray(started) ? started.filter(isJsonObject) : [];
+  const refusalReason = textOf(result, 'refused');
   if (options.json) writeJson(io, { data: result });
   else {
     for (const run of startedRuns) io.stdout.write(`${textOf(run, 'runId')}\n`);
@@ -91,10 +91,12 @@ export async function backfillSchedule(
       io,
       `${plural(startedRuns.length, 'run')} of ${name} started; ${earlierCount} had been started before.`,
     );
-    if (refused)
-      io.stderr.write(`${styleFor(io.stderr).yellow('!')} Others were refused: ${safeLine(refused)}\n`);
+    if (refusalReason)
+      io.stderr.write(
+        `${styleFor(io.stderr).yellow('!')} Other runs were refused: ${safeLine(refusalReason)}\n`,
+      );
   }
-  return refused ? EXIT.failed : EXIT.completed;
+  return refusalReason ? EXIT.failed : EXIT.completed;
 }
 
 function report(io: Io, text: string): void {

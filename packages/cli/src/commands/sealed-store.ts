@@ -21,7 +21,7 @@ export function printDone(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
 }
 
-/** Calls `use` with the store of the HTTP API and the sealer of its secrets, and closes the store afterwards. */
+/** Calls `use` with the store of the HTTP API and the sealer that encrypts its secrets, then closes the store. */
 export async function withSealedStore<T>(
   options: StoreOptions,
   use: (store: ServiceStore, sealing: Sealing) => Promise<T>,

@@ -16,7 +16,7 @@ async function openWorkspace(): Promise<{ data: string; workspaceId: string; jso
   return { data, workspaceId: created?.workspaceId ?? '', json: true };
 }
 
-/** Returns the secrets that runs of the workspace read. */
+/** Returns the values of secrets as a run of the workspace reads them. */
 async function valuesOf(data: string, workspaceId: string, names: string[]): Promise<object> {
   const { openServiceOwnership } = await import('@heddle/service');
   const { sealer } = await sealingOf({ data });
@@ -30,18 +30,18 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
 
 it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
   const options = await openWorkspace();
-  const set = recordedIo('a secret value\n');
-  await setSecret(set, 'TOKEN', { ...options, description: 'of the shop' });
+  const setIo = recordedIo('a secret value\n');
+  await setSecret(setIo, 'TOKEN', { ...options, description: 'of the shop' });
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
-  const list = recordedIo();
-  await listSecrets(list, options);
-  expect(JSON.parse(list.stdout.text)).toMatchObject({
+  const listIo = recordedIo();
+  await listSecrets(listIo, options);
+  expect(JSON.parse(listIo.stdout.text)).toMatchObject({
     data: [{ name: 'TOKEN', description: 'of the shop' }],
   });
-  const remove = recordedIo();
-  await removeSecret(remove, 'TOKEN', options);
+  const removeIo = recordedIo();
+  await removeSecret(removeIo, 'TOKEN', options);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({});
-  const output = [set, list, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
+  const output = [setIo, listIo, removeIo].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain('a secret value');
   await expect(removeSecret(recordedIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
 });

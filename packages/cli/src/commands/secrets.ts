@@ -15,7 +15,7 @@ import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
 
-/** Sets a secret of a workspace. Reads the value from standard input, because other processes see arguments. */
+/** Sets a secret of a workspace. Reads the value from standard input, because other processes can see arguments. */
 export async function setSecret(
   io: Io,
   name: string,
@@ -71,7 +71,7 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
   return EXIT.completed;
 }
 
-/** Encrypts all secrets, credentials and webhook secrets with a new key. */
+/** Re-encrypts all secrets, credentials and webhook secrets with a new key. */
 export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
   expectData(options);
   const { rotateStoredSecrets } = await import('@heddle/service');
@@ -82,7 +82,7 @@ export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<nu
   else
     printDone(
       io,
-      `All secrets are encrypted with the key ${rotation.keyId}; ${rotation.resealed} were encrypted again.`,
+      `All secrets are encrypted with the new key ${rotation.keyId}; ${rotation.resealed} were re-encrypted.`,
     );
   return EXIT.completed;
 }

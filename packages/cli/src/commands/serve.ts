@@ -56,7 +56,7 @@ interface FirstStart {
   key: string;
 }
 
-interface Parts {
+interface RunningServer {
   engine: Engine;
   api: Pick<Api, 'close'>;
   server: Listening;
@@ -65,16 +65,20 @@ interface Parts {
 const DAY_MS = 24 * 3_600_000;
 const MIB = 2 ** 20;
 
-/** Serves the HTTP API until a signal. */
+/** Serves the HTTP API until the process receives a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
-  ready.catch(() => undefined);
+  const {
+    promise: apiFetch,
+    resolve: resolveFetch,
+    reject: rejectFetch,
+  } = Promise.withResolvers<Api['fetch']>();
+  apiFetch.catch(() => undefined);
   // Listens first: if that fails, the first key, which is shown only once, is not created. Requests wait for the API.
-  const peers = new WeakMap<Request, string | undefined>();
+  const peerAddresses = new WeakMap<Request, string | undefined>();
   const server = await listen(async (request, peer) => {
-    peers.set(request, peer);
-    return (await ready)(request);
+    peerAddresses.set(request, peer);
+    return (await apiFetch)(request);
   }, options);
   let store: ServiceStore | undefined;
   let access: ServedAccess | undefined;
@@ -88,10 +92,11 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const ownership = ownershipOf(storeParts.storedOwnership, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
-    const parts = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
-    session = await openSession(io, { ...options, env, recover: true, ...parts });
+    const sessionOptions = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
+    session = await openSession(io, { ...options, env, recover: true, ...sessionOptions });
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
+    // An area is a module of API operations with its own tables.
     const areas = serviceAreas({
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers },
       describeTools: () => describeTools(options),
@@ -101,7 +106,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
     const studio = await openStudio(options, { store, origin, listening: server.origin });
-    const peerOf = (request: Request): string | undefined => peers.get(request);
+    const peerOf = (request: Request): string | undefined => peerAddresses.get(request);
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
     const api = await createApi({
       ...access.settings,
@@ -109,14 +114,15 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ports: servicePorts(store, { limits: access.limits }),
       areas,
     });
-    open(studio.wrap(access.wrap(await withTools(api.fetch, { options, peers, onError }))));
+    const fetch = await withMcpServers(api.fetch, { options, peerAddresses, onError });
+    resolveFetch(studio.wrap(access.wrap(fetch)));
     return await untilStopped(io, toStoppable({ engine: session.engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
   } catch (error) {
-    fail(error);
+    rejectFetch(error);
     server.close();
     throw error;
   } finally {
@@ -127,7 +133,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   }
 }
 
-/** Returns the access to sources of feeds and providers of webhooks, and this server's base URL for providers. */
+/**
+ * Returns the options for requests to the sources of feeds and the providers of webhooks, and the base URL at which
+ * providers call this server.
+ */
 function triggerClientsOf(
   { network }: Session,
   { tenantCredentials: credentials }: ReturnType<typeof ownershipOf>,
@@ -139,20 +148,21 @@ function triggerClientsOf(
   };
 }
 
-/** Returns `fetch` with the MCP servers of the options. Throws usage errors. */
-async function withTools(
+/** Returns `fetch`, extended by the MCP servers of the options. Throws usage errors. */
+async function withMcpServers(
   fetch: Api['fetch'],
-  parts: {
+  context: {
     options: ServeOptions;
-    peers: WeakMap<Request, string | undefined>;
+    peerAddresses: WeakMap<Request, string | undefined>;
     onError: (error: unknown) => void;
   },
 ): Promise<Api['fetch']> {
-  const { options, peers, onError } = parts;
+  const { options, peerAddresses, onError } = context;
   if (!options.mcpServer) return fetch;
   const { withWorkflowTools } = await import('@heddle/service/access');
   const servers = listsOf('--mcp-server', options.mcpServer, 'team=WORKFLOW,WORKFLOW');
-  const onInnerRequest = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
+  const onInnerRequest = (inner: Request, outer: Request): void =>
+    void peerAddresses.set(inner, peerAddresses.get(outer));
   return withWorkflowTools(fetch, { servers, onInnerRequest, onError });
 }
 
@@ -237,7 +247,7 @@ async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> 
 }
 
 /** Returns an object whose `stop` stops, in this order, requests, starts of runs, running blocks, and connections. */
-function toStoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
+function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof untilStopped>[1] {
   return {
     // A server ends only when it is stopped.
     finished: new Promise(() => undefined),

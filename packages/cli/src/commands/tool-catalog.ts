@@ -23,7 +23,7 @@ export async function listTools(
   const style = styleFor(io.stdout);
   if (json) writeJson(io, { data: tools.map(withoutParameters) });
   else {
-    const rows = tools.map((tool) => [style.bold(tool.id), style.dim(safe(kindOf(tool))), titleOf(tool)]);
+    const rows = tools.map((tool) => [style.bold(tool.id), style.dim(safe(callSummary(tool))), titleOf(tool)]);
     io.stdout.write(`${table(rows).join('\n')}\n`);
   }
   return EXIT.completed;
@@ -55,12 +55,12 @@ function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError 
   const similar = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
   const hint = similar
     ? `Did you mean "${similar.name}"?`
-    : 'heddle tools list shows all tools. For a tool of a file, add the file after the id.';
+    : 'heddle tools list shows all tools. For a tool that is defined in a file, add the file after the id.';
   return new UsageError(`There is no tool "${id}".`, hint);
 }
 
 /** Returns the method and path, the language of the code, or the service. */
-function kindOf({ method, path, language, service }: ToolDescription): string {
+function callSummary({ method, path, language, service }: ToolDescription): string {
   return method === undefined ? (language ?? service ?? '') : `${method} ${path}`;
 }
 
@@ -73,7 +73,7 @@ function show(io: Io, tool: ToolDescription): void {
   const { id, description, service, types, readOnly, idempotent, parameters } = tool;
   const properties: [string, string | undefined][] = [
     ['service', service],
-    ['call', kindOf(tool)],
+    ['call', callSummary(tool)],
     ['blocks', types.length > 0 ? types.join(', ') : undefined],
     ['changes', readOnly === undefined ? undefined : readOnly ? 'nothing' : 'data'],
     ['idempotent', idempotent ? 'yes' : 'no'],
