@@ -18,7 +18,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   recover: boolean;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
-  /** Trigger types that are fired. Default: triggers are not checked. */
+  /** Trigger types that this process fires: deploying warns about other types. Default: triggers are not checked. */
   triggers?: NonNullable<EngineOptions['triggers']>;
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 // Some systems allow variable names that no shell accepts. Values are always strings.
-const environment = z.record(z.string(), z.string().optional());
+const environmentSchema = z.record(z.string(), z.string().optional());
 
-const settings = z.object({
+const settingsSchema = z.object({
   /** `dumb` means a terminal that cannot move its cursor. */
   TERM: z.string().default(''),
 });
@@ -21,8 +21,8 @@ export interface Env {
 /** Reads the environment. */
 export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   // `process.env` is not a plain object.
-  const values = environment.parse({ ...source });
-  const { TERM } = settings.parse({ ...source });
+  const values = environmentSchema.parse({ ...source });
+  const { TERM } = settingsSchema.parse({ ...source });
   return {
     canUpdateLines: TERM !== 'dumb',
     all: values,

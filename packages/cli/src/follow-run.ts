@@ -37,16 +37,16 @@ export async function followRun(
 ): Promise<number> {
   // Registered before anything is shown, so that Ctrl-C works as soon as the run is visible.
   let view: LiveView | undefined;
-  const stop = onInterrupt(() => void cancel(io, view, handle, options));
+  const removeHandler = onInterrupt(() => void cancel(io, view, handle, options));
   try {
     if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
-    const followOptions = { result, sinceMs: options.sinceMs };
-    // Only rejects, with an internal error: the events of such a run may never end.
+    const eventOptions = { result, sinceMs: options.sinceMs };
+    // Rejects with an internal error, and never resolves: the events of such a run may never end.
     const failure = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
-      await streamEvents(io, eventsUntil(engine, handle, followOptions), { json: options.json, failure });
-    if (view) await drawEvents(view, eventsUntil(engine, handle, followOptions), failure);
+      await streamEvents(io, eventsUntil(engine, handle, eventOptions), { json: options.json, failure });
+    if (view) await drawEvents(view, eventsUntil(engine, handle, eventOptions), failure);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.
@@ -54,7 +54,7 @@ export async function followRun(
     showOutcome(io, run, { ...options, blocks, pauses, suspended });
     return exitOf(run.status);
   } finally {
-    stop();
+    removeHandler();
   }
 }
 

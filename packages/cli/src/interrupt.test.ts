@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onInterrupt } from './interrupt.ts';
 
-/** Presses Ctrl-C at these times. Returns the calls of `onInterrupt`. */
+/** Simulates Ctrl-C at these times. Returns the calls that `onInterrupt` makes. */
 function pressCtrlC(...atMs: number[]): string[] {
   const calls: string[] = [];
   let nowMs = 0;

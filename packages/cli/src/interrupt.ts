@@ -20,18 +20,18 @@ export const PROCESS: InterruptParts = {
  */
 export function onInterrupt(
   cancel: () => void,
-  parts: InterruptParts = PROCESS,
+  dependencies: InterruptParts = PROCESS,
   signals: readonly NodeJS.Signals[] = ['SIGINT'],
 ): () => void {
-  let firstMs: number | undefined;
-  const press = (): void => {
-    if (firstMs === undefined) {
-      firstMs = parts.now();
+  let firstPressMs: number | undefined;
+  const onSignal = (): void => {
+    if (firstPressMs === undefined) {
+      firstPressMs = dependencies.now();
       cancel();
-    } else if (parts.now() - firstMs > SAME_PRESS_MS) parts.kill();
+    } else if (dependencies.now() - firstPressMs > SAME_PRESS_MS) dependencies.kill();
   };
-  for (const signal of signals) process.on(signal, press);
+  for (const signal of signals) process.on(signal, onSignal);
   return () => {
-    for (const signal of signals) process.off(signal, press);
+    for (const signal of signals) process.off(signal, onSignal);
   };
 }

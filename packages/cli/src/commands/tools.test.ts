@@ -11,11 +11,11 @@ import { main } from '../main.ts';
 
 async function heddle(argv: string[], stdin = '') {
   const io = recordedIo(stdin);
-  const exit = await main(argv, io);
-  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+  const exitCode = await main(argv, io);
+  return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
-const ok = { responses: { '200': { description: 'ok' } } };
+const okResponse = { responses: { '200': { description: 'ok' } } };
 
 const DOCUMENT = {
   openapi: '3.1.0',
@@ -23,9 +23,9 @@ const DOCUMENT = {
   servers: [{ url: '/api' }],
   paths: {
     '/pets': {
-      get: { operationId: 'listPets', summary: 'Lists\u001B[2J pets', tags: ['pets'], ...ok },
-      post: { operationId: 'addPet', ...ok },
-      trace: { ...ok },
+      get: { operationId: 'listPets', summary: 'Lists\u001B[2J pets', tags: ['pets'], ...okResponse },
+      post: { operationId: 'addPet', ...okResponse },
+      trace: { ...okResponse },
     },
   },
 };
@@ -61,37 +61,38 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const pathOf = (name: string): string => join(folder, name);
-const read = async (name: string): Promise<ToolFile> =>
-  JSON.parse(await readFile(pathOf(name), 'utf8')) as ToolFile;
+const pathTo = (name: string): string => join(folder, name);
+const readToolFile = async (name: string): Promise<ToolFile> =>
+  JSON.parse(await readFile(pathTo(name), 'utf8')) as ToolFile;
 
 describe('heddle tools import', () => {
-  it('writes a file of tools, and reports what is left out', async () => {
-    const argv = ['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('a.json')];
-    const { exit, stdout, stderr } = await heddle(argv);
-    expect([exit, stdout]).toEqual([0, '']);
-    expect(stderr).toContain(`2 tools in ${pathOf('a.json')}`);
-    expect(stderr).toMatch(/pets +unknown: give it with --service pets=URL/);
-    expect(stderr).toMatch(/1 operation left out:\n +TRACE \/pets +uses the method TRACE/);
-    expect((await read('a.json')).tools.map(({ id }) => id)).toEqual(['pets_listPets', 'pets_addPet']);
+  it('writes a tool file, and reports the skipped operations', async () => {
+    const argv = ['tools', 'import', pathTo('pets.json'), '--name', 'pets', '--out', pathTo('a.json')];
+    const { exitCode, stdout, stderr } = await heddle(argv);
+    expect([exitCode, stdout]).toEqual([0, '']);
+    expect(stderr).toContain(`2 tools in ${pathTo('a.json')}`);
+    expect(stderr).toMatch(/pets +unknown: set it with --service pets=URL/);
+    expect(stderr).toMatch(/1 operation skipped:\n +TRACE \/pets +uses the method TRACE/);
+    const { tools } = await readToolFile('a.json');
+    expect(tools.map(({ id }) => id)).toEqual(['pets_listPets', 'pets_addPet']);
   });
 
   it('reads YAML, standard input, and selections', async () => {
-    const options = ['--name', 'pets', '--out', pathOf('b.json'), '--variable', 'zone=us', '--json'];
-    const { exit, stdout } = await heddle(['tools', 'import', pathOf('pets.yaml'), ...options]);
-    expect(exit).toBe(0);
+    const options = ['--name', 'pets', '--out', pathTo('b.json'), '--variable', 'zone=us', '--json'];
+    const { exitCode, stdout } = await heddle(['tools', 'import', pathTo('pets.yaml'), ...options]);
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       data: { tools: ['pets_listPets', 'pets_addPet'], skipped: [], simplified: [], unselected: 0 },
     });
-    expect((await read('b.json')).services['pets']?.address).toBe('https://us.pets.test');
+    expect((await readToolFile('b.json')).services['pets']?.address).toBe('https://us.pets.test');
     const result = await heddle([
       'tools',
       'import',
-      pathOf('pets.yaml'),
+      pathTo('pets.yaml'),
       '--name',
       'pets',
       '--out',
-      pathOf('b.json'),
+      pathTo('b.json'),
     ]);
     expect(result.stderr).toMatch(
       /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
@@ -99,17 +100,17 @@ describe('heddle tools import', () => {
     const selected = ['--only', 'GET *', '--only', 'nothing'];
     const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
     expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
-    const none = await heddle([
+    const nothingSelected = await heddle([
       'tools',
       'import',
-      pathOf('pets.json'),
+      pathTo('pets.json'),
       '--name',
       'pets',
       '--only',
       'nothing',
     ]);
-    expect(none.exit).toBe(2);
-    expect(none.stderr).toContain('0 tools, 2 operations not selected');
+    expect(nothingSelected.exitCode).toBe(2);
+    expect(nothingSelected.stderr).toContain('0 tools, 2 operations not selected');
   });
 
   it('downloads a document under the egress policy, and resolves relative server URLs against its URL', async () => {
@@ -126,13 +127,13 @@ describe('heddle tools import', () => {
       '--name',
       'pets',
       '--out',
-      pathOf('c.json'),
+      pathTo('c.json'),
     ];
     const refused = await heddle(argv);
-    expect(refused.exit).toBe(2);
+    expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain(`--allow-host ${host}`);
-    expect((await heddle([...argv, '--allow-host', host])).exit).toBe(0);
-    expect((await read('c.json')).services['pets']?.address).toBe(`http://${host}/api`);
+    expect((await heddle([...argv, '--allow-host', host])).exitCode).toBe(0);
+    expect((await readToolFile('c.json')).services['pets']?.address).toBe(`http://${host}/api`);
     const missing = await heddle([...argv.with(2, `http://${host}/none`), '--allow-host', host]);
     expect(missing.stderr).toContain('responded with status 404');
   });
@@ -143,50 +144,50 @@ describe('heddle tools import', () => {
     ['just text', 'is not a JSON object'],
     ['{"openapi": "9"}', 'does not name a version'],
   ])('refuses an invalid document: %s', async (text, message) => {
-    const { exit, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], text);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], text);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
   });
 
-  it('refuses a name that tools cannot have, and YAML whose aliases expand without limit', async () => {
-    const wrong = await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'a b']);
-    expect(wrong.stderr).toContain('"a b" is not a name of a service');
+  it('refuses an invalid service name, and YAML whose aliases expand without limit', async () => {
+    const invalidName = await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'a b']);
+    expect(invalidName.stderr).toContain('"a b" is not a name of a service');
     const lines = Array.from(
       { length: 30 },
       (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`,
     );
     const bomb = ['a0: &a0 x', ...lines].join('\n');
-    const { exit, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], bomb);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], bomb);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('is not JSON or YAML');
   });
 });
 
 describe('heddle tools list', () => {
   it('lists tools without control characters', async () => {
-    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('d.json')]);
-    const { exit, stdout } = await heddle(['tools', 'list', pathOf('d.json')]);
-    expect(exit).toBe(0);
+    await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'pets', '--out', pathTo('d.json')]);
+    const { exitCode, stdout } = await heddle(['tools', 'list', pathTo('d.json')]);
+    expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^pets_listPets +GET \/pets +Lists pets$/m);
     expect(stdout).not.toContain('\u001B');
-    const { data } = JSON.parse((await heddle(['tools', 'list', pathOf('d.json'), '--json'])).stdout) as {
+    const { data } = JSON.parse((await heddle(['tools', 'list', pathTo('d.json'), '--json'])).stdout) as {
       data: object[];
     };
     expect(data[0]).toMatchObject({ id: 'pets_listPets', method: 'GET', tags: ['pets'], readOnly: true });
   });
 
-  it('lists code', async () => {
+  it('lists tools that are code', async () => {
     const code = [
       { id: 'mean', description: 'The mean.', arguments: {}, language: 'python', code: 'return 1' },
     ];
     await writeFile(
-      pathOf('code.json'),
+      pathTo('code.json'),
       JSON.stringify({ version: 1, services: {}, tools: [], code, $defs: {} }),
     );
-    expect((await heddle(['tools', 'list', pathOf('code.json')])).stdout).toMatch(
+    expect((await heddle(['tools', 'list', pathTo('code.json')])).stdout).toMatch(
       /^mean +python +The mean\.$/m,
     );
-    const { stdout } = await heddle(['tools', 'list', pathOf('code.json'), '--json']);
+    const { stdout } = await heddle(['tools', 'list', pathTo('code.json'), '--json']);
     expect(JSON.parse(stdout)).toEqual({
       data: [
         {
@@ -198,8 +199,8 @@ describe('heddle tools list', () => {
   });
 
   it('lists the tools of all integrations without a file', async () => {
-    const { exit, stdout } = await heddle(['tools', 'list']);
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle(['tools', 'list']);
+    expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^slack_message +POST \/chat\.postMessage +Sends/m);
     expect(stdout).toMatch(/^s3_get_object +s3 +/m);
     const { data } = JSON.parse((await heddle(['tools', 'list', '--json'])).stdout) as {
@@ -209,17 +210,17 @@ describe('heddle tools list', () => {
     expect(data.map(({ id }) => id)).toEqual([...new Set(data.map(({ id }) => id))].toSorted());
   });
 
-  it('refuses files that are not files of tools', async () => {
-    const { exit, stderr } = await heddle(['tools', 'list', pathOf('pets.json')]);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(`The file ${pathOf('pets.json')} is not valid: version`);
+  it('refuses a JSON file that is not a tool file', async () => {
+    const { exitCode, stderr } = await heddle(['tools', 'list', pathTo('pets.json')]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`The file ${pathTo('pets.json')} is not valid: version`);
   });
 });
 
 describe('heddle tools show', () => {
   it('shows a tool of an integration with its arguments, or their JSON Schema', async () => {
-    const { exit, stdout } = await heddle(['tools', 'show', 'slack_message']);
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle(['tools', 'show', 'slack_message']);
+    expect(exitCode).toBe(0);
     expect(stdout).toMatch(/call +POST \/chat\.postMessage/);
     expect(stdout).toMatch(/channel +string/);
     const schema = await heddle(['tools', 'show', 'postgresql_query', '--json-schema']);
@@ -232,26 +233,26 @@ describe('heddle tools show', () => {
   });
 
   it('shows a tool of a file, without control characters', async () => {
-    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('f.json')]);
-    const { stdout } = await heddle(['tools', 'show', 'pets_listPets', pathOf('f.json')]);
+    await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'pets', '--out', pathTo('f.json')]);
+    const { stdout } = await heddle(['tools', 'show', 'pets_listPets', pathTo('f.json')]);
     expect(stdout).toContain('Lists pets');
     expect(stdout).not.toContain('\u001B');
     const { data } = JSON.parse(
-      (await heddle(['tools', 'show', 'pets_listPets', pathOf('f.json'), '--json'])).stdout,
+      (await heddle(['tools', 'show', 'pets_listPets', pathTo('f.json'), '--json'])).stdout,
     ) as { data: object };
     expect(data).toMatchObject({ source: 'service', method: 'GET', path: '/pets', parameters: {} });
   });
 
   it('suggests a similar tool for an unknown tool', async () => {
-    const { exit, stderr } = await heddle(['tools', 'show', 'slack_mesage']);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await heddle(['tools', 'show', 'slack_mesage']);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('Did you mean "slack_message"?');
   });
 });
 
 describe('heddle run --tools', () => {
-  it('gives blocks the tools of files, and refuses files that are not files of tools', async () => {
-    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('e.json')]);
+  it('lets blocks use the tools of a file, and refuses a JSON file that is not a tool file', async () => {
+    await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'pets', '--out', pathTo('e.json')]);
     const server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([request.url]));
     });
@@ -268,15 +269,15 @@ describe('heddle run --tools', () => {
       },
       edges: [{ id: 'e', source: 's', target: 't' }],
     };
-    await writeFile(pathOf('flow.json'), JSON.stringify(workflow));
-    const argv = ['run', pathOf('flow.json'), '--data', pathOf('data'), '--json', '--tools'];
+    await writeFile(pathTo('flow.json'), JSON.stringify(workflow));
+    const argv = ['run', pathTo('flow.json'), '--data', pathTo('data'), '--json', '--tools'];
     const service = ['--service', `pets=http://127.0.0.1:${port}/v1`];
-    const { exit, stdout } = await heddle([...argv, pathOf('e.json'), ...service]);
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle([...argv, pathTo('e.json'), ...service]);
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ data: { output: { data: ['/v1/pets'], status: 200 } } });
-    const wrong = await heddle([...argv, pathOf('pets.json')]);
-    expect(wrong.exit).toBe(2);
-    expect(wrong.stderr).toContain('is not valid');
+    const invalidFile = await heddle([...argv, pathTo('pets.json')]);
+    expect(invalidFile.exitCode).toBe(2);
+    expect(invalidFile.stderr).toContain('is not valid');
   });
 });
 
@@ -297,28 +298,28 @@ describe('heddle run --mcp-command', () => {
       },
       edges: [{ id: 'e', source: 's', target: 'm' }],
     };
-    await writeFile(pathOf('mcp.json'), JSON.stringify(workflow));
-    return heddle(['run', pathOf('mcp.json'), '--data', pathOf('data'), '--json', ...options]);
+    await writeFile(pathTo('mcp.json'), JSON.stringify(workflow));
+    return heddle(['run', pathTo('mcp.json'), '--data', pathTo('data'), '--json', ...options]);
   };
 
   it.each([
-    ['words', `local=${process.execPath} ${SERVER} /dev/null one two`, ['one', 'two']],
+    ['words separated by spaces', `local=${process.execPath} ${SERVER} /dev/null one two`, ['one', 'two']],
     [
-      'a list',
+      'a JSON list',
       `local=${JSON.stringify([process.execPath, SERVER, '/dev/null', 'one two', '$HOME'])}`,
       ['one two', '$HOME'],
     ],
-  ])('starts a program with arguments that are %s, without a shell', async (_form, command, args) => {
-    const { exit, stdout } = await run('--mcp-command', command);
-    expect(exit).toBe(0);
+  ])('starts a program without a shell, from %s', async (_form, command, args) => {
+    const { exitCode, stdout } = await run('--mcp-command', command);
+    expect(exitCode).toBe(0);
     const { data } = JSON.parse(stdout) as { data: { output: { content: [{ text: string }] } } };
     expect(JSON.parse(data.output.content[0].text)).toEqual({ args, env: [], cwd: '/' });
   });
 
   it('allows only the tools of --mcp-tools', async () => {
     const command = `local=${process.execPath} ${SERVER} /dev/null`;
-    const { exit, stdout } = await run('--mcp-command', command, '--mcp-tools', 'local=other');
-    expect(exit).toBe(1);
+    const { exitCode, stdout } = await run('--mcp-command', command, '--mcp-tools', 'local=other');
+    expect(exitCode).toBe(1);
     expect(stdout).toContain('MCP_TOOL_UNKNOWN');
   });
 
@@ -331,8 +332,8 @@ describe('heddle run --mcp-command', () => {
       'has a URL and a command',
     ],
   ])('refuses %j', async (options, message) => {
-    const { exit, stderr } = await run(...options);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await run(...options);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
   });
 });

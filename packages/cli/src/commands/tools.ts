@@ -23,11 +23,11 @@ export interface ImportToolsOptions extends BlockOptions {
 }
 
 const MAX_DOCUMENT_MB = 64;
-const DOWNLOAD_MS = 120_000;
+const DOWNLOAD_TIMEOUT_MS = 120_000;
 /** Maximum number of operations that are shown by name; --json shows all. */
 const MAX_SHOWN = 20;
 
-/** Creates a file of tools from an OpenAPI document. Returns 2 if no operation is left. Throws usage errors. */
+/** Creates a tool file from an OpenAPI document. Returns exit code 2 if it would have no tools. Throws usage errors. */
 export async function importTools(io: Io, source: string, options: ImportToolsOptions): Promise<number> {
   const isUrl = /^https?:\/\//i.test(source);
   const document = await parseDocument(
@@ -45,7 +45,7 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
     ...(isUrl && { source }),
   });
   const { tools } = imported.file;
-  if (tools.length > 0) await write(out, `${JSON.stringify(imported.file, null, 1)}\n`);
+  if (tools.length > 0) await writeToolFile(out, `${JSON.stringify(imported.file, null, 1)}\n`);
   if (options.json) {
     const { skipped, simplified, unselected } = imported;
     writeJson(io, { data: { tools: tools.map(({ id }) => id), skipped, simplified, unselected } });
@@ -53,7 +53,7 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
   return tools.length > 0 ? EXIT.completed : EXIT.invalid;
 }
 
-async function write(out: string, text: string): Promise<void> {
+async function writeToolFile(out: string, text: string): Promise<void> {
   try {
     await writeFile(out, text);
   } catch (error) {
@@ -69,7 +69,7 @@ async function download(url: string, options: BlockOptions): Promise<string> {
   const policy = await egressOf(options, readEnv());
   const http = createEgress({
     ...policy,
-    timeoutMs: DOWNLOAD_MS,
+    timeoutMs: DOWNLOAD_TIMEOUT_MS,
     maxResponseBytes: MAX_DOCUMENT_MB * 2 ** 20,
   });
   try {
@@ -119,20 +119,20 @@ function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, 
   const style = styleFor(io.stderr);
   const services = Object.entries(file.services).map(([name, { address }]) => [
     `  ${style.bold(name)}`,
-    address ?? `unknown: give it with --service ${name}=URL`,
-    safe(credentialOf(file, name)),
+    address ?? `unknown: set it with --service ${name}=URL`,
+    safe(describeCredential(file, name)),
   ]);
   const lines = [
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
     ...table(services),
-    ...notes('left out', skipped),
-    ...notes('with a simpler schema', simplified),
+    ...operationLines('skipped', skipped),
+    ...operationLines('with a simpler schema', simplified),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
 }
 
 /** Returns a description of the credential that the operator must provide for a service; empty if it needs none. */
-function credentialOf({ tools }: ToolFile, service: string): string {
+function describeCredential({ tools }: ToolFile, service: string): string {
   const schemeLists = tools.flatMap(({ service: toolService, credential }) =>
     toolService === service && credential ? [Object.entries(credential.schemes)] : [],
   );
@@ -145,11 +145,14 @@ function credentialOf({ tools }: ToolFile, service: string): string {
   return distinct.length === 0 ? '' : `credential: ${distinct.join(' or ')}`;
 }
 
-function notes(label: string, all: ImportedTools['skipped']): string[] {
-  if (all.length === 0) return [];
-  const rows = all.slice(0, MAX_SHOWN).map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
-  const omission = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];
-  return [`${count(all.length, 'operation')} ${label}:`, ...table(rows), ...omission];
+function operationLines(label: string, operations: ImportedTools['skipped']): string[] {
+  if (operations.length === 0) return [];
+  const rows = operations
+    .slice(0, MAX_SHOWN)
+    .map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
+  const omittedCount = operations.length - rows.length;
+  const omission = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
+  return [`${count(operations.length, 'operation')} ${label}:`, ...table(rows), ...omission];
 }
 
 function count(number: number, noun: string): string {

@@ -19,11 +19,14 @@ export async function listTriggers(io: Io, options: TriggerOptions): Promise<num
   const triggers = await new ApiClient(options, readEnv()).all(TRIGGERS);
   if (options.json) writeJson(io, { data: triggers });
   else if (triggers.length === 0) io.stderr.write('No triggers.\n');
-  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID', 'EXPIRES', 'ERROR'], triggers.map(row));
+  else {
+    const titles = ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID', 'EXPIRES', 'ERROR'];
+    writeTable(io, titles, triggers.map(triggerRow));
+  }
   return EXIT.completed;
 }
 
-function row(trigger: JsonObject): string[] {
+function triggerRow(trigger: JsonObject): string[] {
   const fields = ['workflowName', 'name', 'type', 'state', 'id'].map((field) => textOf(trigger, field));
   const health = own(trigger, 'health');
   const { expires, error } = isJsonObject(health)
@@ -39,7 +42,7 @@ export async function listEvents(
   { limit, ...options }: TriggerOptions & { limit: number },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await pathOf(remote, trigger);
+  const path = await findTriggerPath(remote, trigger);
   const events = await remote.firstItems(`${path}/events`, limit);
   if (options.json) writeJson(io, { data: events });
   else if (events.length === 0) io.stderr.write('No events.\n');
@@ -60,7 +63,8 @@ export async function changeTrigger(
   { action, ...options }: TriggerOptions & { action: 'pause' | 'resume' },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const changed = dataOf(await remote.call('POST', `${await pathOf(remote, trigger)}/${action}`));
+  const path = await findTriggerPath(remote, trigger);
+  const changed = dataOf(await remote.call('POST', `${path}/${action}`));
   const name = `${textOf(changed, 'workflowName')} (${textOf(changed, 'name')})`;
   if (options.json) writeJson(io, { data: changed });
   else io.stderr.write(`The trigger of ${safeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
@@ -68,7 +72,7 @@ export async function changeTrigger(
 }
 
 /** Returns the path of a trigger, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function pathOf(remote: ApiClient, idOrName: string): Promise<string> {
+async function findTriggerPath(remote: ApiClient, idOrName: string): Promise<string> {
   const trigger = findTrigger(await remote.all(TRIGGERS), idOrName, 'trigger');
   return `${TRIGGERS}/${encodeURIComponent(textOf(trigger, 'id'))}`;
 }

@@ -23,31 +23,31 @@ export async function listWebhooks(io: Io, options: WebhookOptions): Promise<num
     writeTable(
       io,
       ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'HOOK', 'LAST', 'URL', 'REFUSED'],
-      webhooks.map(row),
+      webhooks.map(webhookRow),
     );
   return EXIT.completed;
 }
 
-function row(webhook: JsonObject): string[] {
+function webhookRow(webhook: JsonObject): string[] {
   const signed = own(webhook, 'isSigned') === true ? 'yes' : 'no';
   const refusals = own(webhook, 'refusals');
   const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
-  const refused = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
+  const latestRefusal = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
   const names = [textOf(webhook, 'workflowName'), textOf(webhook, 'name'), textOf(webhook, 'state')];
   const hook = own(webhook, 'hook');
-  const state = isJsonObject(hook) ? hookText(hook) : '-';
+  const hookState = isJsonObject(hook) ? providerState(hook) : '-';
   return [
     ...names,
     signed,
-    state,
+    hookState,
     textOf(webhook, 'lastDeliveryAt') || '-',
     textOf(webhook, 'url'),
-    refused,
+    latestRefusal,
   ].map(safeLine);
 }
 
 /** Returns the state of the webhook at its provider, with its error. */
-function hookText(hook: JsonObject): string {
+function providerState(hook: JsonObject): string {
   const error = textOf(hook, 'error');
   return error ? `${textOf(hook, 'state')} (${error})` : textOf(hook, 'state');
 }
@@ -59,7 +59,7 @@ export async function listDeliveries(
   { limit, ...options }: WebhookOptions & { limit: number },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await pathOf(remote, webhook);
+  const path = await findWebhookPath(remote, webhook);
   const deliveries = await remote.firstItems(`${path}/deliveries`, limit);
   if (options.json) writeJson(io, { data: deliveries });
   else if (deliveries.length === 0) io.stderr.write('No deliveries.\n');
@@ -71,12 +71,13 @@ function deliveryRow(delivery: JsonObject): string[] {
   const duplicates = own(delivery, 'duplicates');
   return [
     ...[textOf(delivery, 'receivedAt'), textOf(delivery, 'event') || '-', textOf(delivery, 'runId')],
-    ...[typeof duplicates === 'number' ? String(duplicates) : '-', flowOf(delivery), textOf(delivery, 'id')],
+    ...[typeof duplicates === 'number' ? String(duplicates) : '-', flowDecision(delivery)],
+    textOf(delivery, 'id'),
   ].map(safeLine);
 }
 
 /** Returns the decision of flow control, and its reason. */
-function flowOf(delivery: JsonObject): string {
+function flowDecision(delivery: JsonObject): string {
   const flow = own(delivery, 'flow');
   if (!isJsonObject(flow)) return '-';
   const reason = textOf(flow, 'reason');
@@ -90,7 +91,7 @@ export async function replayDelivery(
   options: WebhookOptions,
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const path = await pathOf(remote, webhook);
+  const path = await findWebhookPath(remote, webhook);
   const run = dataOf(await remote.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
   if (options.json) writeJson(io, { data: run });
   else io.stdout.write(`${textOf(run, 'runId')}\n`);
@@ -98,7 +99,7 @@ export async function replayDelivery(
 }
 
 /** Returns the path of a webhook, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function pathOf(remote: ApiClient, idOrName: string): Promise<string> {
+async function findWebhookPath(remote: ApiClient, idOrName: string): Promise<string> {
   const webhook = findTrigger(await remote.all(WEBHOOKS), idOrName, 'webhook');
   return `${WEBHOOKS}/${encodeURIComponent(textOf(webhook, 'id'))}`;
 }

@@ -27,13 +27,13 @@ export type WorkerOptions = EnvOptions &
     grace: number;
     /** Base URL of `heddle serve`, for the URLs of pauses. */
     origin?: string;
-    /** True to start the runs of triggers of the service. */
+    /** True to start the runs of triggers (schedules, feeds and events) of workflows deployed to `heddle serve`. */
     triggers: boolean;
     /** A limits file, for the runs of triggers. */
     limits?: string;
   };
 
-/** Executes runs on Temporal until a signal. */
+/** Executes runs on Temporal until the process receives a signal. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   if (options.limits !== undefined && !options.triggers)
     throw new UsageError('--limits applies only to runs of triggers.', 'Add --triggers.');
@@ -67,7 +67,7 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   }
 }
 
-/** Starts the work of triggers on the worker's server. Stops the worker if that fails. */
+/** Starts the runs of triggers on the worker's Temporal server. Stops the worker if that fails. */
 async function openTriggers(
   io: Io,
   options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkOptions, 'env' | 'ownership' | 'onError'>,
@@ -83,7 +83,7 @@ async function openTriggers(
   }
 }
 
-/** Returns the worker with a `stop` that first stops the work of triggers. */
+/** Returns the worker with a `stop` that first stops starting runs of triggers. */
 function withTriggers(
   handle: HeddleWorker,
   triggers: OpenTriggerWork | undefined,

@@ -23,7 +23,7 @@ const exportedWorkflow = () =>
     },
   });
 
-function fileOf(value: unknown): string {
+function writeBindings(value: unknown): string {
   const file = join(dataFolder(), 'bindings.json');
   writeFileSync(file, JSON.stringify(value));
   return file;
@@ -41,7 +41,7 @@ async function boundFields(options: BindingOptions, id: string): Promise<{ [fiel
   return { ...data, ...Object.fromEntries(fields) } as { [field: string]: unknown };
 }
 
-const errorOf = async (options: BindingOptions): Promise<{ message: string; hint?: string }> => {
+const rejectionOf = async (options: BindingOptions): Promise<{ message: string; hint?: string }> => {
   try {
     await boundFields(options, 's1');
   } catch (error) {
@@ -70,7 +70,7 @@ describe('values for fields', () => {
   });
 
   it('come from files and single options, which take precedence', async () => {
-    const file = fileOf({ 'Post to Slack': { channel: 'C1', text: 'Hello' }, v1: { model: 'gpt-5' } });
+    const file = writeBindings({ 'Post to Slack': { channel: 'C1', text: 'Hello' }, v1: { model: 'gpt-5' } });
     const options = { bindings: [file], set: ['s1.channel="C2"'] };
     expect(await boundFields(options, 's1')).toEqual({ channel: 'C2', text: 'Hello' });
     expect(await boundFields(options, 'v1')).toMatchObject({ model: 'gpt-5' });
@@ -119,7 +119,7 @@ describe('values for fields', () => {
     ],
     ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is neither a list nor an object', /./],
   ])('are refused: %s', async (set, message, hint) => {
-    const error = await errorOf({ set: [set] });
+    const error = await rejectionOf({ set: [set] });
     expect(error.message).toContain(message);
     expect(error.hint).toMatch(hint);
   });
@@ -132,7 +132,7 @@ describe('values for fields', () => {
       's2.key="sk-secret"',
       's1.key={"sk-secret',
     ]) {
-      const { message, hint } = await errorOf({ set: [set] });
+      const { message, hint } = await rejectionOf({ set: [set] });
       expect(`${message} ${hint}`).not.toContain('secret');
     }
   });
@@ -142,11 +142,11 @@ describe('values for fields', () => {
     [{ s1: 'C1' }, /the value of "s1" is not an object of fields/],
     [{ s2: { channel: 'C1' } }, /bindings\.json: the workflow has no block "s2"/],
   ])('are refused in a file: %j', async (content, message) => {
-    expect((await errorOf({ bindings: [fileOf(content)] })).message).toMatch(message);
+    expect((await rejectionOf({ bindings: [writeBindings(content)] })).message).toMatch(message);
   });
 
-  it('of a field named __proto__ change nothing else', async () => {
-    const error = await errorOf({ set: ['s1.__proto__={"x": 1}'] });
+  it('are refused for a field named __proto__', async () => {
+    const error = await rejectionOf({ set: ['s1.__proto__={"x": 1}'] });
     expect(error.message).toContain('has no field "__proto__"');
   });
 });
@@ -162,9 +162,9 @@ describe('heddle plan with values for fields', () => {
     const io = recordedIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return 7"'], io)).toBe(0);
     expect(io.stdout.text).toContain('return 7');
-    const other = recordedIo();
-    expect(await main(['plan', file, '--json', '--set', 'Do.code="return <nobody.x>"'], other)).toBe(2);
-    const { error } = JSON.parse(other.stderr.text) as {
+    const invalidIo = recordedIo();
+    expect(await main(['plan', file, '--json', '--set', 'Do.code="return <nobody.x>"'], invalidIo)).toBe(2);
+    const { error } = JSON.parse(invalidIo.stderr.text) as {
       error: { details: { diagnostics: { code: string; line: number }[] } };
     };
     const { diagnostics } = error.details;

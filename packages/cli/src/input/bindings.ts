@@ -14,8 +14,8 @@ export interface BindingOptions {
 
 /** A value for a field of a block. */
 export interface Binding {
-  /** The option or file that has it, for messages. */
-  from: string;
+  /** The option or file that contains it, for messages. */
+  source: string;
   /** Id or name of the block, the field, and steps inside its value, joined by dots. */
   path: string;
   value: Json;
@@ -41,7 +41,11 @@ function bindingsInFile(file: string, json: Json): Binding[] {
   if (!isJsonObject(json)) throw invalid('they are not a JSON object');
   return Object.entries(json).flatMap(([block, fields]) => {
     if (!isJsonObject(fields)) throw invalid(`the value of "${block}" is not an object of fields`);
-    return Object.entries(fields).map(([field, value]) => ({ from: file, path: `${block}.${field}`, value }));
+    return Object.entries(fields).map(([field, value]) => ({
+      source: file,
+      path: `${block}.${field}`,
+      value,
+    }));
   });
 }
 
@@ -55,15 +59,15 @@ function bindingInOption(pair: string): Binding {
   }
   const text = pair.slice(separator + 1);
   try {
-    return { from: '--set', path, value: JSON.parse(text) as Json };
+    return { source: '--set', path, value: JSON.parse(text) as Json };
   } catch {
-    const isPlain = /^\s*[^\s[{"]/.test(text);
-    const hint = isPlain ? `A string needs double quotes: --set '${path}="TEXT"'` : EXAMPLE;
+    const isUnquoted = /^\s*[^\s[{"]/.test(text);
+    const hint = isUnquoted ? `A string needs double quotes: --set '${path}="TEXT"'` : EXAMPLE;
     throw new UsageError(`The value of --set ${path} is not JSON.`, hint);
   }
 }
 
-/** Sets the values of fields in a parsed workflow, which may have any of its forms. Throws usage errors. */
+/** Sets the values of fields in a parsed workflow, with or without the envelopes of a file. Throws usage errors. */
 export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
   const state = stateIn(workflow);
   const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
@@ -71,14 +75,15 @@ export async function bind(workflow: Json, bindings: readonly Binding[]): Promis
   if (!isJsonObject(blocks)) return;
   for (const binding of bindings) {
     const { block, steps } = findBlock(blocks, binding);
-    const [field = '', ...inside] = steps;
-    const { holder, key } = await findField(block, field, binding);
-    holder[key] = inside.length === 0 ? binding.value : withValue(holder[key] ?? null, inside, binding);
+    const [field = '', ...innerSteps] = steps;
+    const { parent, key } = await findField(block, field, binding);
+    parent[key] =
+      innerSteps.length === 0 ? binding.value : withValue(parent[key] ?? null, innerSteps, binding);
   }
 }
 
 /** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest match wins. */
-function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonObject; steps: string[] } {
+function findBlock(blocks: JsonObject, { source, path }: Binding): { block: JsonObject; steps: string[] } {
   const parts = path.split('.');
   for (let length = parts.length - 1; length > 0; length--) {
     const name = parts.slice(0, length).join('.');
@@ -86,21 +91,21 @@ function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonOb
     const [first] = matches;
     if (matches.length > 1)
       throw new UsageError(
-        `${from}: ${matches.length} blocks are named "${name}".`,
+        `${source}: ${matches.length} blocks are named "${name}".`,
         `Use the id of one: ${matches.map(([id]) => id).join(', ')}.`,
       );
     if (first) return { block: first[1], steps: parts.slice(length) };
   }
-  throw unknownBlock(blocks, parts.slice(0, -1), from);
+  throw unknownBlock(blocks, parts.slice(0, -1), source);
 }
 
 /** Returns an error that names the longest beginning of the path that resembles a block's name, else the whole path. */
-function unknownBlock(blocks: JsonObject, parts: readonly string[], from: string): UsageError {
+function unknownBlock(blocks: JsonObject, parts: readonly string[], source: string): UsageError {
   const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
-  const starts = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-  const similar = starts.findLast((start) => nearest(start, names) !== undefined);
+  const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+  const similar = prefixes.findLast((prefix) => nearest(prefix, names) !== undefined);
   const name = similar ?? parts.join('.');
-  return new UsageError(`${from}: the workflow has no block "${name}".`, suggestion(name, names, 'blocks'));
+  return new UsageError(`${source}: the workflow has no block "${name}".`, suggestion(name, names, 'blocks'));
 }
 
 function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
@@ -117,22 +122,22 @@ function nameOf(id: string, block: Json): string {
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
-/** Finds the location of a field's value. Adds a field that the file leaves out, if blocks of the type have it. */
+/** Finds the location of a field's value. Adds a field that the file omits, if blocks of the type have it. */
 async function findField(
   block: JsonObject,
   field: string,
-  { from, path }: Binding,
-): Promise<{ holder: JsonObject; key: string }> {
+  { source, path }: Binding,
+): Promise<{ parent: JsonObject; key: string }> {
   const type = own(block, 'type');
   const isContainer = type === 'loop' || type === 'parallel';
   const fields = objectAt(block, isContainer ? 'data' : 'subBlocks');
   const typeFields = typeof type !== 'string' || Object.hasOwn(fields, field) ? [] : await fieldsOf(type);
   if (!Object.hasOwn(fields, field) && !typeFields.includes(field)) {
     const all = [...new Set([...Object.keys(fields), ...typeFields])];
-    const message = `${from}: the block of "${path}" has no field "${field}".`;
+    const message = `${source}: the block of "${path}" has no field "${field}".`;
     throw new UsageError(message, suggestion(field, all, 'fields'));
   }
-  return isContainer ? { holder: fields, key: field } : { holder: objectAt(fields, field), key: 'value' };
+  return isContainer ? { parent: fields, key: field } : { parent: objectAt(fields, field), key: 'value' };
 }
 
 /** Returns the object at a key. Adds an empty object if there is none. */
@@ -154,28 +159,31 @@ async function fieldsOf(type: string): Promise<string[]> {
 }
 
 /**
- * Returns the value with the inner value at these steps replaced. Steps are keys, and positions in lists from 0.
- * JSON text is parsed.
+ * Returns a copy of the value in which the inner value at these steps is replaced. A step is a key of an object or a
+ * position in a list, from 0. Parses strings that contain JSON.
  */
 function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
-  const parsed = typeof value === 'string' ? parsedOrText(value) : value;
+  const parsed = typeof value === 'string' ? parseJsonOrText(value) : value;
   const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));
   if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
     return parsed.with(Number(step), inner(parsed[Number(step)] ?? null));
   if (isJsonObject(parsed) && (others.length === 0 || Object.hasOwn(parsed, step)))
     return { ...parsed, [step]: inner(own(parsed, step) ?? null) };
-  const { from, path } = binding;
+  const { source, path } = binding;
   const description = Array.isArray(parsed)
     ? `a list of length ${parsed.length}, with positions from 0`
     : 'neither a list nor an object with this key';
-  throw new UsageError(`${from}: there is no "${step}" in "${path}": the value is ${description}.`, EXAMPLE);
+  throw new UsageError(
+    `${source}: there is no "${step}" in "${path}": the value is ${description}.`,
+    EXAMPLE,
+  );
 }
 
-function parsedOrText(text: string): Json {
+function parseJsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    // Other text has no values inside. The caller reports that.
+    // Other text has no inner values: the caller reports the unknown step.
     return text;
   }
 }
@@ -190,9 +198,9 @@ function suggestion(name: string, names: readonly string[], noun: string): strin
 
 /** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
 function nearest(name: string, names: readonly string[]): string | undefined {
-  const byForm = new Map(names.map((each) => [normalizeName(each), each]));
-  const similar = new SimilarNames(byForm.keys()).nearest(normalizeName(name));
-  return similar && byForm.get(similar.name);
+  const byNormalizedName = new Map(names.map((each) => [normalizeName(each), each]));
+  const similar = new SimilarNames(byNormalizedName.keys()).nearest(normalizeName(name));
+  return similar && byNormalizedName.get(similar.name);
 }
 
 function shorten(text: string): string {

@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Returns the names of a workflow's blocks by id, even of an invalid workflow. */
+/** Returns a function that looks up the name of a block by its id. The workflow may be invalid. */
 export function blockNames(text: string): (blockId: string) => string | undefined {
   const blocks = findBlocks(text);
   return (blockId) => {
@@ -16,7 +16,7 @@ function findBlocks(text: string): { [id: string]: Json } {
   return isJsonObject(blocks) ? blocks : {};
 }
 
-/** Returns the graph in a file, without its envelopes. Null if the text is not JSON. */
+/** Returns the graph in the text of a file, without its envelopes `data` and `state`. Null if the text is not JSON. */
 export function stateOf(text: string): Json {
   let value: Json;
   try {
@@ -28,7 +28,7 @@ export function stateOf(text: string): Json {
   return stateIn(value);
 }
 
-/** Returns the graph in a parsed file, without its envelopes. */
+/** Returns the graph in a parsed file, without its envelopes `data` and `state`. */
 export function stateIn(workflow: Json): Json {
   let state = workflow;
   for (const key of ['data', 'state']) state = valueAt(state, key) ?? state;

@@ -47,7 +47,7 @@ async function jsonFiles(folder: string): Promise<string[]> {
   }
 }
 
-/** Returns why the file is an invalid workflow; undefined if it was deployed or is not a workflow. */
+/** Returns the problem of an invalid workflow; undefined if the file was deployed or is not a workflow. */
 async function deploy(
   engine: Engine,
   { path, fileName, compat }: { path: string; fileName: string; compat: boolean },
@@ -58,12 +58,12 @@ async function deploy(
     return undefined;
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
-    return isOtherJson(error.details) ? undefined : error.message;
+    return isNotWorkflow(error.details) ? undefined : error.message;
   }
 }
 
 /** True if the JSON is not a workflow at all, but for example a file of mocks. */
-function isOtherJson(details: Json | undefined): boolean {
+function isNotWorkflow(details: Json | undefined): boolean {
   const { diagnostics = [] } = (details ?? {}) as { diagnostics?: Pick<Diagnostic, 'code' | 'path'>[] };
   return diagnostics.some(
     ({ code, path }) => code === 'INPUT_SHAPE' && (path.length === 0 || path[0] === 'edges'),

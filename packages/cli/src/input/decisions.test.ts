@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decisionsOf } from './decisions.ts';
 import type { DecisionOptions } from './decisions.ts';
 
-describe('the options about calls of an agent', () => {
+describe('options that decide about the tool calls of an agent', () => {
   it.each<[DecisionOptions, unknown]>([
     [{}, undefined],
     [{ approve: 'all' }, { decision: 'approve' }],
@@ -21,7 +21,7 @@ describe('the options about calls of an agent', () => {
         },
       },
     ],
-  ])('%j are an answer', (options, answer) => {
+  ])('%j are converted to an answer', (options, answer) => {
     expect(decisionsOf(options)).toEqual(answer);
   });
 

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { UsageError } from '../usage-error.ts';
 
-/** Options that answer a pause for the approval of an agent's calls. */
+/** Options that answer a pause in which an agent waits for the approval of tool calls. */
 export interface DecisionOptions {
-  /** `all`, or the ids of calls. */
+  /** `all`, or the ids of calls, separated by commas. */
   approve?: string;
   deny?: string;
   reason?: string;
@@ -22,26 +22,26 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
       'It tells the model why a call is denied.',
     );
   const denial = { decision: 'deny', ...(reason !== undefined && { reason }) };
-  const values = [approve, deny, ...edit].filter((each) => each !== undefined);
-  if (values.length === 0) return undefined;
-  if (values.length === 1 && approve === ALL) return { decision: 'approve' };
-  if (values.length === 1 && deny === ALL) return denial;
+  const optionValues = [approve, deny, ...edit].filter((each) => each !== undefined);
+  if (optionValues.length === 0) return undefined;
+  if (optionValues.length === 1 && approve === ALL) return { decision: 'approve' };
+  if (optionValues.length === 1 && deny === ALL) return denial;
   const entries: [id: string, decision: Json][] = [
     ...idsOf(approve).map((id): [string, Json] => [id, { decision: 'approve' }]),
     ...idsOf(deny).map((id): [string, Json] => [id, denial]),
     ...edit.map((pair): [string, Json] => {
-      const [id, args] = editOf(pair);
+      const [id, args] = parseEdit(pair);
       return [id, { decision: 'edit', arguments: args }];
     }),
   ];
-  return { decisions: byCall(entries) };
+  return { decisions: decisionsByCallId(entries) };
 }
 
 /** Returns decisions by the ids of calls. Throws usage errors. */
-function byCall(entries: readonly [id: string, decision: Json][]): JsonObject {
+function decisionsByCallId(entries: readonly [id: string, decision: Json][]): JsonObject {
   const decisions = new Map<string, Json>();
   for (const [id, decision] of entries) {
-    if (id === ALL) throw new UsageError('"all" decides about every call: name the calls instead.');
+    if (id === ALL) throw new UsageError('"all" cannot be combined with another decision: name the calls instead.');
     if (decisions.has(id)) throw new UsageError(`Call ${id} has two decisions.`);
     decisions.set(id, decision);
   }
@@ -55,7 +55,7 @@ function idsOf(list: string | undefined): string[] {
     .filter((id) => id !== '');
 }
 
-function editOf(pair: string): [id: string, args: Json] {
+function parseEdit(pair: string): [id: string, args: Json] {
   const example = `Example: --edit '1.1={"to": "ada"}'`;
   const separator = pair.indexOf('=');
   if (separator <= 0) throw new UsageError('--edit takes CALL=JSON.', example);

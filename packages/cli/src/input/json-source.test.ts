@@ -6,7 +6,7 @@ import { recordedIo } from '../../../../test/support/io.ts';
 import { UsageError } from '../usage-error.ts';
 import { jsonSource } from './json-source.ts';
 
-async function refusal(value: string, stdin = ''): Promise<UsageError> {
+async function rejectionOf(value: string, stdin = ''): Promise<UsageError> {
   const error = await jsonSource(recordedIo(stdin), '--input', value).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -27,13 +27,13 @@ describe('a value that is JSON', () => {
 
 describe('a value that is not JSON', () => {
   it('is rejected with a hint about shell quotes', async () => {
-    expect((await refusal('{name: 1}')).hint).toContain('single quotes');
-    expect((await refusal('hello')).hint).toContain(`--input '"hello"'`);
+    expect((await rejectionOf('{name: 1}')).hint).toContain('single quotes');
+    expect((await rejectionOf('hello')).hint).toContain(`--input '"hello"'`);
   });
 
   it('is rejected if it is empty or missing', async () => {
-    expect((await refusal('-', '  ')).message).toBe('Standard input is empty, not JSON.');
-    expect((await refusal('@none.json')).message).toBe('There is no file none.json.');
-    expect((await refusal('@.')).message).toBe('. is a folder, not a file.');
+    expect((await rejectionOf('-', '  ')).message).toBe('Standard input is empty, not JSON.');
+    expect((await rejectionOf('@none.json')).message).toBe('There is no file none.json.');
+    expect((await rejectionOf('@.')).message).toBe('. is a folder, not a file.');
   });
 });

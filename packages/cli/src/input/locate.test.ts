@@ -9,10 +9,10 @@ describe('a position in a file', () => {
     ['state', `{"state":\n${STATE}}`, 1],
     ['data', `{"data":\n${STATE}}`, 1],
     ['data.state', `{"data": {"state":\n${STATE}}}`, 1],
-  ])('is found in each form of a file: %s', (_, text, above) => {
+  ])('is found in each form of a file: %s', (_, text, lineOffset) => {
     const find = locator(text);
-    expect(find(['blocks', 'a', 'name'])).toEqual({ line: 2 + above, column: 11 });
-    expect(find(['edges', 0, 'source'])).toEqual({ line: 4 + above, column: 13 });
+    expect(find(['blocks', 'a', 'name'])).toEqual({ line: 2 + lineOffset, column: 11 });
+    expect(find(['edges', 0, 'source'])).toEqual({ line: 4 + lineOffset, column: 13 });
   });
 
   it('of a missing value is the position of the enclosing value', () => {

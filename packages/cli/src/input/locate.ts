@@ -9,7 +9,7 @@ export interface Position {
 
 type Path = readonly (string | number)[];
 
-/** Paths at which the graph may be in a file. Paths of diagnostics start there. */
+/** Paths at which the graph may be in a file. Paths of diagnostics are relative to the graph. */
 const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
 
 /**
@@ -19,7 +19,7 @@ const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
 export function locator(text: string): (path: Path) => Position | undefined {
   const { body } = parse(text.replace(/^\uFEFF/, ''));
   const root = ROOTS.map((path) => walk(body, path)).find(
-    ({ missingSteps, node }) => missingSteps === 0 && step(node, 'blocks') !== undefined,
+    ({ missingSteps, node }) => missingSteps === 0 && childOf(node, 'blocks') !== undefined,
   );
   return (path) => {
     const node = walk(root?.node ?? body, path).node;
@@ -31,14 +31,14 @@ export function locator(text: string): (path: Path) => Position | undefined {
 function walk(from: AnyNode, path: Path): { node: AnyNode; missingSteps: number } {
   let node = from;
   for (const [index, key] of path.entries()) {
-    const next = step(node, key);
+    const next = childOf(node, key);
     if (!next) return { node, missingSteps: path.length - index };
     node = next;
   }
   return { node, missingSteps: 0 };
 }
 
-function step(node: AnyNode, key: string | number): AnyNode | undefined {
+function childOf(node: AnyNode, key: string | number): AnyNode | undefined {
   if (node.type === 'Array' && typeof key === 'number') return node.elements[key]?.value;
   if (node.type !== 'Object') return undefined;
   // Of duplicate keys, the last one is used.

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { mocksOf } from './mocks.ts';
 
-function fileOf(value: unknown): string {
+function writeMocks(value: unknown): string {
   const file = join(dataFolder(), 'mocks.json');
   writeFileSync(file, JSON.stringify(value));
   return file;
@@ -16,11 +16,11 @@ describe('mocks', () => {
   });
 
   it('come from files and single options; later files and options take precedence', async () => {
-    const first = fileOf({
+    const first = writeMocks({
       blocks: { A: { n: 1 } },
       types: { slack: { ok: false }, agent: { content: 'a' } },
     });
-    const second = fileOf({ types: { agent: [{ content: 'b' }] } });
+    const second = writeMocks({ types: { agent: [{ content: 'b' }] } });
     expect(await mocksOf({ mocks: [first, second], mock: ['slack={"ok": true}'] })).toEqual({
       blocks: { A: { n: 1 } },
       types: { slack: { ok: true }, agent: [{ content: 'b' }] },
@@ -42,9 +42,9 @@ describe('mocks', () => {
   });
 
   it.each([[[]], [{ agent: {} }], ['text']])(
-    'in a file with another shape are rejected: %j',
+    'in a file with an invalid shape are rejected: %j',
     async (value) => {
-      await expect(mocksOf({ mocks: [fileOf(value)], mock: [] })).rejects.toThrow(/Invalid mocks/);
+      await expect(mocksOf({ mocks: [writeMocks(value)], mock: [] })).rejects.toThrow(/Invalid mocks/);
     },
   );
 });

@@ -10,21 +10,21 @@ export interface MockOptions {
   mocks: readonly string[];
 }
 
-type Tables = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
+type Mocks = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
 /** Returns the mocks of a run; undefined if there are none. Single options take precedence over files. */
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
-  const tables: Tables = { blocks: {}, types: {} };
-  for (const file of options.mocks) merge(tables, await jsonFile('--mocks', file), file);
+  const mocks: Mocks = { blocks: {}, types: {} };
+  for (const file of options.mocks) merge(mocks, await jsonFile('--mocks', file), file);
   for (const pair of options.mock) {
     const [type, value] = mockPair(pair);
-    tables.types[type] = value;
+    mocks.types[type] = value;
   }
-  return tables;
+  return mocks;
 }
 
-function merge(tables: Tables, json: Json, file: string): void {
+function merge(mocks: Mocks, json: Json, file: string): void {
   const object = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
   const [unknownKey] = Object.keys(object ?? {}).filter((key) => key !== 'blocks' && key !== 'types');
   if (!object || unknownKey !== undefined) {
@@ -34,7 +34,7 @@ function merge(tables: Tables, json: Json, file: string): void {
       'Example: {"blocks": {"My Agent": {"content": "…"}}, "types": {"slack": {"ok": true}}}',
     );
   }
-  for (const key of ['blocks', 'types'] as const) Object.assign(tables[key], object[key] ?? {});
+  for (const key of ['blocks', 'types'] as const) Object.assign(mocks[key], object[key] ?? {});
 }
 
 function mockPair(pair: string): [string, Json] {
@@ -52,7 +52,7 @@ function mockPair(pair: string): [string, Json] {
   }
 }
 
-/** True if a mock replaces the block, by its name or its type. */
+/** True if there is a mock for the block: by its id, its name or its type. */
 export function isMocked(
   block: { id: string; name: string; type: string },
   mocks: Json | undefined,
@@ -75,7 +75,7 @@ function isNamed({ id, name }: { id: string; name: string }, key: string): boole
   return key === id || normalizeName(key) === normalizeName(name);
 }
 
-function keysOf(mocks: Json | undefined, table: 'blocks' | 'types'): string[] {
-  const entries = isJsonObject(mocks) ? own(mocks, table) : undefined;
+function keysOf(mocks: Json | undefined, kind: 'blocks' | 'types'): string[] {
+  const entries = isJsonObject(mocks) ? own(mocks, kind) : undefined;
   return isJsonObject(entries) ? Object.keys(entries) : [];
 }

@@ -12,7 +12,7 @@ export type LocatedDiagnostic = Diagnostic & { file: string } & Partial<Position
 /** A compiled file. If `plan` is undefined, at least one diagnostic is an error. */
 export interface WorkflowFile {
   file: string;
-  /** Name without folders: the workflow's id if the file has none. */
+  /** Name without folders. It is also the id of the workflow if the text has none. */
   fileName: string;
   text: string;
   /** The text with the values of --set and --bindings. */
@@ -55,7 +55,7 @@ async function withBindings(text: string, options: BindingOptions): Promise<stri
   const { set = [], bindings = [] } = options;
   if (set.length === 0 && bindings.length === 0) return text;
   const { bind, readBindings } = await import('./bindings.ts');
-  const values = await readBindings(options);
+  const boundValues = await readBindings(options);
   let workflow: Json;
   try {
     workflow = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
@@ -63,7 +63,7 @@ async function withBindings(text: string, options: BindingOptions): Promise<stri
     // The parser reports the invalid JSON as a diagnostic.
     return text;
   }
-  await bind(workflow, values);
+  await bind(workflow, boundValues);
   return JSON.stringify(workflow);
 }
 
@@ -74,12 +74,12 @@ async function withPositions(
 ): Promise<LocatedDiagnostic[]> {
   if (diagnostics.length === 0) return [];
   const invalidJson = diagnostics.find(({ code }) => code === 'JSON_INVALID');
-  const find = invalidJson ? () => positionIn(invalidJson.message) : await finder(text, diagnostics);
+  const find = invalidJson ? () => positionIn(invalidJson.message) : await positionFinder(text, diagnostics);
   return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
 }
 
 /** Returns a function that finds positions in the text. Files over the limits are not parsed, and have no positions. */
-async function finder(
+async function positionFinder(
   text: string,
   diagnostics: readonly Diagnostic[],
 ): Promise<(path: Diagnostic['path']) => Position | undefined> {
