@@ -180,7 +180,7 @@ describe('a run that fails', () => {
         '    4 │ ',
         '',
         '  → heddle runs show RUN  shows what each block did',
-        "  → heddle runs rerun RUN --from 'Parse Order' flow.json  starts again here after a change",
+        "  → heddle runs rerun RUN --from 'Parse Order' flow.json  reruns from this block after a change",
         '',
       ].join('\n'),
     );

@@ -50,8 +50,8 @@ export async function followRun(
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.
-    const blocks = options.sinceMs === undefined ? (view?.blocks ?? 0) : 0;
-    showOutcome(io, run, { ...options, blocks, pauses, suspended });
+    const endedBlockCount = options.sinceMs === undefined ? (view?.endedBlockCount ?? 0) : 0;
+    showOutcome(io, run, { ...options, endedBlockCount, pauses, suspended });
     return exitOf(run.status);
   } finally {
     removeHandler();
@@ -76,14 +76,14 @@ async function cancel(
     // With a database, `handle.cancel` records the request itself, or asks the owner of the run.
     if (runtime !== 'temporal' && postgres === undefined)
       await withFolderClient(data, (client) => client.addRequest(request));
-    view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
+    view?.printLine(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     await handle.cancel(CANCEL_REASON);
   } catch (error) {
-    view?.say(`${style.yellow('!')} ${error instanceof Error ? error.message : String(error)}`);
+    view?.printLine(`${style.yellow('!')} ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-type ShowOptions = FollowOptions & { blocks: number; cancelReason?: string | null } & Pick<
+type ShowOptions = FollowOptions & { endedBlockCount: number; cancelReason?: string | null } & Pick<
     RunDetail,
     'pauses' | 'suspended'
   >;

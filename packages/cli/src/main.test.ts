@@ -10,7 +10,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { main } from './main.ts';
 
 interface CommandResult {
-  exit: number;
+  exitCode: number;
   stdout: string;
   stderr: string;
 }
@@ -24,13 +24,14 @@ class FullDisk extends Writable {
 
 async function heddle(...argv: string[]): Promise<CommandResult> {
   const io = recordedIo();
-  const exit = await main(argv, io);
-  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+  const exitCode = await main(argv, io);
+  return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
-function fileOf(drawn: WorkflowSettings | string): string {
+function writeWorkflow(workflow: WorkflowSettings | string): string {
   const file = join(dataFolder(), 'drawn.json');
-  writeFileSync(file, typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2));
+  const text = typeof workflow === 'string' ? workflow : JSON.stringify(workflowFile(workflow), null, 2);
+  writeFileSync(file, text);
   return file;
 }
 
@@ -50,21 +51,21 @@ const BRANCHES: WorkflowSettings = {
   ],
 };
 
-describe('the command line', () => {
+describe('the CLI', () => {
   it.each(['--version', '-v'])('prints its version: %s', async (flag) => {
-    expect(await heddle(flag)).toEqual({ exit: 0, stdout: `${packageJson.version}\n`, stderr: '' });
+    expect(await heddle(flag)).toEqual({ exitCode: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   });
 
   it.each([['help'], ['--help'], ['-h']])('shows its commands and its exit codes: %s', async (...argv) => {
-    const { exit, stdout, stderr } = await heddle(...argv);
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    const { exitCode, stdout, stderr } = await heddle(...argv);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     for (const word of ['check', 'plan', 'run', 'runs', '3 paused']) expect(stdout).toContain(word);
   });
 
   it('shows the help of a command with help and with --help', async () => {
     const help = await heddle('help', 'run');
     expect(help).toEqual(await heddle('run', '--help'));
-    expect(help.exit).toBe(0);
+    expect(help.exitCode).toBe(0);
     for (const option of [
       '--input',
       '--dotenv',
@@ -93,8 +94,8 @@ describe('the command line', () => {
   });
 
   it('without a command prints its help to stderr and exits with 2', async () => {
-    const { exit, stdout, stderr } = await heddle();
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await heddle();
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain('Usage: heddle');
   });
 
@@ -107,35 +108,35 @@ describe('the command line', () => {
     [['runs', 'list', '--status', 'done'], '"done" is not a status', '', 'usage: heddle runs list '],
     [['runs', 'rerun', 'x'], "required option '--from <block>'", '', 'usage: heddle runs rerun '],
   ])('reports wrong usage and shows the usage of the command: %j', async (argv, ...messages) => {
-    const { exit, stdout, stderr } = await heddle(...argv);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await heddle(...argv);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     for (const text of messages) expect(stderr).toContain(text);
   });
 
   it.each(['0', '0.5', 'soon', ''])('rejects heddle serve --keep-public-runs %j', async (days) => {
-    const { exit, stdout, stderr } = await heddle('serve', '--keep-public-runs', days);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await heddle('serve', '--keep-public-runs', days);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain("option '--keep-public-runs <days>' argument");
     expect(stderr).toContain('Use a number of days from 1 to 36500.');
   });
 
-  it('suggests heddle run for a file in place of a command', async () => {
+  it('suggests heddle run if the command is the name of a file', async () => {
     expect((await heddle('order.json')).stderr).toContain('To run the file: heddle run order.json');
   });
 });
 
 describe('heddle check', () => {
   it('prints one line for a workflow without problems', async () => {
-    const file = fileOf({ blocks: { s: start(), f: code('return 1') }, edges: ['s > f'] });
+    const file = writeWorkflow({ blocks: { s: start(), f: code('return 1') }, edges: ['s > f'] });
     expect(await heddle('check', file)).toEqual({
-      exit: 0,
+      exitCode: 0,
       stdout: `✓ ${file}  drawn, 2 blocks\n`,
       stderr: '',
     });
   });
 
   it('lists all problems with their block, position and hint', async () => {
-    const file = fileOf({
+    const file = writeWorkflow({
       blocks: {
         s: start(),
         tally: code('return 1', { name: 'Tally' }),
@@ -143,8 +144,8 @@ describe('heddle check', () => {
       },
       edges: ['s > tally', 'tally > f', 'f > nowhere'],
     });
-    const { exit, stdout } = await heddle('check', file);
-    expect(exit).toBe(2);
+    const { exitCode, stdout } = await heddle('check', file);
+    expect(exitCode).toBe(2);
     expect(stdout).toMatch(/error {4}.*<taly\.result>.* {2}in Read › code\n {9}→ .*<tally/);
     expect(stdout).toContain('<strat.n>');
     expect(stdout).toContain('nowhere');
@@ -153,7 +154,7 @@ describe('heddle check', () => {
   });
 
   it('warns of misspelt fields, wrong values and invalid code, with line numbers', async () => {
-    const file = fileOf({
+    const file = writeWorkflow({
       blocks: {
         s: start(),
         work: { name: 'Work', fields: { code: 'const a = 1\nreturn [a', langauge: 'python' } },
@@ -162,8 +163,8 @@ describe('heddle check', () => {
       },
       edges: ['s > work', 'work > call', 'call > pause'],
     });
-    const { exit, stdout } = await heddle('check', file);
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle('check', file);
+    expect(exitCode).toBe(0);
     expect(stdout).toMatch(
       /warning .*not valid JavaScript: Unexpected token at line 2 in "return \[a".* {2}in Work › code/,
     );
@@ -176,9 +177,9 @@ describe('heddle check', () => {
   });
 
   it('prints only diagnostics as JSON, each with its file and line', async () => {
-    const file = fileOf({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
-    const { exit, stdout, stderr } = await heddle('check', '--json', file);
-    expect({ exit, stderr }).toEqual({ exit: 2, stderr: '' });
+    const file = writeWorkflow({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
+    const { exitCode, stdout, stderr } = await heddle('check', '--json', file);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: '' });
     const printed = JSON.parse(stdout) as { diagnostics: { code: string; file: string; line: number }[] };
     expect(Object.keys(printed)).toEqual(['diagnostics']);
     expect(printed.diagnostics).toMatchObject([
@@ -186,40 +187,40 @@ describe('heddle check', () => {
     ]);
   });
 
-  it('reports problems that older engines accept as warnings with --compat', async () => {
-    const file = fileOf({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
-    const { exit, stdout } = await heddle('check', '--compat', file);
-    expect(exit).toBe(0);
+  it('turns errors that older engines accept into warnings, with --compat', async () => {
+    const file = writeWorkflow({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
+    const { exitCode, stdout } = await heddle('check', '--compat', file);
+    expect(exitCode).toBe(0);
     expect(stdout).toContain('1 warning');
   });
 
   it('reports the line of invalid JSON', async () => {
-    const file = fileOf('{\n  "blocks": {,}\n}');
-    const { exit, stdout } = await heddle('check', file);
-    expect(exit).toBe(2);
+    const file = writeWorkflow('{\n  "blocks": {,}\n}');
+    const { exitCode, stdout } = await heddle('check', file);
+    expect(exitCode).toBe(2);
     expect(stdout).toContain(`${file}:2:14  JSON_INVALID`);
   });
 
-  it('checks several files, and fails if one of them is invalid', async () => {
-    const good = fileOf({ blocks: { s: start() } });
-    const bad = fileOf('{}');
-    const { exit, stdout } = await heddle('check', good, bad);
-    expect(exit).toBe(2);
+  it('checks several files, and exits with 2 if one of them is invalid', async () => {
+    const good = writeWorkflow({ blocks: { s: start() } });
+    const bad = writeWorkflow('{}');
+    const { exitCode, stdout } = await heddle('check', good, bad);
+    expect(exitCode).toBe(2);
     expect(stdout).toContain(`✓ ${good}`);
     expect(stdout).toContain(`✗ ${bad}  1 error`);
   });
 
   it('reports a missing file', async () => {
-    const { exit, stdout, stderr } = await heddle('check', 'nowhere.json');
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await heddle('check', 'nowhere.json');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain('There is no file nowhere.json.');
   });
 });
 
 describe('heddle plan', () => {
   it('shows the start, the blocks in order with containers as a tree, and the environment values', async () => {
-    const { exit, stdout } = await heddle('plan', fileOf(BRANCHES));
-    expect(exit).toBe(0);
+    const { exitCode, stdout } = await heddle('plan', writeWorkflow(BRANCHES));
+    expect(exitCode).toBe(0);
     const lines = stdout.split('\n');
     expect(lines[0]).toBe('drawn  drawn');
     expect(stdout).toContain('needs  {{KEY}} in Yes "really"');
@@ -236,8 +237,8 @@ describe('heddle plan', () => {
     ]);
   });
 
-  it('prints a Mermaid flowchart in which no name can end a label', async () => {
-    const { stdout } = await heddle('plan', '--mermaid', fileOf(BRANCHES));
+  it('prints a Mermaid flowchart with escaped labels', async () => {
+    const { stdout } = await heddle('plan', '--mermaid', writeWorkflow(BRANCHES));
     expect(stdout).toBe(
       [
         'flowchart TD',
@@ -256,16 +257,16 @@ describe('heddle plan', () => {
   });
 
   it('prints the plan as JSON', async () => {
-    const { stdout } = await heddle('plan', '--json', fileOf(BRANCHES));
+    const { stdout } = await heddle('plan', '--json', writeWorkflow(BRANCHES));
     expect(JSON.parse(stdout)).toMatchObject({
       data: { format: 1, start: 's', workflow: { name: 'drawn' } },
     });
   });
 
   it('prints the errors of an invalid workflow to stderr, and no plan', async () => {
-    const file = fileOf({ blocks: { f: code('return 1') } });
-    const { exit, stdout, stderr } = await heddle('plan', file);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const file = writeWorkflow({ blocks: { f: code('return 1') } });
+    const { exitCode, stdout, stderr } = await heddle('plan', file);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain('START_MISSING');
     expect(JSON.parse((await heddle('plan', '--json', file)).stderr)).toMatchObject({
       error: { code: 'WORKFLOW_INVALID' },
@@ -277,11 +278,11 @@ describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
     const exitCodeBefore = process.exitCode;
     const io = { ...recordedIo(), stdout: new FullDisk() };
-    const exit = await main(['plan', fileOf(BRANCHES)], io);
+    const exitCode = await main(['plan', writeWorkflow(BRANCHES)], io);
     await expect
       .poll(() => io.stderr.text)
       .toBe('heddle: Cannot write the output: ENOSPC: no space left on device, write\n');
-    expect([exit, process.exitCode]).toContain(1);
+    expect([exitCode, process.exitCode]).toContain(1);
     process.exitCode = exitCodeBefore;
   });
 });

@@ -7,22 +7,22 @@ import { guardIo } from './render/terminal.ts';
 import { safe, styleFor } from './render/style.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Runs the command line `argv` (without node and script). Returns the exit code. Never throws. */
+/** Runs the CLI with the arguments `argv` (without node and script). Returns the exit code. Never throws. */
 export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
   const io = guardIo(streams);
-  let exit: number = EXIT.completed;
+  let exitCode: number = EXIT.completed;
   let hasWriteError = false;
-  watchPipes(io, () => {
+  watchWriteErrors(io, () => {
     hasWriteError = true;
     // The error may arrive after the command has ended.
     process.exitCode = EXIT.failed;
   });
   const program = buildProgram(io, (code) => {
-    exit = code;
+    exitCode = code;
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
-    return hasWriteError ? EXIT.failed : exit;
+    return hasWriteError ? EXIT.failed : exitCode;
   } catch (error) {
     // Commander has printed its message. Help and version also arrive here, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.invalid;
@@ -31,7 +31,7 @@ export async function main(argv: readonly string[], streams: Io = processIo()): 
 }
 
 /** Reports errors of writing to stdout, such as a full disk. A closed pipe (`heddle plan F | head`) is not an error. */
-function watchPipes({ stdout, stderr }: Io, onError: () => void): void {
+function watchWriteErrors({ stdout, stderr }: Io, onError: () => void): void {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') return;
     onError();

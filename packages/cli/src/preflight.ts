@@ -2,11 +2,11 @@ import type { Json, Plan } from '@heddle/core';
 import { isMocked, unusedMocks } from './input/mocks.ts';
 import type { LocatedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
-import { envUsers } from './plan/templates.ts';
+import { blocksByEnvName } from './plan/templates.ts';
 import { plural } from './render/format.ts';
 import { safeLine, styleFor } from './render/style.ts';
 
-export interface PreflightParts {
+export interface PreflightOptions {
   file: WorkflowFile;
   plan: Plan;
   /** Undefined if the blocks run in other processes, whose values are unknown here. */
@@ -20,15 +20,15 @@ export interface PreflightParts {
 const MAX_WARNINGS = 5;
 
 /** Prints likely problems of a run to stderr before it starts. */
-export function preflight(io: Io, parts: PreflightParts): void {
+export function preflight(io: Io, options: PreflightOptions): void {
   const style = styleFor(io.stderr);
-  const lines = [...diagnosticWarnings(parts), ...missingEnv(parts), ...mockWarnings(parts)];
+  const lines = [...diagnosticWarnings(options), ...missingEnv(options), ...mockWarnings(options)];
   if (lines.length === 0) return;
   io.stderr.write(`${lines.map((line) => `${style.yellow('!')} ${line}`).join('\n')}\n`);
 }
 
-function diagnosticWarnings({ file, mocks }: PreflightParts): string[] {
-  const diagnostics = file.diagnostics.filter((diagnostic) => !isSolvedByMock(diagnostic, file, mocks));
+function diagnosticWarnings({ file, mocks }: PreflightOptions): string[] {
+  const diagnostics = file.diagnostics.filter((diagnostic) => !isIgnoredForMock(diagnostic, file, mocks));
   const lines = diagnostics.slice(0, MAX_WARNINGS).map(({ message }) => safeLine(message));
   const omittedCount = diagnostics.length - lines.length;
   if (omittedCount === 0) return lines;
@@ -36,36 +36,36 @@ function diagnosticWarnings({ file, mocks }: PreflightParts): string[] {
 }
 
 /** Diagnostics that do not matter for a mocked block. */
-const SOLVED_BY_MOCKS: ReadonlySet<string> = new Set([
+const IGNORED_FOR_MOCKS: ReadonlySet<string> = new Set([
   'BLOCK_TYPE_UNKNOWN',
   'FEATURE_MISSING',
   'FIELD_EMPTY',
 ]);
 
 /** True if the diagnostic does not matter, because a mock replaces its block. */
-function isSolvedByMock(
+function isIgnoredForMock(
   { code, blockId }: LocatedDiagnostic,
   { plan }: WorkflowFile,
   mocks: Json | undefined,
 ): boolean {
   const block = blockId === undefined ? undefined : plan?.blocks[blockId];
-  return SOLVED_BY_MOCKS.has(code) && block !== undefined && isMocked(block, mocks);
+  return IGNORED_FOR_MOCKS.has(code) && block !== undefined && isMocked(block, mocks);
 }
 
 /** Returns each `{{NAME}}` without a value, with the blocks that use it. */
-function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
+function missingEnv({ plan, env, mocks }: PreflightOptions): string[] {
   if (!env) return [];
-  return [...envUsers(plan)].flatMap(([name, users]) => {
-    const realBlocks = users.filter((block) => !isMocked(block, mocks));
-    if (Object.hasOwn(env, name) || realBlocks.length === 0) return [];
-    const names = realBlocks.map((block) => `"${safeLine(block.name)}"`).join(', ');
+  return [...blocksByEnvName(plan)].flatMap(([name, blocks]) => {
+    const unmockedBlocks = blocks.filter((block) => !isMocked(block, mocks));
+    if (Object.hasOwn(env, name) || unmockedBlocks.length === 0) return [];
+    const names = unmockedBlocks.map((block) => `"${safeLine(block.name)}"`).join(', ');
     return [
       `{{${safeLine(name)}}} has no value, so ${names} will get the placeholder itself. Set it: --env ${name}=VALUE`,
     ];
   });
 }
 
-function mockWarnings({ plan, mocks, workflows, mock }: PreflightParts): string[] {
+function mockWarnings({ plan, mocks, workflows, mock }: PreflightOptions): string[] {
   // The mocks may be for blocks of child workflows.
   if (workflows !== undefined) return [];
   const { blocks, types } = unusedMocks(plan, mocks);

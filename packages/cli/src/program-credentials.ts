@@ -5,7 +5,7 @@ import type { Io } from './io.ts';
 import { withWorkspace } from './program-secrets.ts';
 import { seconds } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 /** `heddle credentials`: keys and accounts of providers that the workflows of a workspace use. */
 export function declareCredentials(program: Command, io: Io, done: Done): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { count, groupedOptions, NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
@@ -68,7 +68,7 @@ function declareTail(runs: Command, io: Io, done: Done): void {
 function declareCancel(runs: Command, io: Io, done: Done): void {
   const command = runs.command('cancel').description('Cancels a run, even one of another process.');
   withOptions(command.argument('<run>', 'id of the run'), [
-    new Option('--reason <text>', 'reason, for the record'),
+    new Option('--reason <text>', 'reason, which is stored with the run'),
     ...runOptions('data', 'json', ...RUNTIME),
   ]).action(async (run: string, options) => {
     const { cancelRun } = await import('./commands/runs-cancel.ts');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { jsonData, repeatable, runOptions, seconds, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const LEVELS = ['basic', 'standard', 'strict'];
 

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { server } from './program-serve.ts';
+import { serverOptions } from './program-serve.ts';
 import { count, jsonData, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const SCHEDULE = 'id of the schedule, or name or id of a workflow with one schedule';
 
@@ -17,7 +17,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
       'Manages the schedules of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = schedules.command('list').description('Lists the schedules of a workspace.');
-  withOptions(list, [...server(), jsonData('[schedules]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonData('[schedules]')]).action(async (options) => {
     const { listSchedules } = await import('./commands/schedules.ts');
     done(await listSchedules(io, options));
   });
@@ -26,16 +26,18 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     ['resume', 'Resumes a paused or suspended schedule. Runs that were due meanwhile are not started.'],
   ] as const) {
     const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
-    withOptions(command, [...server(), jsonData('schedule')]).action(async (schedule: string, options) => {
-      const { changeSchedule } = await import('./commands/schedules.ts');
-      done(await changeSchedule(io, schedule, { ...options, action: name }));
-    });
+    withOptions(command, [...serverOptions(), jsonData('schedule')]).action(
+      async (schedule: string, options) => {
+        const { changeSchedule } = await import('./commands/schedules.ts');
+        done(await changeSchedule(io, schedule, { ...options, action: name }));
+      },
+    );
   }
   const trigger = schedules
     .command('trigger')
     .description('Starts a run of a schedule now, in addition to its due runs. Prints the id of the run.')
     .argument('<schedule>', SCHEDULE);
-  withOptions(trigger, [...server(), jsonData('run')]).action(async (schedule: string, options) => {
+  withOptions(trigger, [...serverOptions(), jsonData('run')]).action(async (schedule: string, options) => {
     const { triggerSchedule } = await import('./commands/schedules.ts');
     done(await triggerSchedule(io, schedule, options));
   });
@@ -51,7 +53,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     new Option('--limit <count>', 'maximum number of runs, up to 1,000: if more are due, none is started')
       .argParser(count)
       .default(100),
-    ...server(),
+    ...serverOptions(),
     jsonData('backfill'),
   ]).action(async (schedule: string, options) => {
     const { backfillSchedule } = await import('./commands/schedules.ts');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { withStore } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 /** `heddle secrets`: the values of `{{NAME}}` in the workflows of a workspace. */
 export function declareSecrets(program: Command, io: Io, done: Done): void {

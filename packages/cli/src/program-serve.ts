@@ -15,7 +15,7 @@ import {
 /** A hundred years. */
 const MAX_DAYS = 36_500;
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 /** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP API and its callers. */
 export function declareServe(program: Command, io: Io, done: Done): void {
@@ -28,7 +28,9 @@ export function declareServe(program: Command, io: Io, done: Done): void {
         'same database. The first start creates a workspace and a key, which is shown only once.',
     );
   withOptions(serve, [
-    new Option('--port <number>', 'port to listen on; 0 for any free port').default(7373).argParser(port),
+    new Option('--port <number>', 'port to listen on; 0 for any free port')
+      .default(7373)
+      .argParser(parsePort),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
     new Option('--origin <url>', 'base URL in responses (default: the address it listens on)'),
     ...groupedOptions('env', 'compat', 'models', 'services', 'egress', 'isolation', 'resultLimit'),
@@ -81,15 +83,17 @@ function retentionOptions(): Option[] {
   return [
     new Option('--keep-public-runs <days>', 'how many days to keep ended runs of callers without a key')
       .default(30)
-      .argParser(days),
-    new Option('--keep-runs <days>', 'how many days to keep ended runs (default: forever)').argParser(days),
+      .argParser(parseDays),
+    new Option('--keep-runs <days>', 'how many days to keep ended runs (default: forever)').argParser(
+      parseDays,
+    ),
     new Option(
       '--keep-runs-mib <number>',
       'delete the oldest ended runs when all runs together take more than this many MiB (default: no limit)',
-    ).argParser(mebibytes),
+    ).argParser(parseMebibytes),
     new Option('--keep-receipts <days>', 'how many days to keep receipts of imports')
       .default(30)
-      .argParser(days),
+      .argParser(parseDays),
   ];
 }
 
@@ -97,14 +101,14 @@ function limitOptions(): [Option, Option] {
   return [
     new Option(
       '--limits <file>',
-      'JSON file with limits of requests and runs (default: if other machines can reach --host, those of the plan enterprise in docs/limits.md, else none)',
+      'JSON file with limits of requests and runs (default: if other machines can reach --host, those of the enterprise plan in docs/limits.md, else none)',
     ),
     new Option(
       '--proxies <number>',
       'number of proxies in front of the server that add the client address to X-Forwarded-For',
     )
       .default(0)
-      .argParser(proxies),
+      .argParser(parseProxyCount),
   ];
 }
 
@@ -115,9 +119,12 @@ function tokenOptions(): Option[] {
     new Option('--oauth-jwks <url>', 'verify signed tokens (JWT) with the keys at this URL'),
     new Option(
       '--oauth-introspection <url>',
-      'check other tokens at this URL, as HEDDLE_OAUTH_CLIENT_ID with HEDDLE_OAUTH_CLIENT_SECRET',
+      'check other tokens at this URL, with the client HEDDLE_OAUTH_CLIENT_ID and HEDDLE_OAUTH_CLIENT_SECRET',
     ),
-    new Option('--oauth-user <claim>', 'claim that names the person: sub is an id, email a verified address')
+    new Option(
+      '--oauth-user <claim>',
+      'claim that identifies the person: sub (an id) or email (a verified address)',
+    )
       .choices(['sub', 'email'])
       .default('email'),
   ];
@@ -158,7 +165,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
   });
 }
 
-function days(text: string): number {
+function parseDays(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && number >= 1 && number <= MAX_DAYS) return number;
   throw new InvalidArgumentError(`Use a number of days from 1 to ${MAX_DAYS}.`);
@@ -167,7 +174,7 @@ function days(text: string): number {
 /** 64 PiB. */
 const MAX_MIB = 2 ** 36;
 
-function mebibytes(text: string): number {
+function parseMebibytes(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && number >= 1 && number <= MAX_MIB) return number;
   throw new InvalidArgumentError(`Use a number from 1 to ${MAX_MIB}.`);
@@ -176,13 +183,13 @@ function mebibytes(text: string): number {
 /** A larger number is probably a mistake. */
 const MAX_PROXIES = 10;
 
-function proxies(text: string): number {
+function parseProxyCount(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= MAX_PROXIES) return number;
   throw new InvalidArgumentError(`Use a whole number from 0 to ${MAX_PROXIES}.`);
 }
 
-function port(text: string): number {
+function parsePort(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number < 65_536) return number;
   throw new InvalidArgumentError('Use a whole number from 0 to 65535.');
@@ -201,7 +208,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
   withOptions(deploy, [
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
     ...runOptions('bindings'),
-    ...server(),
+    ...serverOptions(),
     ...runOptions('compat'),
     jsonData('deployment'),
   ]).action(async (file: string, options) => {
@@ -218,7 +225,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     .argument('<workflow>', 'name or id of the workflow');
   withOptions(execute, [
     ...runOptions('input'),
-    ...server(),
+    ...serverOptions(),
     new Option('--async', 'print the id of the run and do not wait for its end').default(false),
     ...runOptions('select'),
     jsonData('run'),
@@ -248,7 +255,7 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
     ...logFilters(),
     new Option('--spans', 'with the trace spans of each run (ndjson)').default(false),
     new Option('--outputs', 'with the output of each run (ndjson)').default(false),
-    ...server(),
+    ...serverOptions(),
   ]).action(async (options) => {
     const { exportLogs } = await import('./commands/logs-export.ts');
     done(await exportLogs(io, options));
@@ -280,15 +287,15 @@ function logFilters(): Option[] {
     new Option('--min-cost <usd>', 'cost at least this much'),
     new Option('--max-cost <usd>', 'cost at most this much'),
     new Option('--model <name>', 'used this model'),
-    new Option('--sort-by <field>', 'order of the runs')
+    new Option('--sort-by <field>', 'field by which the runs are sorted')
       .choices(['startedAt', 'durationMs', 'cost', 'status'])
       .default('startedAt'),
-    new Option('--sort-order <order>', 'direction of the order').choices(['asc', 'desc']).default('desc'),
+    new Option('--sort-order <order>', 'sort direction').choices(['asc', 'desc']).default('desc'),
   ];
 }
 
 /** Returns the options of commands that call a server. */
-export function server(): Option[] {
+export function serverOptions(): Option[] {
   return [
     new Option('--url <url>', `URL of the server (default: HEDDLE_URL, or ${DEFAULT_URL})`),
     new Option('--workspace <id>', 'id of the workspace (default: HEDDLE_WORKSPACE)'),

@@ -4,7 +4,7 @@ import type { AddOptions } from './commands/skills.ts';
 import type { Io } from './io.ts';
 import { withWorkspace } from './program-secrets.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 /** `heddle skills`: instructions that agents of a workspace read if a task needs them. */
 export function declareSkills(program: Command, io: Io, done: Done): void {

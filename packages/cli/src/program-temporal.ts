@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { groupedOptions, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const ROLES = ['engine', 'effects', 'segments'] as const;
 
@@ -28,15 +28,15 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     new Option(
       '--roles <list>',
       `roles, separated by commas (choices: ${ROLES.join(', ')}; default: all)`,
-    ).argParser(roles),
+    ).argParser(parseRoles),
     new Option(
       '--build <deployment:build>',
       'version of a worker deployment: runs stay on the version that started them',
-    ).argParser(build),
+    ).argParser(parseBuild),
     new Option(
       '--health <host:port>',
       'serve /healthz and /metrics on this address; a port alone means 127.0.0.1',
-    ).argParser(listenAt),
+    ).argParser(parseListenAddress),
     new Option('--origin <url>', 'base URL of heddle serve, for the URLs at which people answer pauses'),
     new Option('--triggers', 'also start the runs of schedules, feeds and events').default(false),
     new Option('--limits <file>', 'JSON file with limits for the runs of triggers'),
@@ -59,7 +59,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
     );
   const [, namespace, queue] = groupedOptions('server') as [Option, Option, Option];
   withOptions(command, [
-    new Option('--port <number>', 'port of the server').argParser(port).default(7233),
+    new Option('--port <number>', 'port of the server').argParser(parsePort).default(7233),
     namespace,
     queue,
     ...groupedOptions('data', 'env', 'models', 'services', 'egress', 'isolation', 'resultLimit'),
@@ -85,7 +85,7 @@ export function graceOption(): Option {
     });
 }
 
-function roles(text: string): string[] {
+function parseRoles(text: string): string[] {
   const names = text.split(',').map((role) => role.trim());
   const unknown = names.find((role) => !ROLES.some((each) => each === role));
   if (unknown !== undefined)
@@ -93,19 +93,19 @@ function roles(text: string): string[] {
   return [...new Set(names)];
 }
 
-function build(text: string): { deployment: string; build: string } {
+function parseBuild(text: string): { deployment: string; build: string } {
   const [, deployment = '', id = ''] = /^([^:]+):([^:]+)$/.exec(text) ?? [];
   if (id !== '') return { deployment, build: id };
   throw new InvalidArgumentError('Use DEPLOYMENT:BUILD, two names of your choice.');
 }
 
-function listenAt(text: string): { host: string; port: number } {
+function parseListenAddress(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', number = ''] = /^(?:(.+):)?(\d+)$/.exec(text) ?? [];
   if (number === '') throw new InvalidArgumentError('Use HOST:PORT or PORT.');
-  return { host: host.replaceAll(/^\[|\]$/g, ''), port: number === '0' ? 0 : port(number) };
+  return { host: host.replaceAll(/^\[|\]$/g, ''), port: number === '0' ? 0 : parsePort(number) };
 }
 
-function port(text: string): number {
+function parsePort(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
   throw new InvalidArgumentError('Use a whole number from 1 to 65535.');

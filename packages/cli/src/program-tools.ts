@@ -5,14 +5,14 @@ import type { Io } from './io.ts';
 import { repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
-export function declareTools(program: Command, io: Io, done: (exit: number) => void): void {
+export function declareTools(program: Command, io: Io, done: (exitCode: number) => void): void {
   const tools = program
     .command('tools')
     .summary('List tools, and create tools from OpenAPI documents.')
     .description('Lists tools, and creates tools from OpenAPI documents.');
   const command = tools
     .command('import')
-    .description('Creates a tool from each operation, and prints the operations that it leaves out.')
+    .description('Creates a tool from each operation, and prints the operations that it skips.')
     .argument('<file>', 'OpenAPI document (JSON or YAML): a file, a URL, or - for standard input')
     .addOption(new Option('--name <name>', 'name of the service').makeOptionMandatory())
     .addOption(new Option('-o, --out <file>', 'file to write').default('tools.json'))

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { server } from './program-serve.ts';
+import { serverOptions } from './program-serve.ts';
 import { count, jsonData, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const TRIGGER = 'id of the trigger, or name or id of a workflow with one trigger';
 
@@ -17,7 +17,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
       'Manages the triggers of deployed workflows on a server (heddle serve), of all types. Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = triggers.command('list').description('Lists the triggers of a workspace.');
-  withOptions(list, [...server(), jsonData('[triggers]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonData('[triggers]')]).action(async (options) => {
     const { listTriggers } = await import('./commands/triggers.ts');
     done(await listTriggers(io, options));
   });
@@ -27,7 +27,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     .argument('<trigger>', TRIGGER);
   withOptions(events, [
     new Option('--limit <count>', 'maximum number of events').argParser(count).default(50),
-    ...server(),
+    ...serverOptions(),
     jsonData('[events]'),
   ]).action(async (trigger: string, options) => {
     const { listEvents } = await import('./commands/triggers.ts');
@@ -38,9 +38,11 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     ['resume', 'Resumes a paused or suspended trigger.'],
   ] as const) {
     const command = triggers.command(name).description(text).argument('<trigger>', TRIGGER);
-    withOptions(command, [...server(), jsonData('trigger')]).action(async (trigger: string, options) => {
-      const { changeTrigger } = await import('./commands/triggers.ts');
-      done(await changeTrigger(io, trigger, { ...options, action: name }));
-    });
+    withOptions(command, [...serverOptions(), jsonData('trigger')]).action(
+      async (trigger: string, options) => {
+        const { changeTrigger } = await import('./commands/triggers.ts');
+        done(await changeTrigger(io, trigger, { ...options, action: name }));
+      },
+    );
   }
 }

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { server } from './program-serve.ts';
+import { serverOptions } from './program-serve.ts';
 import { count, jsonData, withOptions } from './run-options.ts';
 
-type Done = (exit: number) => void;
+type Done = (exitCode: number) => void;
 
 const WEBHOOK = 'id of the webhook, or name or id of a workflow with one webhook';
 
@@ -17,7 +17,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
       'Shows the webhooks of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = webhooks.command('list').description('Lists the webhooks of a workspace with their URLs.');
-  withOptions(list, [...server(), jsonData('[webhooks]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonData('[webhooks]')]).action(async (options) => {
     const { listWebhooks } = await import('./commands/webhooks.ts');
     done(await listWebhooks(io, options));
   });
@@ -27,7 +27,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .argument('<webhook>', WEBHOOK);
   withOptions(deliveries, [
     new Option('--limit <count>', 'maximum number of deliveries').argParser(count).default(50),
-    ...server(),
+    ...serverOptions(),
     jsonData('[deliveries]'),
   ]).action(async (webhook: string, options) => {
     const { listDeliveries } = await import('./commands/webhooks.ts');
@@ -38,7 +38,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Starts a run of the live version with the input of a delivery. Prints the id of the run.')
     .argument('<webhook>', WEBHOOK)
     .argument('<delivery>', 'id of the delivery');
-  withOptions(replay, [...server(), jsonData('run')]).action(
+  withOptions(replay, [...serverOptions(), jsonData('run')]).action(
     async (webhook: string, delivery: string, options) => {
       const { replayDelivery } = await import('./commands/webhooks.ts');
       done(await replayDelivery(io, [webhook, delivery], options));

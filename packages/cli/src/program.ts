@@ -31,9 +31,9 @@ Exit codes of run, runs resume, runs rerun, runs tail and execute:
 
 /**
  * Builds the commands and their options. An action imports its command when it is called, so that commands start fast.
- * `done` gets the exit code.
+ * `done` is called with the exit code.
  */
-export function buildProgram(io: Io, done: (exit: number) => void): Command {
+export function buildProgram(io: Io, done: (exitCode: number) => void): Command {
   const program = new Command('heddle')
     .description('Checks, runs and deploys workflows.')
     .version(packageJson.version, '-v, --version', 'Print the version.')
@@ -76,7 +76,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   return program;
 }
 
-function declareCheck(program: Command, io: Io, done: (exit: number) => void): void {
+function declareCheck(program: Command, io: Io, done: (exitCode: number) => void): void {
   const command = program
     .command('check')
     .summary('Check workflows and list all problems.')
@@ -92,7 +92,7 @@ function declareCheck(program: Command, io: Io, done: (exit: number) => void): v
   });
 }
 
-function declarePlan(program: Command, io: Io, done: (exit: number) => void): void {
+function declarePlan(program: Command, io: Io, done: (exitCode: number) => void): void {
   const command = program
     .command('plan')
     .summary('Show the execution plan of a workflow.')
@@ -109,7 +109,7 @@ function declarePlan(program: Command, io: Io, done: (exit: number) => void): vo
   });
 }
 
-function declareRun(program: Command, io: Io, done: (exit: number) => void): void {
+function declareRun(program: Command, io: Io, done: (exitCode: number) => void): void {
   const command = program
     .command('run')
     .summary('Run a workflow and print its output.')
@@ -124,7 +124,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
   });
 }
 
-function declareBlocks(program: Command, io: Io, done: (exit: number) => void): void {
+function declareBlocks(program: Command, io: Io, done: (exitCode: number) => void): void {
   const blocks = program
     .command('blocks')
     .summary('List block types and show their fields.')
@@ -183,8 +183,8 @@ function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
 /** Returns the help text of an option with its choices and its default. A boolean or list is not shown as a default. */
 function optionDescription(option: Option): string {
   const { description, argChoices, defaultValue, defaultValueDescription } = option;
-  const isShown = typeof defaultValue === 'string' || typeof defaultValue === 'number';
-  const defaultText = defaultValueDescription ?? (isShown ? String(defaultValue) : undefined);
+  const hasShownDefault = typeof defaultValue === 'string' || typeof defaultValue === 'number';
+  const defaultText = defaultValueDescription ?? (hasShownDefault ? String(defaultValue) : undefined);
   const notes = [
     ...(argChoices === undefined ? [] : [`choices: ${argChoices.join(', ')}`]),
     ...(defaultText === undefined ? [] : [`default: ${defaultText}`]),

@@ -15,7 +15,10 @@ export function shortId(runId: string): string {
   return UUID.test(runId) ? runId.slice(-SHORT_ID_CHARS) : runId;
 }
 
-/** Finds a run by its id, an unambiguous beginning or end of its id, or the caller's own id. Throws usage errors. */
+/**
+ * Finds a run by its id, an unambiguous beginning or end of its id, or the id that its caller chose (X-Run-Id). Throws
+ * usage errors.
+ */
 export async function findRunId(
   reader: Pick<RunReader, 'listRuns'>,
   id: string,

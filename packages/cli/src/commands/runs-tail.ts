@@ -40,17 +40,17 @@ export async function followRecorded(
   const plan = await reader.planOf(runId);
   const mocks = await reader.mocksOf(runId);
   const events = reader.follow(runId);
-  let blocks = 0;
+  let endedBlockCount = 0;
   if (stream) await streamEvents(io, eventsSince(events, sinceMs), { json });
   else if (json) for await (const _ of events);
-  else blocks = await drawEvents(openView(io, { plan, runId, mocks }), events);
+  else endedBlockCount = await drawEvents(openView(io, { plan, runId, mocks }), events);
   const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });
   const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
   showOutcome(io, toRunResource(run), {
     ...options,
-    ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },
+    ...{ plan, file: undefined, endedBlockCount, pauses, suspended, cancelReason },
   });
   return exitOf(run.status);
 }

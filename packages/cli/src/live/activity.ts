@@ -2,12 +2,12 @@ import type { BlockLog } from '@heddle/core';
 import { safeLine } from '../render/style.ts';
 
 /** A block that runs or waits for a time. */
-interface Active {
+interface ActiveBlock {
   name: string;
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
   sinceMs: number;
-  /** True if the block has been reported as slow, or is never reported. */
+  /** True if the block has been reported as slow, or must not be. */
   isReported: boolean;
 }
 
@@ -19,7 +19,7 @@ interface Iteration {
 
 /** The blocks and iterations that are in progress in a run. */
 export class Activity {
-  readonly #active = new Map<number, Active>();
+  readonly #active = new Map<number, ActiveBlock>();
   readonly #iterations = new Map<string, Iteration>();
 
   start(log: BlockLog): void {
@@ -47,8 +47,8 @@ export class Activity {
     this.#iterations.set(blockId, { name: safeLine(name), ...at });
   }
 
-  /** Returns the blocks that have run for at least `ms` and that no earlier call has returned. */
-  slow(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
+  /** Returns the blocks that have run for at least `ms` milliseconds and that no earlier call has returned. */
+  takeSlowBlocks(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
     return [...this.#active.values()]
       .filter((active) => !active.isReported && nowMs - active.sinceMs >= ms)
       .map((active) => {
@@ -58,25 +58,25 @@ export class Activity {
   }
 
   /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`. Empty if no block runs. */
-  line(): string {
-    const groups = new Map<string, Active[]>();
+  statusText(): string {
+    const groups = new Map<string, ActiveBlock[]>();
     for (const active of this.#active.values()) {
       const id = active.containers.join('/');
       groups.set(id, [...(groups.get(id) ?? []), active]);
     }
     if (groups.size === 0) return [...this.#iterations.values()].map(iterationText).join(' › ');
-    const [first = [], ...others] = groups.values();
-    const text = this.#path(first[0]?.containers ?? [], namesOf(first));
-    const otherCount = others.reduce((sum, group) => sum + group.length, 0);
+    const [firstGroup = [], ...otherGroups] = groups.values();
+    const text = this.#path(firstGroup[0]?.containers ?? [], namesOf(firstGroup));
+    const otherCount = otherGroups.reduce((sum, group) => sum + group.length, 0);
     return otherCount === 0 ? text : `${text}  +${otherCount}`;
   }
 
-  #path(containers: readonly string[], last: string): string {
+  #path(containers: readonly string[], blockName: string): string {
     const iterations = containers.flatMap((id) => {
       const iteration = this.#iterations.get(id);
       return iteration ? iterationText(iteration) : [];
     });
-    return [...iterations, last].join(' › ');
+    return [...iterations, blockName].join(' › ');
   }
 }
 
@@ -89,7 +89,7 @@ function iterationText({ name, iteration, count }: Iteration): string {
   return count === undefined ? `${name} ${iteration + 1}` : `${name} ${iteration + 1}/${count}`;
 }
 
-function namesOf(group: readonly Active[]): string {
+function namesOf(group: readonly ActiveBlock[]): string {
   const counts = new Map<string, number>();
   for (const { name } of group) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');

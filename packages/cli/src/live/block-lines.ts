@@ -13,9 +13,9 @@ export interface LineFormat {
   width: number;
   plan: Plan;
   /** Ids of mocked blocks. */
-  mocked: ReadonlySet<string>;
+  mockedIds: ReadonlySet<string>;
   /** Ids of parallels that collect the failures of their branches. */
-  collecting: ReadonlySet<string>;
+  collectingParallelIds: ReadonlySet<string>;
 }
 
 /** Returns the ids of the parallels that collect failures. */
@@ -34,23 +34,23 @@ export function endedLines(log: BlockLog, output: Json, format: LineFormat): str
   // A condition passes on the output of the block before it, including `stdout`.
   const stdout = log.blockType === 'function' ? stdoutLines(output, style) : [];
   if (log.status === 'cancelled')
-    return log.container ? [] : [line(style.dim('○'), 'cancelled', log, format)];
+    return log.container ? [] : [blockLine(style.dim('○'), 'cancelled', log, format)];
   if (log.status === 'failed') return [...failedLines(log, format), ...stdout];
   if (log.container && stdout.length === 0) return [];
-  return [line(style.green('✓'), noteOf(log, output, format), log, format), ...stdout];
+  return [blockLine(style.green('✓'), noteOf(log, output, format), log, format), ...stdout];
 }
 
 function failedLines(log: BlockLog, format: LineFormat): string[] {
   const { style } = format;
-  const isCollected = containersOf(log).some((id) => format.collecting.has(id));
+  const isCollected = containersOf(log).some((id) => format.collectingParallelIds.has(id));
   const mark = log.errorHandled || isCollected ? style.yellow('!') : style.red('✗');
-  const handledNote = log.errorHandled ? 'failed; continues at its error port' : 'failed; collected';
-  const notes = [attemptsNote(log), log.errorHandled || isCollected ? handledNote : 'failed'];
-  const first = line(mark, notes.filter((note) => note !== '').join(', '), log, format);
+  const nonFatalNote = log.errorHandled ? 'failed; continues at its error port' : 'failed; collected';
+  const notes = [attemptsNote(log), log.errorHandled || isCollected ? nonFatalNote : 'failed'];
+  const firstLine = blockLine(mark, notes.filter((note) => note !== '').join(', '), log, format);
   // The end of the run shows the details of the failure that ended it.
-  if (!log.errorHandled && !isCollected) return [first];
+  if (!log.errorHandled && !isCollected) return [firstLine];
   return [
-    first,
+    firstLine,
     ...safe(log.error?.message ?? '')
       .split('\n')
       .map((text) => style.dim(`    ${text}`)),
@@ -69,14 +69,14 @@ export function pausedLine(log: BlockLog, until: string | undefined, format: Lin
  * waits for a person.
  */
 export function resumesAtMs(output: Json): number | undefined {
-  const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
-  const atMs = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;
+  const resumeAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
+  const atMs = typeof resumeAt === 'string' ? Date.parse(resumeAt) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 const DURATION_WIDTH = 9;
 
-function line(mark: string, note: string, log: BlockLog, format: LineFormat): string {
+function blockLine(mark: string, note: string, log: BlockLog, format: LineFormat): string {
   const took = pad(duration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
   const text = `${mark} ${pad(pathOf(log, format.plan), format.width)}  ${format.style.dim(took)}`;
   return note === '' ? text : `${text}  ${format.style.dim(note)}`;
@@ -84,16 +84,18 @@ function line(mark: string, note: string, log: BlockLog, format: LineFormat): st
 
 /** Returns text such as `Each Item 3 › Price`: the block's name, after the iterations around it. */
 export function pathOf(log: BlockLog, plan: Plan): string {
-  const scopes = [...log.parents, ...(log.container ? [log.container] : [])];
+  const containers = [...log.parents, ...(log.container ? [log.container] : [])];
   return [
-    ...scopes.map(({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`),
+    ...containers.map(
+      ({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`,
+    ),
     safeLine(log.blockName),
   ].join(' › ');
 }
 
-function noteOf(log: BlockLog, output: Json, { mocked }: LineFormat): string {
-  const mock = mocked.has(log.blockId) ? 'mocked' : '';
-  return [mock, containerNote(log, output), branchNote(log, output), attemptsNote(log)]
+function noteOf(log: BlockLog, output: Json, { mockedIds }: LineFormat): string {
+  const mockNote = mockedIds.has(log.blockId) ? 'mocked' : '';
+  return [mockNote, containerNote(log, output), branchNote(log, output), attemptsNote(log)]
     .filter((note) => note !== '')
     .join(', ');
 }
@@ -124,7 +126,11 @@ function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];
   const lines = safe(stdout).split('\n');
-  const moreCount = lines.length - MAX_STDOUT_LINES;
-  const first = lines.slice(0, MAX_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
-  return moreCount > 0 ? [...first, style.dim(`    │ … ${plural(moreCount, 'more line')}`)] : first;
+  const omittedCount = lines.length - MAX_STDOUT_LINES;
+  const shownLines = lines
+    .slice(0, MAX_STDOUT_LINES)
+    .map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
+  return omittedCount > 0
+    ? [...shownLines, style.dim(`    │ … ${plural(omittedCount, 'more line')}`)]
+    : shownLines;
 }

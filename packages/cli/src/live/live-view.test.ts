@@ -36,7 +36,7 @@ function examplePlan(): Plan {
   return compiled.plan;
 }
 
-let order = 0;
+let lastOrder = 0;
 
 function logOf(blockId: string, overrides: Partial<BlockLog> = {}): BlockLog {
   const plan = examplePlan();
@@ -47,7 +47,7 @@ function logOf(blockId: string, overrides: Partial<BlockLog> = {}): BlockLog {
     blockId,
     blockName: block.name,
     blockType: block.type,
-    executionOrder: ++order,
+    executionOrder: ++lastOrder,
     status: 'completed',
     startedMs: 0,
     endedMs: 12,
@@ -66,7 +66,7 @@ function logOf(blockId: string, overrides: Partial<BlockLog> = {}): BlockLog {
   };
 }
 
-const TYPE = {
+const EVENT_TYPES = {
   running: 'block:started',
   paused: 'block:paused',
   completed: 'block:completed',
@@ -75,7 +75,7 @@ const TYPE = {
 } as const;
 
 function eventOf(log: BlockLog, output: Json = null): RunEvent {
-  return { type: TYPE[log.status], runId: 'r', atMs: 0, log, output };
+  return { type: EVENT_TYPES[log.status], runId: 'r', atMs: 0, log, output };
 }
 
 function iterationEvent(blockId: string, number: number, count: number): RunEvent {
@@ -97,21 +97,21 @@ interface ViewFixture {
   lines: () => string[];
 }
 
-function viewFixture(updating = false): ViewFixture {
-  const stream = new RecordedStream(updating);
+function viewFixture(hasStatusLine = false): ViewFixture {
+  const stream = new RecordedStream(hasStatusLine);
   let nowMs = 0;
-  let call = (): void => undefined;
+  let callTick = (): void => undefined;
   const view = new LiveView({
     plan: examplePlan(),
-    mocked: new Set(['s']),
-    painter: createPainter(stream, updating),
+    mockedIds: new Set(['s']),
+    painter: createPainter(stream, hasStatusLine),
     style: styleFor(new RecordedStream()),
-    updating,
+    hasStatusLine,
     now: () => nowMs,
     ticker: (_, tick) => {
-      call = tick;
+      callTick = tick;
       return () => {
-        call = () => undefined;
+        callTick = () => undefined;
       };
     },
   });
@@ -120,7 +120,7 @@ function viewFixture(updating = false): ViewFixture {
     stream,
     tick: (ms) => {
       nowMs = ms;
-      call();
+      callTick();
     },
     lines: () => stream.text.split('\n').filter((line) => line !== ''),
   };
@@ -139,7 +139,7 @@ describe('the live view without a terminal', () => {
       '✓ Each          2.3 s  3 iterations',
       '✓ The End       12 ms  2 attempts',
     ]);
-    expect(view.blocks).toBe(3);
+    expect(view.endedBlockCount).toBe(3);
   });
 
   it('counts the iterations of a loop in growing steps, without lines for the blocks inside', () => {
@@ -214,7 +214,7 @@ describe('the live view without a terminal', () => {
     view.accept(eventOf(log));
     view.accept(eventOf({ ...log, status: 'running' }));
     expect(lines()).toHaveLength(1);
-    expect(view.blocks).toBe(1);
+    expect(view.endedBlockCount).toBe(1);
   });
 
   it('reports a slow block once', () => {

@@ -13,21 +13,21 @@ import type { Painter } from './painter.ts';
 /** Calls `tick` at an interval. Returns a function that stops it. */
 export type Ticker = (everyMs: number, tick: () => void) => () => void;
 
-export interface LiveParts {
+export interface LiveViewOptions {
   plan: Plan;
   /** Ids of mocked blocks. */
-  mocked: ReadonlySet<string>;
+  mockedIds: ReadonlySet<string>;
   painter: Painter;
   style: Style;
-  /** True: the terminal shows a status line, so that "still running" lines are not needed. */
-  updating: boolean;
+  /** True if the terminal shows a status line, so that "still running" lines are not needed. */
+  hasStatusLine: boolean;
   now: () => number;
   ticker: Ticker;
 }
 
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const FRAME_MS = 100;
-const SLOW_MS = 2000;
+const SPINNER_FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const SPINNER_INTERVAL_MS = 100;
+const SLOW_BLOCK_MS = 2000;
 const NAME_WIDTH = 32;
 
 type BlockEvent = Extract<RunEvent, { log: unknown }>;
@@ -35,34 +35,34 @@ type BlockEvent = Extract<RunEvent, { log: unknown }>;
 /** Shows the progress of a run. Events may arrive twice, because a late viewer also reads the logs. */
 export class LiveView {
   /** Number of ended blocks. */
-  blocks = 0;
-  readonly #parts: LiveParts;
+  endedBlockCount = 0;
+  readonly #options: LiveViewOptions;
   readonly #format: LineFormat;
   readonly #activity = new Activity();
   readonly #ended = new Set<number>();
   readonly #paused = new Set<number>();
   readonly #startedMs: number;
-  readonly #stop: () => void;
-  #frame = 0;
+  readonly #stopTicker: () => void;
+  #spinnerIndex = 0;
   #isDrawn = false;
 
-  constructor(parts: LiveParts) {
-    this.#parts = parts;
-    this.#startedMs = parts.now();
-    const names = Object.values(parts.plan.blocks)
+  constructor(options: LiveViewOptions) {
+    this.#options = options;
+    this.#startedMs = options.now();
+    const nameWidths = Object.values(options.plan.blocks)
       .filter(({ containers }) => containers.length === 0)
       .map(({ name }) => stringWidth(safeLine(name)));
     this.#format = {
-      style: parts.style,
-      plan: parts.plan,
-      mocked: parts.mocked,
+      style: options.style,
+      plan: options.plan,
+      mockedIds: options.mockedIds,
       width: Math.min(
         NAME_WIDTH,
-        names.reduce((widest, each) => Math.max(widest, each), 8),
+        nameWidths.reduce((widest, each) => Math.max(widest, each), 8),
       ),
-      collecting: new Set(collectingParallels(parts.plan.skeleton)),
+      collectingParallelIds: new Set(collectingParallels(options.plan.skeleton)),
     };
-    this.#stop = parts.ticker(FRAME_MS, () => this.#tick());
+    this.#stopTicker = options.ticker(SPINNER_INTERVAL_MS, () => this.#tick());
   }
 
   accept(event: RunEvent): void {
@@ -86,14 +86,14 @@ export class LiveView {
   }
 
   /** Prints a line above the status line. */
-  say(line: string): void {
-    this.#parts.painter.print([line]);
+  printLine(line: string): void {
+    this.#options.painter.print([line]);
   }
 
   /** Removes the status line and stops drawing. */
   close(): void {
-    this.#stop();
-    this.#parts.painter.status('');
+    this.#stopTicker();
+    this.#options.painter.status('');
   }
 
   #showBlock({ type, log, output }: BlockEvent): void {
@@ -108,25 +108,25 @@ export class LiveView {
     }
     this.#ended.add(log.executionOrder);
     this.#activity.end(log);
-    this.blocks += 1;
-    this.#parts.painter.print(endedLines(log, output, this.#format));
+    this.endedBlockCount += 1;
+    this.#options.painter.print(endedLines(log, output, this.#format));
   }
 
   #showPause(log: BlockEvent['log'], output: BlockEvent['output']): void {
     if (this.#paused.has(log.executionOrder)) return;
     this.#paused.add(log.executionOrder);
-    const { updating, painter, now } = this.#parts;
+    const { hasStatusLine, painter, now } = this.#options;
     const untilMs = resumesAtMs(output);
     const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
     if (until === undefined) this.#activity.end(log);
     else this.#activity.wait(log, until);
     // The status line shows blocks that wait for a time. Without it, a permanent line does, except for nested blocks.
-    const isLineOmitted = until !== undefined && (updating || log.container !== undefined);
+    const isLineOmitted = until !== undefined && (hasStatusLine || log.container !== undefined);
     if (!isLineOmitted) painter.print([pausedLine(log, until, this.#format)]);
   }
 
   #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
-    const { style, painter } = this.#parts;
+    const { style, painter } = this.#options;
     const waitMs = Math.max(0, event.dueMs - event.atMs);
     const when = waitMs < 50 ? 'now' : `in ${duration(waitMs)}`;
     painter.print([
@@ -135,30 +135,30 @@ export class LiveView {
   }
 
   #showIteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
-    const { updating, painter, style, plan } = this.#parts;
+    const { hasStatusLine, painter, style, plan } = this.#options;
     const { blockId, blockName, iteration, count } = event;
     this.#activity.iterate(blockId, blockName, { iteration, count });
     const isNested = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
-    if (updating || isNested || !isMilestone(iteration + 1, count)) return;
+    if (hasStatusLine || isNested || !isMilestone(iteration + 1, count)) return;
     const total = count === undefined ? '' : `/${count}`;
     painter.print([style.dim(`· ${safeLine(blockName)} ${iteration + 1}${total}`)]);
   }
 
   #tick(): void {
-    const { painter, style, now, updating } = this.#parts;
-    const line = this.#activity.line();
-    if (updating) {
-      if (line !== '' || this.#isDrawn) {
+    const { painter, style, now, hasStatusLine } = this.#options;
+    const statusText = this.#activity.statusText();
+    if (hasStatusLine) {
+      if (statusText !== '' || this.#isDrawn) {
         this.#isDrawn = true;
-        this.#frame = (this.#frame + 1) % FRAMES.length;
+        this.#spinnerIndex = (this.#spinnerIndex + 1) % SPINNER_FRAMES.length;
         const elapsed = style.dim(duration(now() - this.#startedMs));
         painter.status(
-          `${style.cyan(FRAMES[this.#frame] ?? '·')} ${clip(line === '' ? 'waiting' : line, 90)}  ${elapsed}`,
+          `${style.cyan(SPINNER_FRAMES[this.#spinnerIndex] ?? '·')} ${clip(statusText === '' ? 'waiting' : statusText, 90)}  ${elapsed}`,
         );
       }
       return;
     }
-    for (const { path } of this.#activity.slow(now(), SLOW_MS))
+    for (const { path } of this.#activity.takeSlowBlocks(now(), SLOW_BLOCK_MS))
       painter.print([style.dim(`… ${path} is still running`)]);
   }
 }

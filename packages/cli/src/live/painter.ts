@@ -13,9 +13,9 @@ const CLEAR = '\r\u001B[2K';
 const NO_WRAP = '\u001B[?7l';
 const WRAP = '\u001B[?7h';
 
-/** Creates a painter. `updating`: the stream is a terminal that can show a status line. */
-export function createPainter(stream: OutStream, updating: boolean): Painter {
-  if (!updating) {
+/** Creates a painter. `hasStatusLine`: true if the stream is a terminal that can show a status line. */
+export function createPainter(stream: OutStream, hasStatusLine: boolean): Painter {
+  if (!hasStatusLine) {
     return {
       print: (lines) => void stream.write(lines.map((line) => `${line}\n`).join('')),
       status: () => undefined,

@@ -4,9 +4,13 @@ import { recordedIo } from '../../../../test/support/io.ts';
 import { streamEvents } from './stream.ts';
 
 const never = new Promise<never>(() => undefined);
-type Emission = Extract<RunEvent, { type: 'block:emission' }>;
+type EmissionEvent = Extract<RunEvent, { type: 'block:emission' }>;
 
-function emissionEvent(emission: Emission['emission'], blockName = 'Agent', scope: number[] = []): Emission {
+function emissionEvent(
+  emission: EmissionEvent['emission'],
+  blockName = 'Agent',
+  scope: number[] = [],
+): EmissionEvent {
   return {
     type: 'block:emission',
     runId: 'r',
@@ -65,7 +69,7 @@ describe('a stream of a run', () => {
     expect((await outputOf(events)).stdout).toBe('[2Jdone\n');
   });
 
-  it('has every event once as a line of JSON', async () => {
+  it('has each event as a line of JSON, without repeated events of blocks', async () => {
     const text = emissionEvent({ type: 'text', text: 'a\nb' });
     const events = [completedEvent(1), text, text, completedEvent(1), completedEvent(2)];
     const { stdout } = await outputOf(events, true);

@@ -12,18 +12,18 @@ export async function streamEvents(
   events: AsyncIterable<RunEvent>,
   { json, failure }: { json: boolean; failure?: Promise<never> },
 ): Promise<void> {
-  const accept = json ? lineWriter(io) : textWriter(io);
-  const write = async (): Promise<void> => {
-    for await (const event of events) accept(event);
-    accept(undefined);
+  const writeEvent = json ? lineWriter(io) : textWriter(io);
+  const writeAll = async (): Promise<void> => {
+    for await (const event of events) writeEvent(event);
+    writeEvent(undefined);
   };
-  await Promise.race([write(), ...(failure ? [failure] : [])]);
+  await Promise.race([writeAll(), ...(failure ? [failure] : [])]);
 }
 
 /** Receives the events of a run, and undefined at their end. */
-type Accept = (event: RunEvent | undefined) => void;
+type EventWriter = (event: RunEvent | undefined) => void;
 
-function lineWriter(io: Io): Accept {
+function lineWriter(io: Io): EventWriter {
   const seenKeys = new Set<string>();
   return (event) => {
     if (!event) return;
@@ -35,9 +35,9 @@ function lineWriter(io: Io): Accept {
   };
 }
 
-function textWriter(io: Io): Accept {
+function textWriter(io: Io): EventWriter {
   const style = styleFor(io.stderr);
-  let currentBlock: string | undefined;
+  let currentBlockKey: string | undefined;
   let isLineOpen = false;
   const endLine = (): void => {
     if (isLineOpen) io.stdout.write('\n');
@@ -52,11 +52,11 @@ function textWriter(io: Io): Accept {
       io.stderr.write(`${style.dim('  (not the answer)')}\n`);
     }
     if (emission.type !== 'text') return;
-    const block = [blockId, ...scope].join('/');
-    if (block !== currentBlock) {
+    const blockKey = [blockId, ...scope].join('/');
+    if (blockKey !== currentBlockKey) {
       endLine();
       io.stderr.write(`${style.dim(`  ${safeLine(blockName)}:`)}\n`);
-      currentBlock = block;
+      currentBlockKey = blockKey;
     }
     const text = safe(emission.text);
     if (text === '') return;

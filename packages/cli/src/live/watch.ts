@@ -24,7 +24,7 @@ export async function drawEvents(
   } finally {
     view.close();
   }
-  return view.blocks;
+  return view.endedBlockCount;
 }
 
 /** Prints a line with the workflow and the run, and returns a view for this terminal. */
@@ -33,15 +33,15 @@ export function openView(
   { plan, runId, mocks }: { plan: Plan; runId: string; mocks?: Json | undefined },
 ): LiveView {
   const style = styleFor(io.stderr);
-  const updating = io.stderr.isTTY === true && readEnv().canUpdateLines;
+  const hasStatusLine = io.stderr.isTTY === true && readEnv().canUpdateLines;
   io.stderr.write(`${style.bold(safeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
   const mockedBlocks = Object.values(plan.blocks).filter((block) => isMocked(block, mocks));
   return new LiveView({
     plan,
-    mocked: new Set(mockedBlocks.map(({ id }) => id)),
-    painter: createPainter(io.stderr, updating),
+    mockedIds: new Set(mockedBlocks.map(({ id }) => id)),
+    painter: createPainter(io.stderr, hasStatusLine),
     style,
-    updating,
+    hasStatusLine,
     now: Date.now,
     ticker,
   });
@@ -86,23 +86,23 @@ async function* eventsFromLogs(
 /** Time limit for a store that does not respond. Normally the events of a paused or ended run end by themselves. */
 const STORE_TIMEOUT_MS = 5000;
 /** Time limit for the last events of a run that is suspended, or whose result rejects: its events may never end. */
-const LAST_EVENTS_MS = 200;
+const LAST_EVENTS_TIMEOUT_MS = 200;
 /** Delay before the events of a paused run are read again. */
-const REREAD_MS = 200;
+const REREAD_DELAY_MS = 200;
 const STOP = Symbol('stop');
 
 async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): AsyncGenerator<RunEvent> {
-  const remainingMs = result.then(
-    ({ status }) => (status === 'running' ? LAST_EVENTS_MS : STORE_TIMEOUT_MS),
-    () => LAST_EVENTS_MS,
+  const stopAfterMs = result.then(
+    ({ status }) => (status === 'running' ? LAST_EVENTS_TIMEOUT_MS : STORE_TIMEOUT_MS),
+    () => LAST_EVENTS_TIMEOUT_MS,
   );
-  const stop = remainingMs.then((ms) => delay(ms, STOP, { ref: false }));
+  const stop = stopAfterMs.then((ms) => delay(ms, STOP, { ref: false }));
   const filter = new UnreadFilter();
   for (;;) {
     filter.startReading();
     for await (const event of takeUntil(stop, handle.events())) if (filter.isUnread(event)) yield event;
     // The events end at a pause. After an answer the run continues, and its events are read again.
-    if (await Promise.race([remainingMs.then(() => true), delay(REREAD_MS, false)])) return;
+    if (await Promise.race([stopAfterMs.then(() => true), delay(REREAD_DELAY_MS, false)])) return;
   }
 }
 

@@ -15,14 +15,14 @@ export function inputsOf(plan: Plan): string {
 }
 
 /** Returns the iterations or branches of a container as text. */
-export function containerWords(container: ContainerConfig, node: Node): string {
+export function describeContainer(container: ContainerConfig, node: Node): string {
   const window = node.subflow?.window;
   const concurrency = window === undefined || window === Infinity ? '' : `, up to ${window} at the same time`;
   switch (container.kind) {
     case 'for':
-      return countWords(container.count, 'iteration');
+      return describeCount(container.count, 'iteration');
     case 'forEach':
-      return `for each ${collectionWords(container)}`;
+      return `for each ${describeCollection(container)}`;
     case 'while':
       return container.condition
         ? `while ${container.condition.authored}`
@@ -30,26 +30,26 @@ export function containerWords(container: ContainerConfig, node: Node): string {
     case 'doWhile':
       return `repeats while ${container.condition.authored}`;
     case 'parallelCount':
-      return `${countWords(container.count, 'branch')}${concurrency}`;
+      return `${describeCount(container.count, 'branch')}${concurrency}`;
     case 'parallelCollection':
-      return `for each ${collectionWords(container)}${concurrency}`;
+      return `for each ${describeCollection(container)}${concurrency}`;
   }
 }
 
-function countWords(count: CountSource, noun: string): string {
+function describeCount(count: CountSource, noun: string): string {
   return 'static' in count
     ? plural(count.static, noun)
     : `${count.expression.authored} ${plural(2, noun).slice(2)}`;
 }
 
-function collectionWords({ collection }: Extract<ContainerConfig, { collection: unknown }>): string {
+function describeCollection({ collection }: Extract<ContainerConfig, { collection: unknown }>): string {
   if ('static' in collection) return `of ${plural(collection.static.length, 'item')}`;
   if ('reference' in collection) return collection.reference.text;
   return 'template' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
 }
 
 /** Returns where the named ports of a node lead: `if → Ship, else → Review`. */
-export function portWords(plan: Plan, region: Region, node: Node): string {
+export function describePorts(plan: Plan, region: Region, node: Node): string {
   const position = region.nodes.indexOf(node);
   return node.outs
     .flatMap((target) => {
@@ -64,8 +64,8 @@ export function portWords(plan: Plan, region: Region, node: Node): string {
 
 /** Returns a port's name for people: the title of a condition's branch, or the port itself. */
 export function portTitle(plan: Plan, from: Node | undefined, port: string): string {
-  const rows = from ? plan.blocks[from.id]?.conditions : undefined;
-  return rows?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
+  const branches = from ? plan.blocks[from.id]?.conditions : undefined;
+  return branches?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
 }
 
 function nameOf(plan: Plan, node: Node | undefined): string {

@@ -1,6 +1,6 @@
 import type { BlockConfig, Plan } from '@heddle/core';
 import type { Region } from '@heddle/core/blocks';
-import { containerWords, portTitle } from './describe.ts';
+import { describeContainer, portTitle } from './describe.ts';
 
 type Node = Region['nodes'][number];
 
@@ -32,7 +32,7 @@ function regionLines(plan: Plan, region: Region, level: Level): string[] {
 function nodeLines(plan: Plan, node: Node, { prefix, indent }: Level): string[] {
   const block = plan.blocks[node.id] as BlockConfig;
   if (!node.subflow || !block.container) return [`${indent}${prefix}${shape(node, block)}`];
-  const title = `${block.name} (${block.type}): ${containerWords(block.container, node)}`;
+  const title = `${block.name} (${block.type}): ${describeContainer(block.container, node)}`;
   return [
     `${indent}subgraph ${prefix}[${quote(title)}]`,
     ...regionLines(plan, node.subflow.body, { prefix: `${prefix}_`, indent: `${indent}  ` }),

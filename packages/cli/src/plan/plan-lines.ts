@@ -4,14 +4,14 @@ import { plural } from '../render/format.ts';
 import { safeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import { containerWords, inputsOf, portWords, readsOf } from './describe.ts';
-import { envUsers } from './templates.ts';
+import { describeContainer, describePorts, inputsOf, readsOf } from './describe.ts';
+import { blocksByEnvName } from './templates.ts';
 
 /** Returns a plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
 export function planLines(plan: Plan, style: Style): string[] {
   const start = plan.blocks[plan.start];
   const inputs = inputsOf(plan);
-  const head = [
+  const headRows = [
     [
       style.dim('start'),
       `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`,
@@ -23,19 +23,19 @@ export function planLines(plan: Plan, style: Style): string[] {
     `${style.bold(safeLine(plan.workflow.name))}${style.dim(`  ${safeLine(plan.workflow.id)}`)}`,
     ...(plan.workflow.description ? [safeLine(plan.workflow.description)] : []),
     '',
-    ...table(head),
+    ...table(headRows),
     '',
     ...table([
       ['', 'block', 'type', 'class', ''].map((title) => style.dim(title)),
-      ...rows(plan, plan.skeleton, { style, depth: 0, numbers: '' }),
+      ...rows(plan, plan.skeleton, { style, depth: 0, numberPrefix: '' }),
     ]),
   ];
 }
 
 function requirements(plan: Plan, style: Style): string {
-  return [...envUsers(plan)]
-    .map(([name, users]) => {
-      const names = users.map((block) => safeLine(block.name)).join(', ');
+  return [...blocksByEnvName(plan)]
+    .map(([name, blocks]) => {
+      const names = blocks.map((block) => safeLine(block.name)).join(', ');
       return `{{${safeLine(name)}}}${style.dim(` in ${names}`)}`;
     })
     .join(', ');
@@ -45,14 +45,14 @@ interface Level {
   style: Style;
   depth: number;
   /** Number of the enclosing container, followed by a dot; empty at the top level. */
-  numbers: string;
+  numberPrefix: string;
 }
 
 function rows(plan: Plan, region: Region, level: Level): string[][] {
-  const { style, depth, numbers } = level;
+  const { style, depth, numberPrefix } = level;
   return region.nodes.flatMap((node, index) => {
     const block = plan.blocks[node.id] as BlockConfig;
-    const number = `${numbers}${index + 1}`;
+    const number = `${numberPrefix}${index + 1}`;
     const row = [
       style.dim(number),
       `${'  '.repeat(depth)}${safeLine(block.name)}`,
@@ -62,18 +62,18 @@ function rows(plan: Plan, region: Region, level: Level): string[][] {
         .map((note) => safeLine(note))
         .join(style.dim(' · ')),
     ];
-    const inner = node.subflow
-      ? rows(plan, node.subflow.body, { style, depth: depth + 1, numbers: `${number}.` })
+    const childRows = node.subflow
+      ? rows(plan, node.subflow.body, { style, depth: depth + 1, numberPrefix: `${number}.` })
       : [];
-    return [row, ...inner];
+    return [row, ...childRows];
   });
 }
 
 function notes(plan: Plan, region: Region, node: Region['nodes'][number], block: BlockConfig): string[] {
   const reads = readsOf(plan, block);
   return [
-    block.container ? containerWords(block.container, node) : '',
-    portWords(plan, region, node),
+    block.container ? describeContainer(block.container, node) : '',
+    describePorts(plan, region, node),
     node.retry ? `${plural(node.retry.maxTries, 'attempt')}, ${node.retry.waitMs} ms apart` : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',

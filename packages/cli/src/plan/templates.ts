@@ -2,25 +2,25 @@ import { envNamesIn, referencesIn } from '@heddle/core/blocks';
 import type { BlockConfig, ContainerConfig, Reference } from '@heddle/core/blocks';
 import type { Plan } from '@heddle/core';
 
-type Compiled = Parameters<typeof referencesIn>[0];
+type CompiledPart = Parameters<typeof referencesIn>[0];
 
 /** Returns all references of a block, in the order of its fields. */
 export function referencesOf(block: BlockConfig): Reference[] {
   const inContainer = block.container ? containerReference(block.container) : [];
-  return [...inContainer, ...compiledOf(block).flatMap((part) => referencesIn(part))];
+  return [...inContainer, ...compiledParts(block).flatMap((part) => referencesIn(part))];
 }
 
-/** Returns the environment values that a plan uses, sorted by name, with the blocks that use them. */
-export function envUsers(plan: Plan): Map<string, BlockConfig[]> {
-  const users = new Map<string, BlockConfig[]>();
+/** Returns the names of the environment values that a plan uses, sorted, each with the blocks that use it. */
+export function blocksByEnvName(plan: Plan): Map<string, BlockConfig[]> {
+  const blocksByName = new Map<string, BlockConfig[]>();
   for (const block of Object.values(plan.blocks)) {
-    const names = new Set(compiledOf(block).flatMap((part) => envNamesIn(part)));
-    for (const name of names) users.set(name, [...(users.get(name) ?? []), block]);
+    const names = new Set(compiledParts(block).flatMap((part) => envNamesIn(part)));
+    for (const name of names) blocksByName.set(name, [...(blocksByName.get(name) ?? []), block]);
   }
-  return new Map([...users].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...blocksByName].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function compiledOf(block: BlockConfig): Compiled[] {
+function compiledParts(block: BlockConfig): CompiledPart[] {
   const conditions = (block.conditions ?? []).flatMap(({ expression }) => expression ?? []);
   return [
     ...Object.values(block.params),
@@ -30,7 +30,7 @@ function compiledOf(block: BlockConfig): Compiled[] {
   ];
 }
 
-function containerParts(container: ContainerConfig): Compiled[] {
+function containerParts(container: ContainerConfig): CompiledPart[] {
   switch (container.kind) {
     case 'for':
     case 'parallelCount':

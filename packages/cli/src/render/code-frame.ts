@@ -6,11 +6,11 @@ export function codeFrame(authored: string | undefined, line: unknown, style: St
   if (authored === undefined || typeof line !== 'number') return [];
   const lines = authored.split(/\r\n|\r|\n/);
   if (line < 1 || line > lines.length) return [];
-  const from = Math.max(1, line - 2);
-  const to = Math.min(lines.length, line + 1);
-  const width = String(to).length;
+  const firstNumber = Math.max(1, line - 2);
+  const lastNumber = Math.min(lines.length, line + 1);
+  const width = String(lastNumber).length;
   const frame: string[] = [''];
-  for (let number = from; number <= to; number++) {
+  for (let number = firstNumber; number <= lastNumber; number++) {
     const text = `${String(number).padStart(width)} │ ${safe(lines[number - 1] ?? '')}`;
     frame.push(number === line ? `  ${style.red('▸')} ${text}` : `    ${style.dim(text)}`);
   }

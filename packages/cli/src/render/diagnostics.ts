@@ -25,10 +25,10 @@ function linesOf(diagnostic: LocatedDiagnostic, nameOf: NameOf, style: Style): s
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
   const location = locationOf(diagnostic, nameOf);
-  const [first = '', ...more] = safe(message).split('\n');
+  const [firstLine = '', ...otherLines] = safe(message).split('\n');
   return [
-    `${label}  ${style.bold(first)}${location === '' ? '' : style.dim(`  in ${location}`)}`,
-    ...more.map((line) => `         ${line}`),
+    `${label}  ${style.bold(firstLine)}${location === '' ? '' : style.dim(`  in ${location}`)}`,
+    ...otherLines.map((line) => `         ${line}`),
     `         ${style.cyan('→')} ${safeLine(hint)}`,
     `         ${style.dim(`${position(diagnostic)}  ${code}`)}`,
   ];
@@ -48,14 +48,17 @@ function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: NameOf): strin
     .join(' › ');
 }
 
-/** Keys of the format between a block and a field that its author sees. */
+/** Keys of the file format between a block and the name of a field. Authors of workflows do not know them. */
 const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
 /** Returns text such as `2 errors, 1 warning`; empty if there are none. */
 export function countsOf(diagnostics: readonly LocatedDiagnostic[]): string {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  const warnings = diagnostics.length - errors;
-  return [errors > 0 ? plural(errors, 'error') : '', warnings > 0 ? plural(warnings, 'warning') : '']
+  const errorCount = diagnostics.filter(({ severity }) => severity === 'error').length;
+  const warningCount = diagnostics.length - errorCount;
+  return [
+    errorCount > 0 ? plural(errorCount, 'error') : '',
+    warningCount > 0 ? plural(warningCount, 'warning') : '',
+  ]
     .filter((part) => part !== '')
     .join(', ');
 }

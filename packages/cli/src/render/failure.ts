@@ -36,8 +36,11 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
 }
 
 function labelLines(label: string, text: string, style: Style): string[] {
-  const [first = '', ...more] = text.split('\n');
-  return [`  ${style.dim(label)}  ${style.red(first)}`, ...more.map((line) => `         ${style.red(line)}`)];
+  const [firstLine = '', ...otherLines] = text.split('\n');
+  return [
+    `  ${style.dim(label)}  ${style.red(firstLine)}`,
+    ...otherLines.map((line) => `         ${style.red(line)}`),
+  ];
 }
 
 /** Returns text such as `  in Each Item 3`, for a block in containers. */
@@ -70,11 +73,11 @@ function hints(
 /** Returns the command that reruns from the block, or from its outermost container; none for a trigger. */
 function rerunHint({ id, containers }: BlockConfig, context: FailureContext): string[] {
   const { plan, file, style, blockArgs = [] } = context;
-  const restart = plan.blocks[containers[0] ?? id];
-  if (!restart || restart.trigger) return [];
+  const rerunBlock = plan.blocks[containers[0] ?? id];
+  if (!rerunBlock || rerunBlock.trigger) return [];
   const fileArgs = file === undefined || file === '-' ? [] : [file];
-  const command = runsCommand('rerun', context, '--from', restart.name, ...fileArgs, ...blockArgs);
-  return [`${command}  ${style.dim('starts again here after a change')}`];
+  const command = runsCommand('rerun', context, '--from', rerunBlock.name, ...fileArgs, ...blockArgs);
+  return [`${command}  ${style.dim('reruns from this block after a change')}`];
 }
 
 /** Hints by the reason or the code of an error. */

@@ -37,7 +37,7 @@ export function localTime(ms: number): string {
 
 /** Returns a local time, without the date if it is today. */
 export function clockTime(ms: number, nowMs: number): string {
-  const full = localTime(ms);
-  const [day = '', time = ''] = full.split(' ');
-  return localTime(nowMs).startsWith(day) ? time : full;
+  const dateAndTime = localTime(ms);
+  const [day = '', time = ''] = dateAndTime.split(' ');
+  return localTime(nowMs).startsWith(day) ? time : dateAndTime;
 }

@@ -9,21 +9,21 @@ import { clip } from './table.ts';
 const NAME_WIDTH = 44;
 const VALUE_WIDTH = 72;
 
-/** A block log, with a mark if its block is mocked. */
+/** A block log, and whether its block is mocked. */
 export type MarkedLog = LogDetail & { mocked: boolean };
 
 /** Returns the table rows of block logs: order, status, block with its iterations, duration, and output. */
 export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),
-    mark(log, style),
+    statusSymbol(log, style),
     clip(pathOf({ ...log, input: undefined, output: undefined }, plan), NAME_WIDTH),
     style.dim(log.durationMs === undefined ? '' : duration(log.durationMs)),
     log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : resultText(log, style),
   ]);
 }
 
-function mark(log: LogDetail, style: Style): string {
+function statusSymbol(log: LogDetail, style: Style): string {
   switch (log.status) {
     case 'completed':
       return style.green('✓');

@@ -14,7 +14,7 @@ export interface OutcomeContext extends CommandContext {
   file: string | undefined;
   style: Style;
   /** Number of ended blocks, if known. */
-  blocks?: number;
+  endedBlockCount?: number;
   pauses: RunDetail['pauses'];
   /** Reason of the cancellation, if known. */
   cancelReason?: string | null;
@@ -29,15 +29,15 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   const took = run.durationMs === null ? '' : duration(run.durationMs);
   switch (statusOf(run, context)) {
     case 'completed':
-      return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blockCount(context)}${id}`];
+      return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blockCountText(context)}${id}`];
     case 'failed':
       return [
-        `${style.red('✗')} ${style.bold('Failed')} after ${took}${blockCount(context)}${id}`,
+        `${style.red('✗')} ${style.bold('Failed')} after ${took}${blockCountText(context)}${id}`,
         ...(run.error ? failureLines(run.error, context) : []),
       ];
     case 'cancelled':
       return [
-        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blockCount(context)}${cancelText(context)}${id}`,
+        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blockCountText(context)}${cancelText(context)}${id}`,
       ];
     case 'paused':
       return [
@@ -62,6 +62,6 @@ function cancelText({ cancelReason = null }: OutcomeContext): string {
   return cancelReason === null ? '' : `: ${safeLine(cancelReason)}`;
 }
 
-function blockCount({ blocks: count }: OutcomeContext): string {
+function blockCountText({ endedBlockCount: count }: OutcomeContext): string {
   return count === undefined || count === 0 ? '' : `, ${plural(count, 'block')}`;
 }

@@ -49,7 +49,7 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
 
 const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
-/** Returns the calls of an agent that the pause asks about, with their complete arguments as JSON. */
+/** Returns the tool calls of an agent that the pause asks to approve, with their complete arguments as JSON. */
 function callsOf({ output }: Pause): [id: string, name: string, args: string][] {
   const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
   if (!Array.isArray(calls)) return [];
@@ -59,33 +59,33 @@ function callsOf({ output }: Pause): [id: string, name: string, args: string][] 
       EACH_CONTROL,
       (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
-    return [safeLine(text(own(call, 'id'))), safeLine(text(own(call, 'name'))), escaped];
+    return [safeLine(toText(own(call, 'id'))), safeLine(toText(own(call, 'name'))), escaped];
   });
 }
 
 /** Returns the data that the pause point shows. */
 function shownRows(pause: Pause): [string, string][] {
-  const rows = rowsOf(pause, 'responseStructure');
-  return rows.map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
+  const items = itemsOf(pause, 'responseStructure');
+  return items.map((item) => [safeLine(toText(own(item, 'name'))), safeLine(toText(own(item, 'value')))]);
 }
 
 /** Returns a line for each notification that failed or whose outcome is unknown, with the reason. */
 function notificationsOf(pause: Pause): string[] {
-  return rowsOf(pause, 'notifications')
-    .filter((row) => own(row, 'status') !== 'sent')
-    .map((row) => {
-      const name = text(own(row, 'title')) || text(own(row, 'type')) || 'notification';
-      const outcome = own(row, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
-      return safeLine(`${name} ${outcome}: ${text(own(row, 'error'))}`);
+  return itemsOf(pause, 'notifications')
+    .filter((item) => own(item, 'status') !== 'sent')
+    .map((item) => {
+      const name = toText(own(item, 'title')) || toText(own(item, 'type')) || 'notification';
+      const outcome = own(item, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
+      return safeLine(`${name} ${outcome}: ${toText(own(item, 'error'))}`);
     });
 }
 
-/** Returns the rows of a list in the data of a pause. */
-function rowsOf({ output }: Pause, name: string): JsonObject[] {
+/** Returns the items of a list in the data of a pause. */
+function itemsOf({ output }: Pause, name: string): JsonObject[] {
   const response = isJsonObject(output) ? own(output, 'response') : undefined;
   const data = isJsonObject(response) ? own(response, 'data') : undefined;
-  const rows = isJsonObject(data) ? own(data, name) : undefined;
-  return Array.isArray(rows) ? rows.filter(isJsonObject) : [];
+  const items = isJsonObject(data) ? own(data, name) : undefined;
+  return Array.isArray(items) ? items.filter(isJsonObject) : [];
 }
 
 /** Returns the name of a field and its type with its description. */
@@ -105,7 +105,7 @@ function exampleInput(pause: Pause): { [name: string]: Json } {
   );
 }
 
-function text(value: Json | undefined): string {
+function toText(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -32,5 +32,5 @@ function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'
   const dueTimes = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
   return dueTimes.length === 0
     ? 'waits'
-    : `until ${localTime(dueTimes.reduce((first, each) => Math.min(first, each)))}`;
+    : `until ${localTime(dueTimes.reduce((earliest, each) => Math.min(earliest, each)))}`;
 }

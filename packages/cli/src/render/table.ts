@@ -43,6 +43,6 @@ export function writeTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
 ): void {
-  const head = titles.map((title) => styleFor(io.stdout).dim(title));
-  io.stdout.write(`${table([head, ...rows]).join('\n')}\n`);
+  const headRow = titles.map((title) => styleFor(io.stdout).dim(title));
+  io.stdout.write(`${table([headRow, ...rows]).join('\n')}\n`);
 }

@@ -25,7 +25,7 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
   expect(JSON.parse(terminalText(json))).toEqual({ hostile });
 });
 
-it('a terminal gets the escape sequences of the command line itself', () => {
+it('a terminal gets the escape sequences of the CLI itself', () => {
   const io = recordedIo();
   const stdout = new RecordedStream(true);
   const guarded = guardIo({ ...io, stdout });
@@ -40,7 +40,7 @@ it('a terminal gets the escape sequences of the command line itself', () => {
   expect(guarded.stdout.isTTY).toBe(true);
 });
 
-it('everything that a command writes is escaped: arguments, file names, errors, JSON', async () => {
+it('all output of a command is escaped: arguments, file names, errors, JSON', async () => {
   for (const args of [
     ['run', 'x\u202e\u009b.json'],
     ['check', 'x\u202e\u009b.json', '--json'],

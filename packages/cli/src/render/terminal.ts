@@ -1,18 +1,20 @@
 import type { Io, OutStream } from '../io.ts';
 import { CONTROLS } from './style.ts';
 
-/** Escape sequences that the command line itself writes: styles and the status line. */
+/** Escape sequences that the CLI itself writes: styles and the status line. */
 const OWN_SEQUENCE = String.raw`\u001B\[[0-9;]*m|\r\u001B\[2K|\u001B\[\?7[hl]`;
-const FOREIGN_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
+const OWN_SEQUENCE_OR_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
 const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
 
 /**
- * Escapes foreign control characters as in JSON: `\u202e`. A terminal does not interpret the result, and JSON keeps its
- * value.
+ * Escapes control characters as in JSON (`\u202e`), except in the CLI's own sequences. A terminal does not interpret
+ * the result, and JSON keeps its value.
  */
 export function terminalText(text: string): string {
   if (!ANY_CONTROL.test(text)) return text;
-  return text.replaceAll(FOREIGN_CONTROL, (match) => (match.length > 1 ? match : escapeCharacter(match)));
+  return text.replaceAll(OWN_SEQUENCE_OR_CONTROL, (match) =>
+    match.length > 1 ? match : escapeCharacter(match),
+  );
 }
 
 function escapeCharacter(character: string): string {
