@@ -50,7 +50,9 @@ it('heddle credentials adds, lists and removes credentials; output never has a k
   expect(await find({ id: data.id }, 'another workspace')).toBeUndefined();
   const listIo = recordedIo();
   await listCredentials(listIo, options);
-  expect(JSON.parse(listIo.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
+  expect(JSON.parse(listIo.stdout.text)).toMatchObject({
+    data: [{ id: data.id, description: 'of the shop' }],
+  });
   const tableIo = recordedIo();
   await listCredentials(tableIo, { ...options, json: false });
   expect(tableIo.stdout.text).toContain('Shop');

@@ -28,8 +28,7 @@ export type AddOptions = WorkspaceOptions & {
 };
 
 /**
- * Stores a credential of a workspace. Reads the key from standard input, because other processes can see
- * arguments.
+ * Stores a credential of a workspace. Reads the key from standard input, because other processes can see arguments.
  */
 export async function addCredential(io: Io, name: string, options: AddOptions): Promise<number> {
   expectData(options);

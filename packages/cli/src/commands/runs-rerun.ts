@@ -65,5 +65,8 @@ export async function rerun(
 /** Throws a usage error if there are values for fields, but no file: the stored workflow is not changed. */
 function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
-  throw new UsageError('--set and --bindings fill fields of a file.', 'Add the file after the id of the run.');
+  throw new UsageError(
+    '--set and --bindings fill fields of a file.',
+    'Add the file after the id of the run.',
+  );
 }

@@ -23,7 +23,11 @@ export async function listTools(
   const style = styleFor(io.stdout);
   if (json) writeJson(io, { data: tools.map(withoutParameters) });
   else {
-    const rows = tools.map((tool) => [style.bold(tool.id), style.dim(safe(callSummary(tool))), titleOf(tool)]);
+    const rows = tools.map((tool) => [
+      style.bold(tool.id),
+      style.dim(safe(callSummary(tool))),
+      titleOf(tool),
+    ]);
     io.stdout.write(`${table(rows).join('\n')}\n`);
   }
   return EXIT.completed;

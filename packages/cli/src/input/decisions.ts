@@ -41,7 +41,8 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
 function decisionsByCallId(entries: readonly [id: string, decision: Json][]): JsonObject {
   const decisions = new Map<string, Json>();
   for (const [id, decision] of entries) {
-    if (id === ALL) throw new UsageError('"all" cannot be combined with another decision: name the calls instead.');
+    if (id === ALL)
+      throw new UsageError('"all" cannot be combined with another decision: name the calls instead.');
     if (decisions.has(id)) throw new UsageError(`Call ${id} has two decisions.`);
     decisions.set(id, decision);
   }
