@@ -50,10 +50,7 @@ function expectConsistent(operation: AnyOperation): void {
       principals.includes('anonymous') && resource.kind !== 'workflow',
       'callers without a credential can only act on a workflow',
     ],
-    [
-      principals.includes('workspace') && role === 'admin',
-      'a workspace key can never have the role admin',
-    ],
+    [principals.includes('workspace') && role === 'admin', 'a workspace key can never have the role admin'],
     [
       principals.includes('workspace') && resource.kind === 'organization',
       'a workspace key has no access to organizations',

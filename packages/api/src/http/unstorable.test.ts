@@ -19,12 +19,7 @@ describe('the paths of strings that cannot be stored', () => {
     ['a tuple', z.tuple([z.int(), name]), [1, UNSTORABLE], [[1]]],
     ['a key', z.record(name, z.object({})), { [UNSTORABLE]: {} }, [[UNSTORABLE]]],
     ['the value of a key', z.record(name, z.object({ b: name })), { a: { b: UNSTORABLE } }, [['a', 'b']]],
-    [
-      'a union',
-      z.union([z.object({ a: z.int() }), z.object({ a: name })]),
-      { a: UNSTORABLE },
-      [['a']],
-    ],
+    ['a union', z.union([z.object({ a: z.int() }), z.object({ a: name })]), { a: UNSTORABLE }, [['a']]],
     ['data', data, UNSTORABLE, []],
     ['optional data', z.object({ a: data.optional() }), { a: UNSTORABLE }, []],
     ['keys and values of data', z.record(name, data), { [UNSTORABLE]: UNSTORABLE }, []],

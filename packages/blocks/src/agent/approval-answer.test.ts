@@ -40,7 +40,9 @@ describe('the answer to a pause of an agent', () => {
   });
 
   it('may decide about some calls, and may edit a single call without its id', () => {
-    const partialAnswer = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
+    const partialAnswer = {
+      decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } },
+    };
     expect(checkAnswer(partialAnswer)).toEqual(partialAnswer);
     const single = { calls: paused.calls.slice(0, 1) };
     const edited = { decision: 'edit', arguments: { to: 'bob' } };

@@ -49,7 +49,8 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
     definition,
     normalizeArguments: (args) => withoutNulls(args, schema),
     isIdempotent: () => isRepeatable(tool),
-    run: (args, call) => callOperation(context, loaded, { ...call, params, args: { ...args, ...presetArgs } }),
+    run: (args, call) =>
+      callOperation(context, loaded, { ...call, params, args: { ...args, ...presetArgs } }),
   };
 }
 
@@ -76,7 +77,8 @@ function codeTool(context: Context, tool: CodeTool, params: JsonObject): Offered
   return {
     definition,
     isIdempotent: () => tool.idempotent === true,
-    run: (args, { signal }) => runCode(context, { language, code, schema }, { ...args, ...presetArgs }, signal),
+    run: (args, { signal }) =>
+      runCode(context, { language, code, schema }, { ...args, ...presetArgs }, signal),
   };
 }
 

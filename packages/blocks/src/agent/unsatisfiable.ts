@@ -64,7 +64,9 @@ function arrayReason(schema: JsonObject, subject: string): string | undefined {
   const { items, minItems } = schema;
   if (!mustBe(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
     return undefined;
-  return Array.isArray(schema['prefixItems']) ? undefined : unsatisfiableReason(items, `an item of ${subject}`);
+  return Array.isArray(schema['prefixItems'])
+    ? undefined
+    : unsatisfiableReason(items, `an item of ${subject}`);
 }
 
 /** Returns true if the schema allows only this type, so that keywords of the type can exclude all values. */

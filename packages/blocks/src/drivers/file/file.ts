@@ -96,7 +96,9 @@ const readTools: { readonly [id: string]: DriverTool } = {
   },
   file_get: {
     description: 'Returns a file of the workspace as a file of the run.',
-    arguments: { file: { ...filesArgument(WORKSPACE_OR_RUN_FILE, ['getFile', 'getFileId']), required: true } },
+    arguments: {
+      file: { ...filesArgument(WORKSPACE_OR_RUN_FILE, ['getFile', 'getFileId']), required: true },
+    },
     idempotent: true,
     run: async (call) => ({ file: (await readFiles(call))['file'] ?? null }),
   },

@@ -49,9 +49,7 @@ async function newContent(
   const [content, file] = ['content', 'file'].map((each) => own(args, each));
   if ((content === undefined) === (file === undefined))
     throw invalidCallError(
-      content === undefined
-        ? 'has neither text nor a file to store'
-        : 'has both text and a file to store',
+      content === undefined ? 'has neither text nor a file to store' : 'has both text and a file to store',
     );
   if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);

@@ -21,7 +21,10 @@ const documentArguments = {
   documentId: idArgument('Id of the document', ['documentSelector', 'documentId']),
 };
 const chunkArguments = { ...documentArguments, chunkId: idArgument('Id of the chunk', ['chunkId']) };
-const connectorArguments = { ...baseArguments, connectorId: idArgument('Id of the connector', ['connectorId']) };
+const connectorArguments = {
+  ...baseArguments,
+  connectorId: idArgument('Id of the connector', ['connectorId']),
+};
 const pageArguments = {
   limit: integer('Maximum number of items; default 50', [1, 100]),
   offset: integer('Number of items to skip at the start of the list', [0, 1_000_000]),
@@ -122,7 +125,10 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   },
   knowledge_upload_chunk: {
     description: 'Adds a chunk to a document.',
-    arguments: { ...documentArguments, content: { ...contentArgument('The text of the chunk'), required: true } },
+    arguments: {
+      ...documentArguments,
+      content: { ...contentArgument('The text of the chunk'), required: true },
+    },
     run: addChunk,
   },
   knowledge_update_chunk: {
