@@ -68,17 +68,13 @@ const MIB = 2 ** 20;
 /** Serves the HTTP API until the process receives a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const {
-    promise: apiFetch,
-    resolve: resolveFetch,
-    reject: rejectFetch,
-  } = Promise.withResolvers<Api['fetch']>();
-  apiFetch.catch(() => undefined);
+  const apiFetch = Promise.withResolvers<Api['fetch']>();
+  apiFetch.promise.catch(() => undefined);
   // Listens first: if that fails, the first key, which is shown only once, is not created. Requests wait for the API.
   const peerAddresses = new WeakMap<Request, string | undefined>();
   const server = await listen(async (request, peer) => {
     peerAddresses.set(request, peer);
-    return (await apiFetch)(request);
+    return (await apiFetch.promise)(request);
   }, options);
   let store: ServiceStore | undefined;
   let access: ServedAccess | undefined;
@@ -115,14 +111,14 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       areas,
     });
     const fetch = await withMcpServers(api.fetch, { options, peerAddresses, onError });
-    resolveFetch(studio.wrap(access.wrap(fetch)));
+    apiFetch.resolve(studio.wrap(access.wrap(fetch)));
     return await untilStopped(io, toStoppable({ engine: session.engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
   } catch (error) {
-    rejectFetch(error);
+    apiFetch.reject(error);
     server.close();
     throw error;
   } finally {
