@@ -59,7 +59,7 @@ export interface BlockExecutor<Services = unknown> {
 
 /** The outcome of a notification of a pause. */
 export interface NotificationOutcome {
-  /** The type of the tool, and the title of its row. */
+  /** The type of the tool, and its title in the field `notification`. */
   type: string;
   title?: string;
   /** `unknown`: the call was interrupted, and may have sent the notification. */
@@ -116,9 +116,9 @@ export interface BlockContext<Services = unknown> {
    */
   emit(emission: BlockEmission): void;
   /**
-   * Runs `work` and returns its result, a JSON value without secrets, which is stored first. Later calls with the same
-   * key return the stored result and do not run `work`: in this attempt, in another one, and after a crash. `key` names
-   * the step within this execution of the block (up to 200 characters).
+   * Runs `work`, stores its result (a JSON value without secrets) and returns it. Later calls with the same key return
+   * the stored result and do not run `work`: in this attempt, in another one, and after a crash. `key` names the step
+   * within this execution of the block (up to 200 characters).
    *
    * If `work` throws, nothing is stored, and the next call runs it again. A step that was interrupted by a crash, a
    * timeout or a cancellation may have taken effect: it runs again only if it is `idempotent`; otherwise the call
@@ -147,15 +147,16 @@ export interface StepCall {
 
 export interface StepOptions {
   /**
-   * Running the step again does no harm, for example because its request carries the idempotency key. Default false.
+   * True if the step may run again without harm, for example because its request contains the idempotency key. Default
+   * false.
    */
   idempotent?: boolean;
 }
 
 /**
- * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer to
- * a pause ends the block; with `continues`, the block is executed again with the answer, in the same attempt and with
- * all its steps.
+ * The result of an attempt: an output with its port (default `source`) and new values of workflow variables (`set`), a
+ * wait, or a pause for a person. The answer to a pause ends the block; with `continues`, the block is executed again
+ * with the answer, in the same attempt and with all its steps.
  */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
@@ -183,7 +184,7 @@ export interface RunStore extends StepStore {
    * Creates the run with its first entry. Returns false if the id is taken. A run is not listed until a record is
    * saved.
    */
-  create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> | boolean;
+  create(run: NewRun, firstEntry: Entry, record?: RunRecord): Promise<boolean> | boolean;
   /**
    * Appends entries in order, with the configured durability. `saved`: the record and logs after these entries, written
    * in the same transaction.
@@ -200,7 +201,7 @@ export interface RunStore extends StepStore {
   /**
    * Writes the record and logs, which may be older than the journal: they are written immediately when the run becomes
    * idle or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
-   * `seq`): then the stored logs may be those of a process that died, and a later record brings these logs.
+   * `seq`). Then the stored logs may be those of a process that died; the caller saves these logs with a later record.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
@@ -241,7 +242,7 @@ interface StepStore {
   forgetStep(runId: string, place: Place, key: string): Promise<void> | void;
 }
 
-/** A step of a block that has begun. */
+/** A step that has begun. */
 interface StoredStep {
   key: string;
   /** Undefined if the step is running or was interrupted. */
@@ -336,8 +337,8 @@ export interface ValueStore {
   put(json: string): Promise<string> | string;
   get(key: string): Promise<string | undefined> | string | undefined;
   /**
-   * Removes values that no run uses and that were not stored within the last `unusedMs` milliseconds: a recently stored
-   * value is about to be used.
+   * Removes values that no run uses and that were not stored within the last `unusedMs` milliseconds: a run may be
+   * about to use a recently stored value.
    */
   prune(keys: readonly string[], unusedMs: number): Promise<void> | void;
 }

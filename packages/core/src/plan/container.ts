@@ -42,14 +42,14 @@ export function readContainer(compilation: Compilation, block: Block): CompiledC
   const limit = block.type === 'loop' ? maxLoopTurns : maxParallelBranches;
   const count = staticCount(config);
   if (count !== undefined && count > limit) reportOverLimit(compilation, block, { count, limit });
-  const subflow = { ...(count !== undefined && { count }), ...conditionFlags(config), limit };
+  const subflow = { ...(count !== undefined && { count }), ...iterationFlags(config), limit };
   if (block.type === 'loop') return { config, subflow };
   const collectErrors = own(block.container, 'onBranchError') === 'collect';
   const window = readBatchSize(compilation, block);
   return { config, subflow: { ...subflow, window, ...(collectErrors && { collectErrors }) } };
 }
 
-function conditionFlags(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
+function iterationFlags(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
   if (config.kind === 'doWhile') return { perTurn: true, firstFree: true };
   return config.kind === 'while' && config.condition ? { perTurn: true } : {};
 }
@@ -59,7 +59,7 @@ function readConfig(
   block: Block,
   kind: ContainerConfig['kind'],
 ): ContainerConfig | undefined {
-  compareStored(compilation, block, COMPARED_KEYS[kind]);
+  reportStoredDifferences(compilation, block, COMPARED_KEYS[kind]);
   switch (kind) {
     case 'for':
     case 'parallelCount': {
@@ -130,7 +130,7 @@ function reportOverLimit(
     diagnostic('COUNT_OVER_LIMIT', {
       blockId: block.id,
       path: ['blocks', block.id, 'data'],
-      message: `"${block.name}" has ${count} ${block.type === 'loop' ? 'iterations' : 'branches'}, more than the limit of ${limit}; it fails when it is reached.`,
+      message: `"${block.name}" has ${count} ${block.type === 'loop' ? 'iterations' : 'branches'}, more than the limit of ${limit}; the ${block.type} fails when the run reaches it.`,
       hint: `Raise ${block.type === 'loop' ? 'maxLoopTurns' : 'maxParallelBranches'}, or reduce the number.`,
     }),
   );
@@ -140,10 +140,10 @@ const LOOP_TYPES = ['for', 'forEach', 'while', 'doWhile'] as const;
 
 /** Returns the kind of a loop or parallel, by default the one with a count; undefined for an unknown loop type. */
 export function containerType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
-  return block.type === 'loop' ? loopType(compilation, block) : parallelType(compilation, block);
+  return block.type === 'loop' ? readLoopKind(compilation, block) : readParallelKind(compilation, block);
 }
 
-function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
+function readLoopKind(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
   const value = nonEmptyValue(compilation, block, 'loopType');
   if (value === undefined) return 'for';
   const type = LOOP_TYPES.find((each) => each === value);
@@ -159,7 +159,7 @@ function loopType(compilation: Compilation, block: Block): ContainerConfig['kind
   return undefined;
 }
 
-function parallelType(compilation: Compilation, block: Block): ContainerConfig['kind'] {
+function readParallelKind(compilation: Compilation, block: Block): ContainerConfig['kind'] {
   const value = nonEmptyValue(compilation, block, 'parallelType');
   if (value === undefined || value === 'count') return 'parallelCount';
   if (value !== 'collection') {
@@ -200,8 +200,8 @@ export function containerValue(
   return { value: data, location: dataLocation };
 }
 
-/** Reports a difference between a container and its stored map. */
-function compareStored(compilation: Compilation, block: Block, keys: readonly string[]): void {
+/** Reports the `keys` whose values differ between a container and its stored map. */
+function reportStoredDifferences(compilation: Compilation, block: Block, keys: readonly string[]): void {
   const storedEntry = compilation.storedOf(block);
   for (const key of keys) {
     const blockValue = own(block.container, key);
@@ -226,7 +226,8 @@ function mapNameOf(block: Block): string {
 const DEFAULT_BATCH_SIZE = 20;
 
 /**
- * Returns the maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle.
+ * Returns the maximum number of branches of a parallel that run at the same time: 1 to 20, or up to 1,000 in workflows
+ * written for Heddle.
  */
 function readBatchSize(compilation: Compilation, block: Block): number {
   const { value, location } = containerValue(compilation, block, 'batchSize');

@@ -7,7 +7,7 @@ import type { CountSource } from './plan.ts';
 import type { FieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 
-/** The default of an absent count in imported graphs. */
+/** The count of a container without one in an imported workflow. */
 const DEFAULT_COUNT = 5;
 
 /**
@@ -19,7 +19,7 @@ export function readCount(
   location: FieldLocation,
   value: Json | undefined,
 ): CountSource | undefined {
-  if (isUnset(value)) return readUnsetCount(compilation, location, value);
+  if (isAbsentOrZero(value)) return readDefaultCount(compilation, location, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
   if (typeof value !== 'string') return reportInvalidCount(compilation, location, value);
   const text = value.trim();
@@ -40,11 +40,11 @@ export function readCount(
   return reportInvalidCount(compilation, location, value);
 }
 
-function isUnset(value: Json | undefined): boolean {
+function isAbsentOrZero(value: Json | undefined): boolean {
   return value == null || value === 0 || (typeof value === 'string' && /^\s*0*\s*$/.test(value));
 }
 
-function readUnsetCount(
+function readDefaultCount(
   compilation: Compilation,
   { block, path }: FieldLocation,
   value: Json | undefined,
@@ -56,7 +56,7 @@ function readUnsetCount(
       blockId: block.id,
       path,
       message: `The count of "${block.name}" is ${description}${isStrict ? '' : ` and is read as ${DEFAULT_COUNT}`}.`,
-      hint: 'Give a whole number of at least 1, or a reference that gives one.',
+      hint: 'Use a whole number of at least 1, or a reference to one.',
     }),
   );
   return { static: DEFAULT_COUNT };
@@ -72,7 +72,7 @@ function reportInvalidCount(
       blockId: block.id,
       path,
       message: `The count of "${block.name}" is ${JSON.stringify(value)}, not a whole number of at least 1.`,
-      hint: 'Give a whole number of at least 1, or a reference that gives one.',
+      hint: 'Use a whole number of at least 1, or a reference to one.',
     }),
   );
   return undefined;

@@ -8,7 +8,7 @@ import type { DiagnosticCode, Diagnostic } from './diagnostics.ts';
 import { checkWorkflow } from './compile.ts';
 import type { CompileOptions } from './compile.ts';
 
-function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
+function diagnosticsOf(input: unknown, options?: CompileOptions): Diagnostic[] {
   const { workflow, diagnostics } =
     typeof input === 'string' ? parseWorkflowText(input) : parseWorkflow(input);
   return [...diagnostics, ...(workflow ? checkWorkflow(workflow, options) : [])];
@@ -193,7 +193,7 @@ function followingBlock(text: string): Partial<WorkflowSettings> {
 describe('diagnostics', () => {
   it.each(Object.entries(EXAMPLES))('%s has a path, a message and a hint', (expected, example) => {
     const [input, path, options] = example;
-    const matches = findings(input, options).filter((each) => each.code === expected);
+    const matches = diagnosticsOf(input, options).filter((each) => each.code === expected);
     expect(matches).not.toEqual([]);
     for (const each of matches) {
       expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
@@ -208,18 +208,18 @@ describe('diagnostics', () => {
       in: { ...code('return <loop.index> + <start.x>'), parentId: 'b' },
       after: code('return <b.results>.length'),
     };
-    expect(findings(withBlock(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
+    expect(diagnosticsOf(withBlock(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
   });
 
   it('are all returned together, without duplicates, errors first', () => {
     const input = withBlock(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
       edges: ['b > b', 'b > nowhere'],
     });
-    const diagnostics = findings(
+    const diagnostics = diagnosticsOf(
       withBlock({ ...code(''), name: 'x' }, { blocks: { y: { type: 'odd' } }, edges: ['b > b'] }),
     );
     expect(diagnostics.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning', 'warning']);
-    expect(findings(input).map((each) => each.code)).toEqual([
+    expect(diagnosticsOf(input).map((each) => each.code)).toEqual([
       'REFERENCE_UNKNOWN_BLOCK',
       'REFERENCE_UNKNOWN_BLOCK',
       'EDGE_TO_SELF',

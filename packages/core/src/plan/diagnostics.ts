@@ -47,9 +47,9 @@ export const DIAGNOSTIC_CODES = {
   FEATURE_MISSING: warning(
     'A block uses files or knowledge bases of the workspace, which this host does not store.',
   ),
-  TRIGGER_NOT_FIRED: warning('Nothing fires a trigger.'),
-  TRIGGER_UNSAFE: warning('Others could fire a trigger.'),
-  TRIGGER_INVALID: warning('A field of a trigger has a value with which it cannot be deployed.'),
+  TRIGGER_NOT_FIRED: warning('This host does not fire triggers of this type.'),
+  TRIGGER_UNSAFE: warning('Others than the intended sender can fire a trigger.'),
+  TRIGGER_INVALID: warning('A field of a trigger has an invalid value, so the trigger cannot fire.'),
   BLOCK_UNREACHABLE: warning('No path leads from a start to the block, so it never runs.'),
   EDGE_TO_NOWHERE: error('An edge refers to a block that does not exist.'),
   EDGE_TO_SELF: error('An edge leads from a block to itself.'),
@@ -159,16 +159,17 @@ export class DiagnosticList implements DiagnosticSink {
   #hasDiscardedErrors = false;
 
   push(item: Diagnostic): void {
-    const each = { ...item, message: truncate(item.message), hint: truncate(item.hint) };
-    const key = JSON.stringify([each.severity, each.path, each.code, each.message]);
+    const { code, severity, path } = item;
+    const message = truncate(item.message);
+    const key = JSON.stringify([severity, path, code, message]);
     if (this.#items.has(key)) return;
-    if (this.#counts[each.severity] < MAX_DIAGNOSTICS) {
-      this.#counts[each.severity]++;
-      this.#items.set(key, each);
+    if (this.#counts[severity] < MAX_DIAGNOSTICS) {
+      this.#counts[severity]++;
+      this.#items.set(key, { ...item, message, hint: truncate(item.hint) });
       return;
     }
-    this.#discarded.set(each.code, (this.#discarded.get(each.code) ?? 0) + 1);
-    this.#hasDiscardedErrors ||= each.severity === 'error';
+    this.#discarded.set(code, (this.#discarded.get(code) ?? 0) + 1);
+    this.#hasDiscardedErrors ||= severity === 'error';
   }
 
   /** True if any diagnostic is an error. */
@@ -181,7 +182,7 @@ export class DiagnosticList implements DiagnosticSink {
     return [...this.#items.values(), ...this.#summary()];
   }
 
-  /** Returns the diagnostics, errors first, then by path: in the same order for every key order of the input. */
+  /** Returns the diagnostics, errors first, then by path, independent of the key order of the input. */
   inOrder(): Diagnostic[] {
     const sorted = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return [...sorted.map(([, each]) => each), ...this.#summary()];

@@ -7,7 +7,7 @@ import { checkWorkflow } from './compile.ts';
 
 const FIELD_CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
 
-/** Returns the warnings about a block after one named Fetch, as `CODE path: hint`. */
+/** Returns the warnings about the fields and type of `block`, which follows a block named Fetch: `CODE path: hint`. */
 function check(block: BlockSettings, keys: { [key: string]: Json } = {}): string[] {
   const inner: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
@@ -72,7 +72,7 @@ describe('a misspelt field', () => {
       'subBlocks.inputformat: Did you mean "inputFormat"?',
     ],
     [
-      'of a child',
+      'of a child workflow',
       { type: 'workflow', fields: { workflowID: 'x' } },
       'subBlocks.workflowID: Did you mean "workflowId"?',
     ],
@@ -110,15 +110,15 @@ describe('a misspelt field', () => {
   it.each<[string, BlockSettings]>([
     ['not similar to any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
     ['set together with the similar field', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
-    ['of an editor, next to the type', code('return 1', { style: 'x' } as BlockSettings)],
+    ['a key of an editor that resembles "type"', code('return 1', { style: 'x' } as BlockSettings)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
-    ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
+    ['in a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
     [
-      'of an editor',
+      'a key that an editor stores in the block',
       code('return 1', { horizontalHandles: true, locked: false, height: 3 } as BlockSettings),
     ],
     [
-      'of an editor, in a container',
+      'a key that an editor stores in the data of a container',
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },
     ],
   ])('is not reported if it is %s', (_, block) => {
@@ -130,7 +130,7 @@ describe('a misspelt field', () => {
   });
 });
 
-describe('a value that a field does not accept', () => {
+describe('a warning about the value of a field', () => {
   it.each<[string, string, Json, string]>([
     ['api', 'method', 'FETCH', 'Did you mean "PATCH"?'],
     ['api', 'method', 'PSOT', 'Did you mean "POST"?'],
@@ -148,14 +148,14 @@ describe('a value that a field does not accept', () => {
     ['variables', 'variables', '{"a": 1}', 'Correct the value.'],
     ['function', 'secretScope', 'some', 'Correct the value.'],
     ['function', 'timeout', 'long', 'Correct the value.'],
-  ])('%s %s %j', (type, name, value, hint) => {
+  ])('is reported for %s %s %j', (type, name, value, hint) => {
     const requiredFields: { [key: string]: Json } =
       type === 'api' ? { url: 'https://example.com' } : { code: 'return 1' };
     const warnings = check({ type, fields: { ...requiredFields, [name]: value } });
     expect(warnings).toContain(`FIELD_VALUE subBlocks.${name}.value: ${hint}`);
   });
 
-  it('of a start is reported', () => {
+  it('is reported for a start', () => {
     const file = workflowFile({ blocks: { s: start({ fields: { inputFormat: 'name: text' } }) } });
     expect(checkWorkflow(parseWorkflow(file).workflow!)).toMatchObject([
       { code: 'FIELD_VALUE', path: ['blocks', 's', 'subBlocks', 'inputFormat', 'value'] },
@@ -188,7 +188,7 @@ describe('a value that a field does not accept', () => {
     ['response', 'status', '204'],
     ['response', 'status', 404],
     ['function', 'mountedSecrets', '["A"]'],
-  ])('does not include %s %s %j', (type, name, value) => {
+  ])('is not reported for %s %s %j', (type, name, value) => {
     const requiredFields: { [key: string]: Json } = type === 'api' ? { url: 'https://example.com' } : {};
     expect(check({ type, fields: { ...requiredFields, [name]: value } })).toEqual([]);
   });
@@ -201,7 +201,7 @@ describe('a type without an executor', () => {
     ['lop', 'Did you mean "loop"?'],
     ['start_triger', 'Did you mean "start_trigger"?'],
     ['nothing_like_it', 'Register an executor'],
-  ])('%s: %s', (type, hint) => {
+  ])('is reported: %s, with the hint %s', (type, hint) => {
     const [warning = ''] = check({ type });
     expect(warning).toContain(`BLOCK_TYPE_UNKNOWN type: ${hint}`);
   });

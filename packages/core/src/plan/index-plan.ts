@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts';
 /** A node of the plan with its position. */
 export interface IndexedNode {
   node: Node;
-  /** Dense indexes from the top: containers, then the node itself. */
+  /** The index of each container around the node in its region, outermost first, then the index of the node itself. */
   path: readonly number[];
   /** The containers around the node, outermost first. */
   containers: readonly Node[];

@@ -13,8 +13,8 @@ const SCALAR_TYPES = new Set(['string', 'number', 'boolean']);
 const START_OUTPUTS: OutputTypes = { input: 'any', conversationId: 'string', files: 'file[]' };
 
 /**
- * Returns the outputs that a block declares, by its type, in its own field or in its input format; undefined if
- * references may use any path.
+ * Returns the outputs that a block has by its type, its declaration in the file or its fields (such as a response
+ * format or an input format); undefined if references may use any path.
  */
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
   const declaredTypes = declaredOutputs(block, types);

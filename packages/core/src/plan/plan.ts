@@ -6,7 +6,7 @@ import type { CodeTemplate, ExpressionTemplate, Reference, Template } from '../r
 export const PLAN_FORMAT = 1;
 
 /**
- * A compiled workflow: immutable JSON with a content hash, so its keys do not change.
+ * A compiled workflow: immutable JSON with a content hash. Plans are stored, so the names of these properties stay.
  *
  * Control and data are separate: `skeleton` is all that the machine reads, and small enough for the history of a
  * durable runtime; only executors read `blocks` (configurations by block id).
@@ -18,7 +18,7 @@ export interface Plan {
   /** `sha256:<hex>` over the canonical JSON of everything except `hash` itself. */
   hash: string;
   workflow: { id: string; name: string; description?: string };
-  /** True: the deployment asked for the lenient behaviour of older engines where Heddle is stricter. */
+  /** True: the deployment requested the lenient behaviour of older engines where Heddle is stricter. */
   compat: boolean;
   /** The block at which a run starts by default. `startCandidates` lists the other possible starts. */
   start: string;
@@ -33,7 +33,7 @@ export interface Plan {
 export interface PlanLimits {
   maxLoopTurns: number;
   maxParallelBranches: number;
-  /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
+  /** Grace period in milliseconds: time for running blocks to finish after a failure or a Response block. */
   graceMs: number;
   /** Maximum duration of a run in milliseconds; absent: no deadline. */
   timeoutMs?: number;

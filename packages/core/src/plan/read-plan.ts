@@ -8,8 +8,8 @@ import type { Plan } from './plan.ts';
 /**
  * Returns the plan in stored JSON.
  *
- * Throws EngineError PLAN_FORMAT_UNSUPPORTED if the value is not a plan, or if this version does not know its format or
- * machine.
+ * Throws EngineError PLAN_FORMAT_UNSUPPORTED if the value is not a plan, or if this engine does not support the format
+ * version or machine version of the plan.
  */
 export function readPlan(json: Json): Plan {
   if (!isJsonObject(json) || own(json, 'format') === undefined) {

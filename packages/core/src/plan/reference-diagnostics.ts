@@ -5,7 +5,7 @@ import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 
 interface ReportOptions {
   kind: CompiledFieldKind;
-  /** True: errors become warnings, and the text is not changed at run time. */
+  /** True: errors become warnings, and an unknown reference stays in the text at run time. */
   compat: boolean;
 }
 
@@ -18,7 +18,7 @@ export function diagnosticsOf(
   return findings.flatMap((finding) => diagnosticFor(location, finding, options) ?? []);
 }
 
-type DiagnosticText = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
+type ReportedDetails = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
 
 const CODES = {
   'unknown-block': 'REFERENCE_UNKNOWN_BLOCK',
@@ -33,66 +33,65 @@ function diagnosticFor(
   finding: ReferenceFinding,
   options: ReportOptions,
 ): Diagnostic | undefined {
-  const text = textOf(location.block.name, finding, options);
-  return (
-    text && diagnostic(CODES[finding.kind], { blockId: location.block.id, path: location.path, ...text })
-  );
+  const details = detailsOf(location.block.name, finding, options);
+  const { block, path } = location;
+  return details && diagnostic(CODES[finding.kind], { blockId: block.id, path, ...details });
 }
 
-function textOf(
-  reader: string,
+function detailsOf(
+  blockName: string,
   finding: ReferenceFinding,
   options: ReportOptions,
-): DiagnosticText | undefined {
+): ReportedDetails | undefined {
   const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
       const severity = unknownBlockSeverity(finding, options);
-      return severity && { severity, ...unknownBlockText(reader, finding) };
+      return severity && { severity, ...unknownBlockDetails(blockName, finding) };
     }
     case 'unknown-variable':
-      return finding.where === 'comment' ? undefined : unknownVariableText(reader, finding, options);
+      return finding.where === 'comment' ? undefined : unknownVariableDetails(blockName, finding, options);
     case 'quoted-reference':
       return {
-        message: `${text} is inside quotes in an expression of "${reader}", where it adds its own quotes.`,
+        message: `${text} is inside quotes in an expression of "${blockName}", where it adds its own quotes.`,
         hint: `Remove the quotes around ${text}.`,
       };
     case 'html-name':
       return {
-        message: `${text} in "${reader}" is an HTML element and the name of a block; it is read as the block.`,
+        message: `${text} in "${blockName}" is an HTML element and the name of a block; it is read as the block.`,
         hint: 'Rename the block if you mean the element.',
       };
     case 'never-ran-candidate':
       return {
-        message: `${text} in "${reader}" names a disabled block, so it is always empty.`,
+        message: `${text} in "${blockName}" names a disabled block, so it is always empty.`,
         hint: 'Enable the block, or remove the reference.',
       };
   }
 }
 
-function unknownBlockText(reader: string, finding: ReferenceFinding): DiagnosticText {
+function unknownBlockDetails(blockName: string, finding: ReferenceFinding): ReportedDetails {
   const { text, head, suggestion } = finding;
   const container = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
   if (container !== undefined) {
     const hint = `Move the block into a ${container}, or name one: <name.results>.`;
-    return { message: `${text} in "${reader}" is not inside a ${container}.`, hint };
+    return { message: `${text} in "${blockName}" is not inside a ${container}.`, hint };
   }
   const hint =
     suggestion === undefined
       ? 'Correct the name, or add the block.'
       : `Did you mean <${suggestion}${pathOf(finding)}>?`;
-  return { message: `${text} in "${reader}" names the block "${head}", which does not exist.`, hint };
+  return { message: `${text} in "${blockName}" names the block "${head}", which does not exist.`, hint };
 }
 
-function unknownVariableText(
-  reader: string,
+function unknownVariableDetails(
+  blockName: string,
   finding: ReferenceFinding,
   { compat }: ReportOptions,
-): DiagnosticText {
+): ReportedDetails {
   const { text, head, suggestion } = finding;
   return {
     severity: compat ? 'warning' : 'error',
-    message: `${text} in "${reader}" names the variable "${head}", which does not exist.`,
+    message: `${text} in "${blockName}" names the variable "${head}", which does not exist.`,
     hint:
       suggestion === undefined
         ? 'Correct the name, or add the variable.'
@@ -101,9 +100,9 @@ function unknownVariableText(
 }
 
 /**
- * Returns the severity of an unknown head; undefined if it is not reported. In code and expressions, the unresolved tag
- * would be a syntax error. In text, strings and comments only a head similar to a name is certainly a reference; a head
- * without a path may be any tag.
+ * Returns the severity of a reference whose head (the name before its path) is unknown; undefined if it is not
+ * reported. In code and expressions, the unresolved tag would be a syntax error. In text, strings and comments only a
+ * head similar to a name is certainly a reference; a head without a path may be any tag.
  */
 function unknownBlockSeverity(
   finding: ReferenceFinding,

@@ -4,7 +4,7 @@ import type { BlockSettings, WorkflowSettings } from '../../../../test/support/w
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 
-const CODE = 'REFERENCE_UNKNOWN_BLOCK';
+const UNKNOWN_BLOCK = 'REFERENCE_UNKNOWN_BLOCK';
 
 /** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
 function check(file: WorkflowSettings, compat = false): string[] {
@@ -23,7 +23,7 @@ function checkReader(reader: BlockSettings, compat = false): string[] {
 }
 const textBlock = (value: string): BlockSettings => ({ type: 'response', fields: { data: value } });
 
-describe('a head that does not name a block', () => {
+describe('a reference to an unknown block', () => {
   it.each([
     ['in code', code('return <nosuch.x>')],
     ['in a condition', condition('b', '<nosuch.x> > 1')],
@@ -32,8 +32,8 @@ describe('a head that does not name a block', () => {
     ['in a collection', { type: 'parallel', data: { parallelType: 'collection', collection: '<nosuch.x>' } }],
     ['without a path in a condition', condition('b', '<nosuch> > 1')],
   ])('%s is an error, with compat a warning', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`error ${CODE}`]);
-    expect(checkReader(reader, true)).toEqual([`warning ${CODE}`]);
+    expect(checkReader(reader)).toEqual([`error ${UNKNOWN_BLOCK}`]);
+    expect(checkReader(reader, true)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe('a head that does not name a block', () => {
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
   ])('not similar to any name is a warning in %s', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`warning ${CODE}`]);
+    expect(checkReader(reader)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
@@ -50,7 +50,7 @@ describe('a head that does not name a block', () => {
     ['a string in code', code('return "<fetsh.result>"')],
     ['a comment', code('// <fetsh.result>\nreturn 1')],
   ])('similar to a name is an error in %s, with a suggestion', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`error ${CODE} Did you mean <fetch.result>?`]);
+    expect(checkReader(reader)).toEqual([`error ${UNKNOWN_BLOCK} Did you mean <fetch.result>?`]);
     expect(checkReader(reader, true)[0]).toMatch(/^warning/);
   });
 
@@ -90,17 +90,17 @@ describe('a variable', () => {
   });
 });
 
-describe('a reference to a block that cannot have run', () => {
+describe('a reference to a block that may not have run', () => {
   const never = 'warning REFERENCE_NEVER_RAN';
   const a = code('return <b.result>');
   it.each<[string, WorkflowSettings['blocks'], string[], string[]]>([
-    ['runs after it', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
-    ['is it', { b: code('return <b.result>') }, ['s > b'], [never]],
+    ['runs after the block with the reference', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
+    ['contains the reference itself', { b: code('return <b.result>') }, ['s > b'], [never]],
     ['is unreachable', { a, b: code('1') }, ['s > a'], [never]],
     ['is disabled', { a, b: code('1', { enabled: false }) }, ['s > a', 's > b'], [never]],
     ['runs concurrently', { a, b: code('1') }, ['s > a', 's > b'], []],
-    ['runs before it', { a, b: code('1') }, ['s > b', 'b > a'], []],
-  ])('is reported when it %s', (_, blocks, edges, expected) => {
+    ['runs before the block with the reference', { a, b: code('1') }, ['s > b', 'b > a'], []],
+  ])('is reported only if the block cannot have run: it %s', (_, blocks, edges, expected) => {
     expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
   });
 
@@ -122,7 +122,7 @@ describe('a reference to a block that cannot have run', () => {
     ['another branch', { L: parallel, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], [never]],
     ['the body, in a loop condition', { L: whileLoop, b }, ['L > b'], []],
     ['the body, in a count', { L: countLoop, b }, ['L > b'], [never]],
-  ])('of %s', (_, blocks, edges, expected) => {
+  ])('is reported only if the block cannot have run: %s', (_, blocks, edges, expected) => {
     expect(check({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(expected);
   });
 });
@@ -143,7 +143,7 @@ describe('an output', () => {
       '<agent.rezult>',
       [`${undeclared} Did you mean "result"?`],
     ],
-    ['error of any block', code('1', { name: 'Agent' }), '<agent.error>', []],
+    ['named error, of any block', code('1', { name: 'Agent' }), '<agent.error>', []],
     [
       'of a response format',
       agent({ fields: { responseFormat: JSON.stringify(format) } }),
@@ -182,25 +182,12 @@ describe('an output', () => {
       [undeclared],
     ],
     ['that a condition passes on', { ...condition('a', ''), name: 'Agent' }, '<agent.passed>', []],
-  ])('%s', (_, block, references, expected) => {
+  ])('%s has the expected diagnostics', (_, block, references, expected) => {
     const blocks = { s: start(), a: block, b: textBlock(references) };
     expect(check({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
   });
-});
 
-describe('very many unknown references', () => {
-  it('are refused with the first errors and the number of omitted ones', () => {
-    const references = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
-    const file = workflowFile({ blocks: { s: start(), r: textBlock(references) }, edges: ['s > r'] });
-    const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
-    expect(diagnostics).toHaveLength(501);
-    expect(diagnostics.at(-1)).toMatchObject({
-      code: 'DIAGNOSTICS_MORE',
-      message: 'And 153500 more: REFERENCE_UNKNOWN_BLOCK (153500).',
-    });
-  });
-
-  it('suggest the existing outputs, up to a maximum', () => {
+  it('that does not exist has a hint that names only some of many existing outputs', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`field${index}`, { type: 'string' }]),
     );
@@ -214,5 +201,18 @@ describe('very many unknown references', () => {
     expect(diagnostics.find((each) => each.code === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
       / and \d+ more\.$/,
     );
+  });
+});
+
+describe('very many unknown references', () => {
+  it('are refused with the first errors and the number of omitted ones', () => {
+    const references = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
+    const file = workflowFile({ blocks: { s: start(), r: textBlock(references) }, edges: ['s > r'] });
+    const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
+    expect(diagnostics).toHaveLength(501);
+    expect(diagnostics.at(-1)).toMatchObject({
+      code: 'DIAGNOSTICS_MORE',
+      message: 'And 153500 more: REFERENCE_UNKNOWN_BLOCK (153500).',
+    });
   });
 });

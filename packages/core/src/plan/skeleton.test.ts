@@ -15,7 +15,7 @@ function planOf(file: WorkflowSettings, options?: CompileOptions): Plan {
 }
 
 /** Returns the nodes in order, each with its in-edges: `b < a, a:error`. */
-function linesOf(region: Region): string[] {
+function formatNodes(region: Region): string[] {
   return region.nodes.map((node) => {
     const ins = node.ins.map(({ from, port }) => {
       const { id } = region.nodes[from] as Node;
@@ -43,7 +43,7 @@ describe('the top region', () => {
   it('is in topological order with ties by id, independent of the order of the file', () => {
     const blocks = { z: code('1'), m: code('1'), s, b: code('1'), a: code('1') };
     const plan = planOf({ blocks, edges: ['s > z', 's > m', 'z > a', 'm > b'] });
-    expect(linesOf(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
+    expect(formatNodes(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
   });
 
   it('starts successors in the order of the edges', () => {
@@ -59,7 +59,7 @@ describe('the top region', () => {
   it('keeps one edge per port between the same blocks', () => {
     const blocks = { s, a: code('1'), b: code('1') };
     const plan = planOf({ blocks, edges: ['s > a', 'a > b', 'a:error > b', 'a:source-left > b'] });
-    expect(linesOf(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
+    expect(formatNodes(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
     expect(nodeOf(plan, 'a')).toMatchObject({ outs: [2], handlesError: true });
   });
 
@@ -79,11 +79,11 @@ describe('the top region', () => {
       blocks,
       edges: ['s > a', 's > off', 'off > after', 'a > after', 'n > a', 's > L', 'L > in'],
     });
-    expect(linesOf(plan.skeleton)).toEqual(['alone', 's', 'a < s', 'after < a']);
+    expect(formatNodes(plan.skeleton)).toEqual(['alone', 's', 'a < s', 'after < a']);
     expect(Object.keys(plan.blocks).toSorted()).toEqual(['a', 'after', 'alone', 's']);
   });
 
-  it('marks blocks whose output may become the run’s: without out-edges except unused error edges', () => {
+  it('marks the blocks whose output may be the run’s output: those without out-edges except error edges', () => {
     const blocks = { s, a: code('1'), h: code('1'), b: code('1'), L: loop, x: { parentId: 'L' } };
     const plan = planOf({
       blocks,
@@ -94,7 +94,7 @@ describe('the top region', () => {
     expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
   });
 
-  it('contains response marks, retry policies and timeouts', () => {
+  it('marks Response blocks, and contains retry policies and timeouts', () => {
     const blocks = {
       ...{ s, r: { type: 'response' } },
       a: { ...code('1'), retry: { enabled: true, maxTries: 4, waitBetweenTriesMs: 0 }, timeoutMs: 2500.5 },
@@ -157,7 +157,7 @@ describe('ports', () => {
     ['for failure', ['c:error > a'], ['a < c:error']],
   ])('of conditions: %s', (_, edges, expected) => {
     const plan = planOf({ blocks: { s, c: rows, ...targets }, edges: ['s > c', ...edges] });
-    expect(linesOf(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
+    expect(formatNodes(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
   });
 
   it.each([
@@ -167,11 +167,11 @@ describe('ports', () => {
       ['r:router-two > a', 'r > b', 'r:router-gone > d'],
       ['a < r:router-two', 'b < r:router-two', 'd < r:router-gone'],
     ],
-  ])('of a %s', (type, edges, expected) => {
+  ])('of a %s: unnamed ones are assigned by position', (type, edges, expected) => {
     const routes = JSON.stringify([{ id: 'one', title: 'A' }, { id: 'two' }]);
     const blocks = { s, r: { type, fields: { routes } }, ...targets };
     expect(
-      linesOf(planOf({ blocks, edges: ['s > r', ...edges] }).skeleton)
+      formatNodes(planOf({ blocks, edges: ['s > r', ...edges] }).skeleton)
         .slice(2)
         .toSorted(),
     ).toEqual(expected);
@@ -181,7 +181,7 @@ describe('ports', () => {
     const blocks = { s, m: { type: 'mine' }, ...targets };
     const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
     const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
-    expect(linesOf(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
+    expect(formatNodes(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
   });
 });
 
@@ -194,7 +194,7 @@ describe('bodies', () => {
       edges: ['s > L', 'L > c', 'L:loop-start-source > a', 'L > b', 'a > b', 'c > d'],
     });
     const body = bodyOf(plan, 'L');
-    expect(linesOf(body)).toEqual(['a', 'b < a', 'c', 'd < c']);
+    expect(formatNodes(body)).toEqual(['a', 'b < a', 'c', 'd < c']);
     expect(body.entries.map((entry) => body.nodes[entry]!.id)).toEqual(['c', 'a']);
   });
 
@@ -202,14 +202,14 @@ describe('bodies', () => {
     const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
     const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
     const body = bodyOf(plan, 'L');
-    expect(linesOf(body)).toEqual(['a', 'b']);
+    expect(formatNodes(body)).toEqual(['a', 'b']);
     expect(body.entries).toEqual([0, 1]);
   });
 
   it('omit edges out of the container and back to it', () => {
     const blocks = { s, L: loop, a: inner, z: code('1') };
     const plan = planOf({ blocks, edges: ['s > L', 'L > a', 'a > L', 'a > z', 'L:loop-end-source > z'] });
-    expect(linesOf(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
+    expect(formatNodes(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
     expect(bodyOf(plan, 'L').nodes[0]).toMatchObject({ id: 'a', outs: [] });
   });
 
@@ -232,11 +232,11 @@ describe('bodies', () => {
     });
   });
 
-  it('come from the stored map if no block names the container; of two containers, the inner one counts', () => {
+  it('come from the stored map if no block names the container; a block listed in two containers is in the inner one', () => {
     const blocks = { s, L: loop, M: { ...loop }, a: {}, b: {} };
     const loops = { L: { id: 'L', nodes: ['M', 'a', 'b'] }, M: { id: 'M', nodes: ['a'] } };
     const plan = planOf({ blocks, edges: ['s > L', 'L > M', 'L > b', 'M > a'], state: { loops } });
-    expect(linesOf(bodyOf(plan, 'L'))).toEqual(['M', 'b']);
-    expect(linesOf(bodyOf(plan, 'M'))).toEqual(['a']);
+    expect(formatNodes(bodyOf(plan, 'L'))).toEqual(['M', 'b']);
+    expect(formatNodes(bodyOf(plan, 'M'))).toEqual(['a']);
   });
 });

@@ -6,13 +6,13 @@ import { isTriggerType, triggerRank } from './types.ts';
 
 /** Returns the ids of the enabled top-level triggers, the default start first, equally suitable ones in file order. */
 export function findStarts(
-  places: ContainedBlocks,
+  containedBlocks: ContainedBlocks,
   fileOrder: readonly string[],
   sink: DiagnosticSink,
 ): string[] {
   const rank = ({ block }: ContainedBlock): number => rankOf(block.type);
   const triggers = fileOrder
-    .flatMap((id) => places.get(id) ?? [])
+    .flatMap((id) => containedBlocks.get(id) ?? [])
     .filter(
       ({ block, enabled, containers }) =>
         enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)),

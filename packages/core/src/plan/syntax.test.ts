@@ -5,8 +5,8 @@ import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 import type { Diagnostic } from './diagnostics.ts';
 
-/** Returns the syntax diagnostics of a block after one named Fetch. */
-function syntaxOf(block: BlockSettings): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
+/** Returns the syntax diagnostics of `block`, which follows a block named Fetch. */
+function syntaxDiagnostics(block: BlockSettings): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
   const inner: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
@@ -23,7 +23,7 @@ const CODE = ['blocks', 'b', 'subBlocks', 'code', 'value'];
 describe('code that is not JavaScript', () => {
   it('is a warning with the line number and the line as written', () => {
     const text = 'const a = <fetch.result>\nreturn [a, <fetch.result>}\n';
-    expect(syntaxOf(code(text))).toEqual([
+    expect(syntaxDiagnostics(code(text))).toEqual([
       {
         severity: 'warning',
         path: CODE,
@@ -44,8 +44,8 @@ describe('code that is not JavaScript', () => {
     '/* open',
     'return )',
     'const x: number = 1',
-  ])('%s', (text) => {
-    expect(syntaxOf(code(text))).toHaveLength(1);
+  ])('is reported: %s', (text) => {
+    expect(syntaxDiagnostics(code(text))).toHaveLength(1);
   });
 
   it.each([
@@ -62,26 +62,26 @@ describe('code that is not JavaScript', () => {
     ['a name that other engines reserve', 'const params = 1; return params'],
     ['nothing', ''],
   ])('does not include %s', (_, text) => {
-    expect(syntaxOf(code(text))).toEqual([]);
+    expect(syntaxDiagnostics(code(text))).toEqual([]);
   });
 
   it('does not report unknown references, which have their own diagnostic', () => {
-    expect(syntaxOf(code('return <nosuch.x>'))).toEqual([]);
+    expect(syntaxDiagnostics(code('return <nosuch.x>'))).toEqual([]);
   });
 
-  it('is checked only in JavaScript, and not in a very long text', () => {
-    expect(syntaxOf({ fields: { code: 'return (', language: 'python' } })).toEqual([]);
-    expect(syntaxOf(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
+  it('is not reported in another language, or in very long code', () => {
+    expect(syntaxDiagnostics({ fields: { code: 'return (', language: 'python' } })).toEqual([]);
+    expect(syntaxDiagnostics(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
   });
 
-  it('does not break the check if it is nested more deeply than the parser supports', () => {
-    expect(syntaxOf(code(`return ${'['.repeat(20_000)}`))).toEqual([]);
+  it('is not reported if it is nested more deeply than the parser supports', () => {
+    expect(syntaxDiagnostics(code(`return ${'['.repeat(20_000)}`))).toEqual([]);
   });
 });
 
 describe('an expression that is not JavaScript', () => {
   it('is a warning in a row of a condition', () => {
-    expect(syntaxOf(condition('b', '<fetch.result> >', '<fetch.result> > 1; // fine', ''))).toEqual([
+    expect(syntaxDiagnostics(condition('b', '<fetch.result> >', '<fetch.result> > 1; // fine', ''))).toEqual([
       {
         severity: 'warning',
         path: ['blocks', 'b', 'subBlocks', 'conditions', 'value', 0],
@@ -104,10 +104,10 @@ describe('an expression that is not JavaScript', () => {
     ],
     ['a count', { type: 'parallel', data: { parallelType: 'count', count: '<fetch.result> +' } }, 'count'],
   ])('is a warning in %s', (_, block, key) => {
-    expect(syntaxOf(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
+    expect(syntaxDiagnostics(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
   });
 
-  it('may end with any text that the sandbox accepts', () => {
-    expect(syntaxOf(condition('b', 'true;', '1 < 2 /* so */ ;;', '{a: 1}.a'))).toEqual([]);
+  it('does not include an expression with semicolons or a comment at its end, which the sandbox accepts', () => {
+    expect(syntaxDiagnostics(condition('b', 'true;', '1 < 2 /* so */ ;;', '{a: 1}.a'))).toEqual([]);
   });
 });

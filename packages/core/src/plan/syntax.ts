@@ -14,7 +14,7 @@ const MAX_TOTAL_CHARS = 500_000;
 /** The parser's message for a stack overflow. */
 const STACK_OVERFLOW_MESSAGE = 'Not enough stack space';
 
-/** Maximum number of characters of a faulty line in a message. */
+/** Maximum number of characters of an invalid line in a message. */
 const MAX_LINE_CHARS = 120;
 
 /** Reports invalid JavaScript code of a function block. Unknown references in it have their own diagnostics. */
@@ -24,8 +24,9 @@ export function checkCode(
   { code, findings }: { code: CodeTemplate; findings: readonly ReferenceFinding[] },
 ): void {
   if (code.language !== 'javascript' || hasUnknownNames(findings)) return;
-  const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) reportFault(compilation, location, { subject: 'The code', template: code, fault });
+  const parseError = findParseError(compilation, code.code, ['', '']);
+  if (!parseError) return;
+  reportParseError(compilation, location, { subject: 'The code', template: code, parseError });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
@@ -39,15 +40,15 @@ export function checkExpression(
   }: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; subject: string },
 ): void {
   if (expression.code === '' || hasUnknownNames(findings)) return;
-  const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) reportFault(compilation, location, { subject, template: expression, fault });
+  const parseError = findParseError(compilation, expression.code, ['return (', ')']);
+  if (parseError) reportParseError(compilation, location, { subject, template: expression, parseError });
 }
 
 function hasUnknownNames(findings: readonly ReferenceFinding[]): boolean {
   return findings.some(({ kind, where }) => where === 'code' && kind.startsWith('unknown'));
 }
 
-interface Fault {
+interface ParseError {
   /** Line in the authored text, from 1. */
   line: number;
   /** Column in the compiled text, from 1. */
@@ -59,11 +60,11 @@ interface Fault {
  * Returns the first syntax error in the body of an async function; undefined if there is none or the code is too long
  * to parse. The code is on separate lines between `prefix` and `suffix`.
  */
-function faultIn(
+function findParseError(
   compilation: Compilation,
   code: string,
   [prefix, suffix]: readonly [string, string],
-): Fault | undefined {
+): ParseError | undefined {
   if (code.length > MAX_CHARS || compilation.parsedChars + code.length > MAX_TOTAL_CHARS) return undefined;
   compilation.parsedChars += code.length;
   const source = `async function body() {${prefix}\n${code}\n${suffix}}`;
@@ -72,38 +73,38 @@ function faultIn(
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });
     const end = body[0]?.end ?? 0;
     // An extra brace ends the function before the end of its code.
-    return end === source.length ? undefined : faultAt(getLineInfo(source, end), 'Unexpected token');
+    return end === source.length ? undefined : parseErrorAt(getLineInfo(source, end), 'Unexpected token');
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // Code that is nested too deeply for this parser may work in the sandbox.
     if (error.message.startsWith(STACK_OVERFLOW_MESSAGE)) return undefined;
     const { loc } = error as SyntaxError & { loc?: { line: number; column: number } };
-    return faultAt(loc ?? { line: 2, column: 0 }, error.message.replace(/ \(\d+:\d+\)$/, ''));
+    return parseErrorAt(loc ?? { line: 2, column: 0 }, error.message.replace(/ \(\d+:\d+\)$/, ''));
   }
 }
 
-/** Returns the fault at a position of the parsed source, whose first line is not part of the code. */
-function faultAt({ line, column }: { line: number; column: number }, message: string): Fault {
+/** Returns the error at a position of the parsed source, whose first line is not part of the code. */
+function parseErrorAt({ line, column }: { line: number; column: number }, message: string): ParseError {
   return { line: Math.max(1, line - 1), column: column + 1, message };
 }
 
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 
-function reportFault(
+function reportParseError(
   compilation: Compilation,
   { block, path }: FieldLocation,
   {
     subject,
     template,
-    fault,
-  }: { subject: string; template: { authored: string; code: string }; fault: Fault },
+    parseError,
+  }: { subject: string; template: { authored: string; code: string }; parseError: ParseError },
 ): void {
   const lines = template.authored.split(LINE_END);
-  const line = Math.min(fault.line, lines.length);
+  const line = Math.min(parseError.line, lines.length);
   const authoredLine = lines[line - 1] ?? '';
   const text = authoredLine.trim();
   // Identifiers that replace references shift the columns of their line.
-  const isUnchanged = line === fault.line && template.code.split(LINE_END)[line - 1] === authoredLine;
+  const isUnchanged = line === parseError.line && template.code.split(LINE_END)[line - 1] === authoredLine;
   const excerpt = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
   const position = [
     ...(lines.length > 1 ? [`at line ${line}`] : []),
@@ -114,8 +115,8 @@ function reportFault(
       blockId: block.id,
       path,
       line,
-      ...(isUnchanged && { column: fault.column }),
-      message: `${subject} of "${block.name}" is not valid JavaScript: ${[fault.message, ...position].join(' ')}.`,
+      ...(isUnchanged && { column: parseError.column }),
+      message: `${subject} of "${block.name}" is not valid JavaScript: ${[parseError.message, ...position].join(' ')}.`,
       hint: 'Correct it. Until then the block fails when it is reached.',
     }),
   );

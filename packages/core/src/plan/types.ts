@@ -116,7 +116,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
     outputs: { conditionResult: 'boolean', selectedPath: 'json', selectedOption: 'string' },
   },
   { type: 'variables', class: 'compute' },
-  // Older graphs use <reply.response.data> for <reply.data>.
+  // Older workflows use <reply.response.data> for <reply.data>.
   {
     type: 'response',
     class: 'compute',

@@ -11,7 +11,7 @@ import type { Stored } from './stored.ts';
 interface OpenLog {
   log: BlockLog;
   /** Number of earlier executions of the block. */
-  nth: number;
+  earlierExecutions: number;
   /** True if the next answer continues the block. */
   continues: boolean;
 }
@@ -21,12 +21,12 @@ const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
 
 /**
  * The block logs of a run: a projection of its journal, updated entry by entry. Logs of ended blocks are kept only
- * until they are taken.
+ * until `takeChangedLogs` returns them.
  */
 export class BlockLogs {
   readonly #openLogs = new Map<string, OpenLog>();
   readonly #enteredMs = new Map<string, number>();
-  readonly #starts = new Map<string, number>();
+  readonly #executionCounts = new Map<string, number>();
   #order = 0;
   #changedLogs: BlockLog[] = [];
   readonly #runId: string;
@@ -52,7 +52,7 @@ export class BlockLogs {
     if (entry.type === 'completed') {
       const log = this.#close(entry);
       if (log) this.#end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
-    } else if (entry.type === 'failed' || entry.type === 'paused') this.#note(entry);
+    } else if (entry.type === 'failed' || entry.type === 'paused') this.#recordOpenAttempt(entry);
     else if (entry.type === 'resumed' && this.#openLogs.get(placeKey(entry))?.continues)
       this.#continue(entry);
     else if (entry.type === 'resumed') {
@@ -62,7 +62,7 @@ export class BlockLogs {
   }
 
   /** Records an attempt that did not end the block. */
-  #note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
+  #recordOpenAttempt(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
     const openLog = this.#openLogs.get(placeKey(entry));
     if (!openLog) return;
     const { log } = openLog;
@@ -142,9 +142,9 @@ export class BlockLogs {
       container: scopes.at(-1),
       parents: scopes.length > 1 ? scopes.slice(0, -1) : NO_SCOPES,
     };
-    const nth = this.#starts.get(place.block) ?? 0;
-    this.#starts.set(place.block, nth + 1);
-    this.#openLogs.set(placeKey(place), { log, nth, continues: false });
+    const earlierExecutions = this.#executionCounts.get(place.block) ?? 0;
+    this.#executionCounts.set(place.block, earlierExecutions + 1);
+    this.#openLogs.set(placeKey(place), { log, earlierExecutions, continues: false });
     return log;
   }
 
@@ -160,7 +160,7 @@ export class BlockLogs {
 
   /** Returns the number of executions of the block before the open execution at `place`. */
   nth(place: Place): number {
-    return this.#openLogs.get(placeKey(place))?.nth ?? 0;
+    return this.#openLogs.get(placeKey(place))?.earlierExecutions ?? 0;
   }
 
   #close(place: Place): BlockLog | undefined {

@@ -27,7 +27,7 @@ export class Ledger {
   /** The values that replace fields of the start block. `place`: its `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
   #isAnswered = false;
-  #until: string | undefined;
+  #untilBlockId: string | undefined;
   #order = 0;
   readonly #plan: Plan;
   readonly #index: PlanIndex;
@@ -56,17 +56,17 @@ export class Ledger {
     return indexedNode && scopeOf(this.root, indexedNode, place.scope);
   }
 
-  /** Records the data of an entry that the machine accepted. Its notices follow through `note`. */
+  /** Records the data of an entry that the machine accepted. The notices that follow from it are applied separately. */
   record(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
     else if (entry.type === 'started') this.#begin(entry);
     else if (entry.type === 'failed') this.#lastErrors.set(placeKey(entry), entry.error);
     else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
-    else if (entry.type === 'paused') this.#suspend(entry);
+    else if (entry.type === 'paused') this.#pause(entry);
     else if (entry.type === 'fired' && entry.timer === 'wait') this.#completeWait(entry as Entry & Place);
   }
 
-  #suspend(entry: Extract<Entry, { type: 'paused' }>): void {
+  #pause(entry: Extract<Entry, { type: 'paused' }>): void {
     const key = placeKey(entry);
     if (!entry.continues) {
       this.#writeAt(entry, entry.output);
@@ -76,7 +76,7 @@ export class Ledger {
 
   #begin(entry: Extract<Entry, { type: 'started' }>): void {
     this.input = entry.input;
-    this.#until = entry.until;
+    this.#untilBlockId = entry.until;
     for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
     for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
       this.#write(this.root, block, value);
@@ -255,7 +255,7 @@ export class Ledger {
     if (this.#isAnswered) return;
     const { answers, terminal } = indexedNode.node;
     if (answers) this.#isAnswered = true;
-    if (answers || terminal || place.block === this.#until) this.output = output;
+    if (answers || terminal || place.block === this.#untilBlockId) this.output = output;
   }
 
   #forgetAnswers(place: Place): void {
