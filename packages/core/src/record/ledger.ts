@@ -22,7 +22,10 @@ export class Ledger {
   /** The most recent failure. */
   latestFailure: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
-  /** R37: the output of the first Response, else of the terminal or run-until block that finished last. */
+  /**
+   * The output of the first Response, else of the terminal or run-until block that finished last (R37 in
+   * docs/semantics.md).
+   */
   output: Stored | undefined;
   /** The values that replace fields of the start block. `place`: its `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
@@ -209,7 +212,7 @@ export class Ledger {
     return this.#restoredFrames.delete(placeKey(place));
   }
 
-  /** R36: an iteration without outputs adds nothing to the results. A branch always adds a list, even an empty one. */
+  /** An iteration without outputs adds nothing to the results. A branch always adds a list, even an empty one (R36). */
   #close(place: Place, iteration: number, failed: Address | undefined): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);

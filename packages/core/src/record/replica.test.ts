@@ -254,7 +254,7 @@ describe('a run as a fold over its journal', () => {
     expect(observed).toEqual([undefined, { v: { at: 'A.0' } }]);
   });
 
-  it('R33 a block has one current output: a failure is its error, and a skipped block has none', () => {
+  it('R33 a block has one current output: its error if it failed, and none if it was skipped', () => {
     const driver = new Driver(
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );

@@ -137,7 +137,7 @@ export class Replica {
     if (entry.format > JOURNAL_FORMAT)
       throw new EngineError(
         'DATA_FORMAT_UNSUPPORTED',
-        `The journal of run ${this.runId} has format ${entry.format}; this Heddle reads formats up to ${JOURNAL_FORMAT}. Use a newer Heddle.`,
+        `The journal of run ${this.runId} has format ${entry.format}; this version of Heddle reads formats up to ${JOURNAL_FORMAT}. Use a newer version.`,
       );
     this.startedMs = entry.atMs;
     return startedEventOf(this.index, entry);
@@ -145,8 +145,8 @@ export class Replica {
 
   #updatePauses(entry: Entry): void {
     if (entry.type === 'paused') {
-      // The pause of a block in a drain never opens.
-      if (this.#isSuspended(entry)) this.#openPause(entry);
+      // A block in a drain does not pause.
+      if (this.#isPaused(entry)) this.#openPause(entry);
     } else if (entry.type === 'resumed' || (entry.type === 'fired' && entry.timer === 'wait')) {
       if (entry.type === 'resumed') this.resumedCount += 1;
       this.#closePause(entry as Place);
@@ -170,7 +170,7 @@ export class Replica {
     });
   }
 
-  #isSuspended({ block, scope }: Place): boolean {
+  #isPaused({ block, scope }: Place): boolean {
     const work = workAt(this.plan.skeleton, this.state, this.index.addressOf(block, scope));
     return work?.w === 'pause' || work?.w === 'wait';
   }

@@ -20,8 +20,8 @@ export interface PathFrame {
   container: Node;
   iteration: number;
   /** Index in the body of the node that contains the start, or is the start. */
-  node: number;
-  /** Ids of the nodes of the body that run again: `node`, and the nodes downstream of it. */
+  nodeIndex: number;
+  /** Ids of the nodes of the body that run again: the node at `nodeIndex`, and the nodes downstream of it. */
   rerunIds: ReadonlySet<string>;
   /** Numbers of the iterations or branches that the earlier run has opened, and has closed. */
   opened: Set<number>;
@@ -55,18 +55,18 @@ export class RestartPath {
     this.index = indexPlan(source.plan);
     this.#rerunIds = downstream(plan.skeleton, path[0] ?? 0);
     this.frames = containers.map((container, depth) => {
-      this.#expectSame(container, containers.slice(0, depth), source.runId);
+      this.#expectSameContainer(container, containers.slice(0, depth), source.runId);
       const body = container.subflow?.body as Region;
-      const node = path[depth + 1] ?? 0;
+      const nodeIndex = path[depth + 1] ?? 0;
       return {
-        ...{ container, iteration: iterations[depth] ?? 0, node, rerunIds: downstream(body, node) },
+        ...{ container, iteration: iterations[depth] ?? 0, nodeIndex, rerunIds: downstream(body, nodeIndex) },
         ...{ opened: new Set(), closed: new Set() },
         count: this.index.byId(container.id)?.node.subflow?.count,
       };
     });
   }
 
-  #expectSame({ id, kind }: Node, outer: readonly Node[], runId: string): void {
+  #expectSameContainer({ id, kind }: Node, outer: readonly Node[], runId: string): void {
     const earlierNode = this.index.byId(id);
     const isSame =
       earlierNode?.node.kind === kind &&
@@ -86,10 +86,11 @@ export class RestartPath {
   depthOf({ block, scope }: Place): number {
     const depth = scope.length;
     const frame = this.frames[depth];
-    return frame?.container.id === block && this.#isAround(scope) ? depth : -1;
+    return frame?.container.id === block && this.#containsStart(scope) ? depth : -1;
   }
 
-  #isAround(scope: readonly number[]): boolean {
+  /** Returns true if the start is in the iterations and branches with the numbers `scope`. */
+  #containsStart(scope: readonly number[]): boolean {
     return scope.every((number, depth) => this.frames[depth]?.iteration === number);
   }
 
@@ -97,9 +98,8 @@ export class RestartPath {
   frameDepthOf({ block, scope }: Place): number {
     const depth = scope.length - 1;
     const container = this.index.byId(block)?.containerIds.at(-1);
-    return container !== undefined && this.frames[depth]?.container.id === container && this.#isAround(scope)
-      ? depth
-      : -1;
+    const isSameContainer = container !== undefined && this.frames[depth]?.container.id === container;
+    return isSameContainer && this.#containsStart(scope) ? depth : -1;
   }
 
   /** Records what an entry of the earlier run changes in the containers around the start. */
@@ -117,7 +117,7 @@ export class RestartPath {
   }
 
   /**
-   * Records what the earlier run itself took over from another run, if it also started inside these containers. Throws
+   * Records what the earlier run itself reused from another run, if it also started inside these containers. Throws
    * BLOCK_NOT_RESTARTABLE.
    */
   #observeRestored(start: string, restoredFrames: readonly StartedFrame[]): void {
@@ -136,19 +136,19 @@ export class RestartPath {
    * Returns true if the node that leads to the start ran in the earlier run: it is `start`, the node at which that run
    * started in the frame, or downstream of `start`.
    */
-  #hasRun({ container, node }: PathFrame, start: number): boolean {
+  #hasRun({ container, nodeIndex }: PathFrame, start: number): boolean {
     const { body } = this.index.byId(container.id)?.node.subflow ?? {};
-    const id = container.subflow?.body.nodes[node]?.id ?? '';
+    const id = container.subflow?.body.nodes[nodeIndex]?.id ?? '';
     return body !== undefined && downstream(body, start).has(id);
   }
 
   #notRunError(): EngineError {
     return this.#refusal(
-      'the earlier run did not run it, but took it over. Start from the run before that one.',
+      'the earlier run did not execute it, but reused its result. Start from the run that executed it.',
     );
   }
 
-  /** Returns true for an execution of a block whose result the new run takes over. */
+  /** Returns true for an execution of a block whose result the new run reuses. */
   isKept({ block, scope }: Place): boolean {
     const containerIds = this.index.byId(block)?.containerIds ?? [];
     let rerunIds = this.#rerunIds;
@@ -163,7 +163,7 @@ export class RestartPath {
     return !rerunIds.has(containerIds[this.frames.length] ?? block);
   }
 
-  /** Returns true for an opened or closed iteration or branch that the new run takes over. */
+  /** Returns true for an opened or closed iteration or branch that the new run reuses. */
   isKeptNotice(notice: Notice, place: Place): boolean {
     const frame = this.frames[this.depthOf(place)];
     if (!frame) return this.isKept(place);
@@ -201,11 +201,12 @@ export class RestartPath {
    * their frames.
    */
   expectSources(endedBlocks: readonly ReadonlySet<string>[], runId: string): void {
-    for (const [depth, { container, node }] of this.frames.entries()) {
+    for (const [depth, { container, nodeIndex }] of this.frames.entries()) {
       const nodes = container.subflow?.body.nodes ?? [];
-      const missing = nodes[node]?.ins.find(({ from }) => !endedBlocks[depth]?.has(nodes[from]?.id ?? ''));
-      if (!missing) continue;
-      const name = this.nameOf(nodes[missing.from]?.id ?? '');
+      const { ins = [] } = nodes[nodeIndex] ?? {};
+      const missingSource = ins.find(({ from }) => !endedBlocks[depth]?.has(nodes[from]?.id ?? ''));
+      if (!missingSource) continue;
+      const name = this.nameOf(nodes[missingSource.from]?.id ?? '');
       throw this.#refusal(
         `the block "${name}", which leads to it, did not run there in ${runId}. Start at that block, or at an earlier one.`,
       );
@@ -213,7 +214,7 @@ export class RestartPath {
   }
 }
 
-/** Records the iterations or branches that the earlier run took over and did not open. */
+/** Records the iterations or branches that the earlier run reused and did not open. */
 function addRestored(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
   const missingNumbers = new Set(missing);
   for (let number = 0; number < next; number += 1) {
@@ -239,7 +240,7 @@ function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
 function wrongNumbersError({ name }: BlockConfig, expected: number): EngineError {
   const message =
     expected === 0
-      ? `"${name}" is in no loop or parallel: give no numbers of iterations.`
+      ? `"${name}" is not in a loop or parallel: give no iteration numbers.`
       : `"${name}" is in ${expected} ${expected === 1 ? 'loop or parallel' : 'loops or parallels'}: give ${expected} ${expected === 1 ? 'number' : 'numbers'} of iterations or branches, outermost first.`;
   return new EngineError('OPTIONS_INVALID', message);
 }

@@ -13,10 +13,10 @@ import type { BranchScope } from './scope.ts';
 import type { SourceRun } from './source-run.ts';
 import type { Stored } from './stored.ts';
 
-/** The data that a run takes over from an earlier run, in the containers around its start. */
+/** The data that a run reuses from an earlier run, in the containers around its start. */
 export interface ReusedInside {
   frames: StartedFrame[];
-  /** Blocks in these frames whose outputs are taken over. */
+  /** Ids of the blocks in these frames whose outputs are reused. */
   blocks: ReadonlySet<string>;
   /** Returns the outputs and containers, with `replacements` instead of the outputs of the earlier run. */
   scopeWith(replacements: { readonly [blockId: string]: Stored }): SavedScope;
@@ -25,8 +25,8 @@ export interface ReusedInside {
 }
 
 /**
- * Returns the data that a run takes over if it starts inside containers: of earlier iterations, of other branches that
- * have closed, and of blocks of the same iteration that are not downstream. The data comes from the kept entries of the
+ * Returns the data that a run reuses if it starts inside containers: of earlier iterations, of other branches that have
+ * closed, and of blocks of the same iteration that are not downstream. The data comes from the kept entries of the
  * earlier journal.
  *
  * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such
@@ -55,7 +55,7 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
 /** The data of the kept entries. */
 class KeptData {
   readonly ledger: Ledger;
-  /** By depth: the blocks directly in the frame that have ended in it, or were taken over. */
+  /** By depth: the blocks directly in the frame that have ended in it, or were reused. */
   readonly endedBlocks: Set<string>[];
   readonly #path: RestartPath;
 
@@ -90,7 +90,7 @@ class KeptData {
     this.endedBlocks[this.#path.frameDepthOf(place)]?.add(place.block);
   }
 
-  /** Adds the blocks of the same frames that the earlier run itself took over. */
+  /** Adds the blocks of the same frames that the earlier run itself reused. */
   #addRestored({ start, reused }: Extract<Entry, { type: 'started' }>): void {
     const { frames = [], scope: outermostScope } = reused?.inside ?? {};
     const numbers = frames.map(({ iteration }) => iteration);
@@ -151,21 +151,21 @@ function replaceOutput(
   const scope = indexedNode && scopeOf(root, indexedNode, iterations.slice(0, indexedNode.containers.length));
   const output = scope?.outputs.get(id);
   if (!output) return;
-  const current = currentOf(scope, indexedNode?.containers.at(-1));
+  const current = currentOutputs(scope, indexedNode?.containers.at(-1));
   const position = current.indexOf(output.value);
   if (position >= 0) current[position] = value;
   scope?.outputs.set(id, { ...output, value });
 }
 
 /** Returns the outputs of the blocks that have run in the open iteration or branch of a container. */
-function currentOf(scope: BranchScope | undefined, container: Node | undefined): Stored[] {
+function currentOutputs(scope: BranchScope | undefined, container: Node | undefined): Stored[] {
   const loop = container?.kind === 'loop' ? scope?.loops.get(container.id) : undefined;
   return (container?.kind === 'loop' ? loop : scope)?.current ?? [];
 }
 
 /**
  * Returns the scope without the data of the top level, except that of the outermost container around the start: outputs
- * of the top level are taken over separately, and other containers are not entered again.
+ * of the top level are reused separately, and other containers are not entered again.
  */
 function withoutTopLevel(scope: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);

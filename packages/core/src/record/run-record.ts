@@ -40,7 +40,7 @@ export interface RunFailure extends BlockFailure {
   scope?: number[];
 }
 
-/** A suspended block: it waits for a person, who resumes it with `token`, or for a time. */
+/** A paused block: it waits for a person, who resumes it with `token`, or for a time. */
 export interface PausePoint {
   /** The opaque token to resume with (`contextId`). */
   token: string;

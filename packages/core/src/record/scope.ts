@@ -10,7 +10,10 @@ export interface Output {
   order: number;
 }
 
-/** An activation of a loop. R34: all iterations share one scope, so an iteration sees outputs of earlier ones. */
+/**
+ * The state of an open loop. All iterations share one scope, so an iteration sees outputs of earlier ones (R34 in
+ * docs/semantics.md).
+ */
 export interface LoopScope {
   index: number;
   items: Stored | undefined;
@@ -19,7 +22,7 @@ export interface LoopScope {
   results: Stored[][];
 }
 
-/** An activation of a parallel. R35: each branch has its own scope. */
+/** The state of an open parallel. Each branch has its own scope (R35 in docs/semantics.md). */
 export interface ParallelScope {
   items: Stored | undefined;
   branches: Map<number, BranchScope>;

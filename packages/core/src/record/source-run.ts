@@ -5,7 +5,7 @@ import type { Entry } from './entry.ts';
 import type { Ledger } from './ledger.ts';
 import { Replica } from './replica.ts';
 
-/** An ended run from which another run takes over data. */
+/** An ended run whose data another run reuses. */
 export interface SourceRun {
   runId: string;
   plan: Plan;

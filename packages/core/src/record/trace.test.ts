@@ -90,7 +90,7 @@ describe('the trace of a run', () => {
     expect(ids(traceOf(record, logs.toReversed()))).toEqual(allIds);
   });
 
-  it('lets an open container cover the spans in it', () => {
+  it('gives a container without a log the times and status of the spans in it', () => {
     const logs = [
       blockLog('b', [loopScope(0)]),
       blockLog('b', [loopScope(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),

@@ -37,7 +37,7 @@ export interface Span {
  * Returns the trace of a run: a root span whose descendants are its blocks, grouped by container and by iteration or
  * branch.
  *
- * Takes the time to sort the logs. A container that has no log yet covers the spans in it.
+ * Takes O(n log n) in the number of logs. A container without a log gets its times and status from the spans in it.
  */
 export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   const root = rootOf(record);
@@ -45,7 +45,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   for (const log of logs.toSorted((a, b) => a.executionOrder - b.executionOrder)) {
     let parent = root;
     for (const scope of [...log.parents, ...(log.container ? [log.container] : [])]) {
-      parent = iterationIn(containerIn(parent, scope, spans), scope, spans);
+      parent = findOrAddIteration(findOrAddContainer(parent, scope, spans), scope, spans);
     }
     const id = `${parent.id}/${log.blockId}`;
     const existingSpan = spans.get(id);
@@ -70,18 +70,18 @@ function rootOf(record: RunRecord): Span {
   };
 }
 
-function containerIn(parent: Span, scope: LogScope, spans: Map<string, Span>): Span {
+function findOrAddContainer(parent: Span, scope: LogScope, spans: Map<string, Span>): Span {
   const id = `${parent.id}/${scope.blockId}`;
-  const draft = emptySpan(id, {
+  const span = emptySpan(id, {
     name: scope.blockId,
     type: scope.kind,
     status: 'running',
     startMs: Infinity,
   });
-  return spans.get(id) ?? addChild(parent, { ...draft, blockId: scope.blockId }, spans);
+  return spans.get(id) ?? addChild(parent, { ...span, blockId: scope.blockId }, spans);
 }
 
-function iterationIn(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
+function findOrAddIteration(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
   const id = `${container.id}/${scope.index}`;
   const type = scope.kind === 'loop' ? 'iteration' : 'branch';
   const span = emptySpan(id, {

@@ -66,7 +66,7 @@ function valueOf(binding: Binding, lookup: Lookup): Json {
       );
     case 'quoted':
       return textInQuotes(binding.ref, lookup, (value) =>
-        meaningInQuotes(literalText(value, binding.kind), binding.quote, binding.ref),
+        unescapeInsideQuotes(literalText(value, binding.kind), binding.quote, binding.ref),
       );
   }
 }
@@ -109,12 +109,12 @@ function escapeCharacter(character: string): string {
  * Returns the string that a literal stands for inside quotes, where its escapes are read a second time. Throws for a
  * literal that would end the quotes.
  */
-function meaningInQuotes(text: string, quote: Quote, ref: Reference): string {
+function unescapeInsideQuotes(text: string, quote: Quote, ref: Reference): string {
   const closingPattern = quote === '`' ? /`|\$\{/ : new RegExp(quote);
   if (closingPattern.test(text.replace(/\\[\s\S]/g, ''))) {
     throw new BlockError(
       'EXPRESSION_FAILED',
-      `The value of ${ref.text} brings its own quotes and ends the ones around it. Remove the quotes around ${ref.text}.`,
+      `The value of ${ref.text} is inserted with its own quotes, which end the quotes around it. Remove the quotes around ${ref.text}.`,
       { retryable: false },
     );
   }

@@ -35,7 +35,7 @@ async function evaluate(
   return new AsyncFunction(...Object.keys(values), `return (${code})`)(...args);
 }
 
-describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kind) => {
+describe.each<ExpressionKind>(['condition', 'loop'])('a %s expression', (kind) => {
   it.each<[string, Json, unknown]>([
     ['<start.q> === "it\'s"', "it's", true],
     ['<start.q>.length === 5', 'a"b"c', true],
@@ -55,7 +55,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
     expect(await evaluate(authored, kind, q)).toBe(expected);
   });
 
-  it('is null if the block did not run', async () => {
+  it('has null for a reference to a block that did not run', async () => {
     expect(await evaluate('<start.q> === null', kind)).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
   });
 
   it.each(['', '   ', ';', ' // nothing\n', '/* <start.q> */'])(
-    '%j is an expression without code',
+    '%j has no code',
     (authored) => {
       expect(compileExpression(authored, context, kind).expression).toEqual({
         authored,
@@ -87,7 +87,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
 });
 
 describe('a reference inside quotes', () => {
-  it('is reported only inside quotes', () => {
+  it('is reported, unlike one outside quotes or in a comment', () => {
     const { findings } = compileExpression(
       '"<start.q>" === <start.q> + `<start.q>` // "<start.q>"',
       context,

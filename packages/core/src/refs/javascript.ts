@@ -205,7 +205,10 @@ export class JavaScriptScanner {
     this.#moveTo(end, 'x', true);
   }
 
-  /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants get parentheses. */
+  /**
+   * Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. It is in parentheses only if it must stay one
+   * literal.
+   */
   #joinLiteral(quote: '"' | "'", sites: readonly Site[], contentEnd: number, end: number): string {
     let expression = quote;
     let from = this.#offset + 1;
@@ -216,7 +219,7 @@ export class JavaScriptScanner {
       from = site.end;
     }
     expression += this.#text.slice(from, contentEnd) + quote;
-    if (!this.#isWhole(sites)) return expression;
+    if (!this.#mustStayOneLiteral(sites)) return expression;
     const isKey =
       (this.#lastToken === '{' || this.#lastToken === ',') &&
       this.#text.charAt(skipSpace(this.#text, end)) === ':';
@@ -225,7 +228,7 @@ export class JavaScriptScanner {
   }
 
   /** Returns true if the joined text must count as one literal, as authored. */
-  #isWhole(sites: readonly Site[]): boolean {
+  #mustStayOneLiteral(sites: readonly Site[]): boolean {
     if (this.#isExpression) return true;
     return sites.some((site) => site.kind === 'env') && sites.every((site) => site.kind !== 'reference');
   }

@@ -92,7 +92,7 @@ describe('JSON text with holes', () => {
       '["{{NO}}", "{{NO}}"]',
     ],
     [
-      'authored marks stay text',
+      'private use characters in the authored text stay',
       ['["\uE000\\ue001', ref('n'), '"]'],
       ['\uE000\uE0017'],
       '["\uE000\\ue0017"]',
@@ -111,7 +111,7 @@ describe('JSON text with holes', () => {
     ['a hole in the digits of an escape', ['["\\u00', ref('n'), '1"]'], '["\\u0071"]'],
     ['an extra comma', ['[', ref('n'), ',]'], '[7,]'],
     ['plain text', ['Hello ', ref('n')], 'Hello 7'],
-  ])('that is not JSON with values for its holes stays text, for all values: %s', (_title, parts, filled) => {
+  ])('that would not be JSON with any values for its holes stays text: %s', (_title, parts, filled) => {
     expect(resolveJson(text(...parts), lookup)).toBe(filled);
     expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
     expect(isJsonText(text(...parts))).toBe(false);
@@ -138,7 +138,7 @@ describe('JSON text with holes', () => {
     expect(fillJsonText(text(...parts), lookup)).toBe('{"id": 12345678901234567890,\n "1": 7, "o": 5 }');
   });
 
-  it('rejects a value that results in a duplicate key, in value and text', () => {
+  it('rejects a value that results in a duplicate key, whether resolved or filled', () => {
     const template = text('{"role": "user", "', ref('s'), '": 1}');
     const clashingLookup = lookupOf({ s: 'role' });
     for (const read of [resolveJson, fillJsonText]) {
@@ -193,12 +193,12 @@ describe('for arbitrary values and authored JSON', () => {
     | { object: [string, JsonShape][] }
     | { plain: Json };
 
-  const HOLES = 3;
-  const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLES - 1));
+  const HOLE_COUNT = 3;
+  const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLE_COUNT - 1));
   const jsonShape = fc.letrec<{ value: JsonShape }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
-      fc.record({ bare: fc.nat(HOLES - 1) }),
+      fc.record({ bare: fc.nat(HOLE_COUNT - 1) }),
       fc.record({ literal: fc.array(piece, { maxLength: 4 }) }),
       fc.record({ plain: fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)) }),
       fc.record({ list: fc.array(tie('value'), { maxLength: 3 }) }),
@@ -248,7 +248,7 @@ describe('for arbitrary values and authored JSON', () => {
     typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? null);
 
   it('the filled text parses, and has exactly the authored structure', () => {
-    const hostileValues = fc.array(hostileValue, { minLength: HOLES, maxLength: HOLES });
+    const hostileValues = fc.array(hostileValue, { minLength: HOLE_COUNT, maxLength: HOLE_COUNT });
     fc.assert(
       fc.property(jsonShape, hostileValues, (value, values) => {
         fc.pre(!('bare' in value));

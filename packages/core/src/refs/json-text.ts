@@ -124,7 +124,7 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   return value === undefined ? undefined : { parts, quoted, value, mark };
 }
 
-/** Returns true if a bare hole before `next` is a key. Only a string literal can be a key. */
+/** Returns true if a bare hole before `next` is in the position of a key. Only a string literal can be a key. */
 function isKey(next: TextPart | undefined): boolean {
   return typeof next === 'string' && next.trimStart().startsWith(':');
 }
@@ -177,7 +177,7 @@ function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, 
 function duplicateKeyError(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
-    'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in a separate object.',
+    'A reference in a key of a JSON field results in a key that its object already has. Keep keys that come from data in a separate object.',
     { retryable: false },
   );
 }

@@ -10,7 +10,7 @@ export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 export interface Lookup {
   /** Returns the current output of a block at the address. A failed block or container has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };
-  /** Returns the iteration or branch of the reader; undefined if the container is not running around the reader. */
+  /** Returns the iteration or branch around the block with the reference; undefined if that block is outside. */
   container(ref: ContainerReference): ContainerValues | undefined;
   /** Returns the results of a container; undefined if it has not ended. */
   results(ref: ResultsReference): Json | undefined;
@@ -22,7 +22,10 @@ export interface Lookup {
   describe(blockId: string): { name: string; type: string; outputs?: OutputSchema };
 }
 
-/** `index` counts from 0. `items` and `currentItem` exist if the container runs over a collection. */
+/**
+ * The values of `<loop.…>` or `<parallel.…>`. `index` counts from 0. `items` and `currentItem` exist if the container
+ * runs over a collection.
+ */
 export interface ContainerValues {
   index: number;
   currentItem?: Json;
