@@ -87,8 +87,8 @@ function loopValue(value: Json): Json {
 
 function textInQuotes(ref: Reference, lookup: Lookup, toText: (value: Json) => string): string {
   const outcome = evaluateReference(ref, lookup);
-  if (outcome.is === 'text') return ref.text;
-  return toText(outcome.is === 'value' ? outcome.value : null);
+  if (outcome.kind === 'text') return ref.text;
+  return toText(outcome.kind === 'value' ? outcome.value : null);
 }
 
 /** Returns the literal that an author would write for the value. */

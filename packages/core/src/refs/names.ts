@@ -34,7 +34,7 @@ export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[\s.]+/g, '');
 }
 
-/** Returns true for reserved heads, which never name a block: loop, parallel, variable. */
+/** Returns true for a reserved name, which never refers to a block: loop, parallel, variable. */
 export function isReserved(name: string): boolean {
   return RESERVED.has(normalizeName(name));
 }
@@ -69,9 +69,12 @@ export function neverRuns(names: NameTable, block: NamedBlock): boolean {
   return !block.enabled || (names.containers.get(block.id) ?? []).some((container) => !container.enabled);
 }
 
-/** Returns the block name most similar to an unknown head, normalised. */
-export function suggestBlock(names: NameTable, head: string): { name: string; distance: number } | undefined {
-  return names.similarBlocks.nearest(normalizeName(head));
+/** Returns the block name most similar to an unknown name in a reference, normalised. */
+export function suggestBlock(
+  names: NameTable,
+  unknownName: string,
+): { name: string; distance: number } | undefined {
+  return names.similarBlocks.nearest(normalizeName(unknownName));
 }
 
 /** Returns the variable name most similar to an unknown one, normalised. */
@@ -86,8 +89,9 @@ function indexByNormalizedName<T extends { name: string }>(items: readonly T[]):
   const table = new Map<string, T>();
   for (const item of items) {
     const key = normalizeName(item.name);
-    const holder = table.get(key);
-    if (holder === undefined || (holder.name.includes('.') && !item.name.includes('.'))) table.set(key, item);
+    const existing = table.get(key);
+    if (existing === undefined || (existing.name.includes('.') && !item.name.includes('.')))
+      table.set(key, item);
   }
   return table;
 }

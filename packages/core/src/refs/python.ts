@@ -106,7 +106,10 @@ class PythonScanner {
     this.#isAfterString = true;
   }
 
-  /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes get parentheses. */
+  /**
+   * Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. A constant or bytes are in parentheses, unless
+   * another string literal is next to them.
+   */
   #joinLiteral(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
     let from = literal.contentStart;
@@ -148,7 +151,7 @@ class PythonScanner {
     )
       return undefined;
     if (site.kind === 'reference' && site.text.includes(quote)) return undefined;
-    // An unknown name is put back between the braces that are added here, and reads as authored.
+    // The replacement adds a pair of braces. Without its own outer pair, an unknown placeholder reads as authored.
     const name =
       site.kind === 'env'
         ? this.#rewriter.bind({ ...site, text: site.text.slice(1, -1) }, 'code')

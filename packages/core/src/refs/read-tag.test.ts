@@ -12,7 +12,7 @@ const block = (id: string, type: string, parentId?: string): NamedBlock => ({
   ...(parentId === undefined ? {} : { parentId }),
 });
 
-/** top · P( a · L( b · Q( c ) ) · M( d ) ) · R( e ): P, Q, R parallels, L and M loops. */
+/** top · P( a · L( b · Q( c ) ) · M( d ) ) · R( e ): P, Q and R are parallels, L and M are loops. */
 const names = buildNames(
   [
     block('top', 'function'),

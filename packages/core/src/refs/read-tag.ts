@@ -25,7 +25,7 @@ export type TagMeaning =
 
 type ContainerKind = 'loop' | 'parallel';
 
-const FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
+const CONTAINER_FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
   loop: new Map([
     ['index', 'index'],
     ['iteration', 'index'],
@@ -47,7 +47,9 @@ export function readTag(tag: Tag, context: TemplateContext): TagMeaning {
   if (head === 'loop' || head === 'parallel') return readGenericContainer(tag, head, context);
   const block = context.names.blockByName.get(head);
   if (block === undefined) return { kind: 'unknown-block' };
-  const ref = isContainer(block) ? namedContainer(tag, block, context) : blockReference(tag, block, context);
+  const ref = isContainer(block)
+    ? namedContainerReference(tag, block, context)
+    : blockReference(tag, block, context);
   return { kind: 'reference', ref, block };
 }
 
@@ -73,31 +75,31 @@ function readVariable(tag: Tag, names: NameTable): TagMeaning {
 function readGenericContainer(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
   const container = visibleContainers(context).findLast((each) => each.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
-  const ref = insideReference(tag, { ...container, type: kind }, context);
+  const ref = enclosingContainerReference(tag, { ...container, type: kind }, context);
   if (ref.kind === 'container' || ref.kind === 'results') ref.generic = true;
   return { kind: 'reference', ref };
 }
 
-function namedContainer(
+function namedContainerReference(
   tag: Tag,
   block: NamedBlock & { type: ContainerKind },
   context: TemplateContext,
 ): Reference {
   if (visibleContainers(context).some((each) => each.id === block.id))
-    return insideReference(tag, block, context);
+    return enclosingContainerReference(tag, block, context);
   const { property, path } = splitProperty(tag);
   if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
   if (isResults(property)) return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error') return blockReference(tag, block, context);
-  const isInnerField = FIELDS[block.type].has(property);
-  const fault = isInnerField ? `is known only inside the ${block.type}` : 'does not exist';
+  const isInnerField = CONTAINER_FIELDS[block.type].has(property);
+  const problem = isInnerField ? `is available only inside the ${block.type}` : 'does not exist';
   return invalidReference(
     tag,
-    `"${property}" of ${block.type} "${block.name}" ${fault}. Available fields: results`,
+    `"${property}" of ${block.type} "${block.name}" ${problem}. Available fields: results`,
   );
 }
 
-function insideReference(
+function enclosingContainerReference(
   tag: Tag,
   block: NamedBlock & { type: ContainerKind },
   context: TemplateContext,
@@ -107,7 +109,7 @@ function insideReference(
     return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error' && normalizeName(tag.head) !== block.type)
     return blockReference(tag, block, context);
-  const field = property === undefined ? 'all' : FIELDS[block.type].get(property);
+  const field = property === undefined ? 'all' : CONTAINER_FIELDS[block.type].get(property);
   if (field === undefined) {
     const fields = 'index, currentItem and items (over a collection), results';
     return invalidReference(
@@ -121,13 +123,13 @@ function insideReference(
     kind: 'container',
     path,
     text: tag.text,
-    up: branchesInside(block, context),
+    up: countInnerParallels(block, context),
   };
 }
 
 function blockReference(tag: Tag, block: NamedBlock, context: TemplateContext): Reference {
   const path = tag.path === undefined ? [] : parsePath(tag.path);
-  const { up, into } = cellAddress(block.id, context);
+  const { up, into } = relativeScope(block.id, context);
   return { block: block.id, into, kind: 'block', path, text: tag.text, up };
 }
 
@@ -137,7 +139,7 @@ function resultsReference(
   { whole, path }: { whole: boolean; path: PathStep[] },
   context: TemplateContext,
 ): Reference {
-  const { up, into } = cellAddress(block.id, context);
+  const { up, into } = relativeScope(block.id, context);
   return { block: block.id, into, kind: 'results', path, text: tag.text, up, whole };
 }
 
@@ -163,14 +165,17 @@ function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
 }
 
 /** Returns the number of parallels between the reader and a container around it, without the container. */
-function branchesInside(container: NamedBlock, context: TemplateContext): number {
+function countInnerParallels(container: NamedBlock, context: TemplateContext): number {
   const containers = visibleContainers(context);
   const inner = containers.slice(containers.findIndex((each) => each.id === container.id) + 1);
   return inner.filter((each) => each.type === 'parallel').length;
 }
 
-/** Returns the way from the reader to the output of a block: branches to leave, then parallels to enter. */
-function cellAddress(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
+/**
+ * Returns the scope of a block's output relative to the reader: the number of branches to leave, then the parallels to
+ * enter.
+ */
+function relativeScope(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
   const readerPath = parallelsAround(names, reader);
   const blockPath = parallelsAround(names, block);
   let sharedCount = 0;

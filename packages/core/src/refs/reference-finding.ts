@@ -4,8 +4,8 @@ export type SyntaxPosition = 'text' | 'code' | 'string' | 'comment';
 /** A problem with one tag. The compiler decides on its severity. */
 export interface ReferenceFinding {
   /**
-   * `unknown-block`: the head names no block · `unknown-variable` · `quoted-reference`: inside quotes of an expression,
-   * where it has an unexpected meaning · `html-name`: an HTML element and a block have this name ·
+   * `unknown-block`, `unknown-variable`: no block or variable has the name. `quoted-reference`: inside quotes of an
+   * expression, where it has an unexpected meaning. `html-name`: an HTML element and a block have this name.
    * `never-ran-candidate`: the block is disabled, so the reference is always empty.
    */
   kind: 'unknown-block' | 'unknown-variable' | 'quoted-reference' | 'html-name' | 'never-ran-candidate';

@@ -174,7 +174,7 @@ describe('a missing path in a block that ran', () => {
     expect(resolve('[<open.anything.below>]', { outputs: { open: {} } })).toBe('[]');
   });
 
-  it('has its value if it exists but is not declared (r012)', () => {
+  it('is not missing if the output has it, although it is not declared (r012)', () => {
     expect(resolve('<p.extra>', { outputs: { p: { extra: 'e' } } })).toBe('e');
   });
 
@@ -219,7 +219,7 @@ describe('a container reference', () => {
     );
   });
 
-  it('stays text without a value when generic, and is empty by name (r428, r431, r550)', () => {
+  it('without a value stays text if generic (<loop.…>), and is empty if it names the container (r428, r431, r550)', () => {
     const authored = '<loop.currentItem>|<loop.results>|<loop>|<for.currentItem>|<for.results>';
     expect(resolve(authored, { containers: { for: { index: 0 } } }, { reader: 'in' })).toBe(
       '<loop.currentItem>|<loop.results>|{"index":0}||',
@@ -250,25 +250,25 @@ describe('a container reference', () => {
   });
 });
 
-describe('one reference, natively', () => {
-  const resolveNatively = (authored: string, data: Data, reader = 'q') => {
+describe('resolveReference', () => {
+  const resolveSingle = (authored: string, data: Data, reader = 'q') => {
     const { reference } = singleReference(authored, { names, reader, fieldPosition: 'inside' });
     if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };
 
-  it('has its value, or undefined when it is empty (r465, r471, r491)', () => {
-    expect(resolveNatively('<p.result.l>', dataOfP)).toEqual([1, { k: 'v' }]);
-    expect(resolveNatively('<p.result.n>', dataOfP)).toBeNull();
-    expect(resolveNatively('<p.result.zz>', dataOfP)).toBeUndefined();
-    expect(resolveNatively('<p.result>', {})).toBeUndefined();
-    expect(resolveNatively('<variable.v[1]>', { variable: ['a', 'b'] })).toBe('b');
-    expect(resolveNatively('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
+  it('returns the value, or undefined if the reference is empty (r465, r471, r491)', () => {
+    expect(resolveSingle('<p.result.l>', dataOfP)).toEqual([1, { k: 'v' }]);
+    expect(resolveSingle('<p.result.n>', dataOfP)).toBeNull();
+    expect(resolveSingle('<p.result.zz>', dataOfP)).toBeUndefined();
+    expect(resolveSingle('<p.result>', {})).toBeUndefined();
+    expect(resolveSingle('<variable.v[1]>', { variable: ['a', 'b'] })).toBe('b');
+    expect(resolveSingle('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
   });
 
-  it('fails if it has no value, because there is no authored text to keep', () => {
+  it('throws if the reference has no value, because there is no authored text to keep', () => {
     const error = errorOf(() =>
-      resolveNatively('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'),
+      resolveSingle('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'),
     );
     expect(error.code).toBe('REFERENCE_UNRESOLVED');
     expect(error.message).toContain('<loop.currentItem>');

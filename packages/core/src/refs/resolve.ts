@@ -12,9 +12,9 @@ import { followPath } from './path.ts';
 import type { PathStep, Reference, Template, TextPart } from './template.ts';
 
 /** The result of resolving a reference. `text`: the reference has no meaning here, and its authored text stays. */
-export type ResolvedReference = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
+export type ResolvedReference = { kind: 'value'; value: Json } | { kind: 'empty' } | { kind: 'text' };
 
-const EMPTY: ResolvedReference = { is: 'empty' };
+const EMPTY: ResolvedReference = { kind: 'empty' };
 
 /**
  * Returns the value of a reference, or undefined if it is empty: the block did not run, or the path does not exist.
@@ -24,11 +24,11 @@ const EMPTY: ResolvedReference = { is: 'empty' };
  */
 export function resolveReference(ref: Reference, lookup: Lookup): Json | undefined {
   const outcome = evaluateReference(ref, lookup);
-  if (outcome.is === 'text')
+  if (outcome.kind === 'text')
     throw unresolvedError(
-      `${ref.text} has no value here. Check that the container goes over a collection and that its items have this path.`,
+      `${ref.text} has no value here. Check that the container iterates over a collection, and that the items have this path.`,
     );
-  return outcome.is === 'value' ? outcome.value : undefined;
+  return outcome.kind === 'value' ? outcome.value : undefined;
 }
 
 /** How to resolve a string that is exactly one reference or placeholder; see `resolveTemplate`. */
@@ -90,8 +90,8 @@ function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'nativ
     return mode === 'json' ? parseIfJson(text) : text;
   }
   const outcome = evaluateReference(hole.ref, lookup);
-  if (outcome.is === 'value') return outcome.value;
-  return mode === 'json' && outcome.is === 'empty' ? null : textOf(outcome, hole.ref);
+  if (outcome.kind === 'value') return outcome.value;
+  return mode === 'json' && outcome.kind === 'empty' ? null : textOf(outcome, hole.ref);
 }
 
 /** Returns the text of one part of a template. */
@@ -102,25 +102,25 @@ export function partText(part: TextPart, lookup: Lookup): string {
 }
 
 function textOf(outcome: ResolvedReference, ref: Reference): string {
-  if (outcome.is === 'text') return ref.text;
-  if (outcome.is === 'empty') return '';
+  if (outcome.kind === 'text') return ref.text;
+  if (outcome.kind === 'empty') return '';
   return typeof outcome.value === 'object' && outcome.value !== null
     ? JSON.stringify(outcome.value)
     : String(outcome.value);
 }
 
 function fromValue(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
-  if (value !== undefined) return { is: 'value', value };
-  return generic === true ? { is: 'text' } : EMPTY;
+  if (value !== undefined) return { kind: 'value', value };
+  return generic === true ? { kind: 'text' } : EMPTY;
 }
 
 function evaluateBlock(ref: BlockReference, lookup: Lookup): ResolvedReference {
-  const cell = lookup.block(ref);
-  if (!cell.ran) return EMPTY;
+  const execution = lookup.block(ref);
+  if (!execution.ran) return EMPTY;
   const block = lookup.describe(ref.block);
-  const path = withoutLegacyPrefix(ref.path, block.type, cell.output);
-  const value = followPath(cell.output, path);
-  if (value !== undefined) return { is: 'value', value };
+  const path = withoutLegacyPrefix(ref.path, block.type, execution.output);
+  const value = followPath(execution.output, path);
+  if (value !== undefined) return { kind: 'value', value };
   if (block.outputs !== undefined && !mayBeMissing(path, block.outputs)) {
     throw unresolvedError(missingOutputMessage(ref, block.name, block.outputs));
   }
@@ -175,10 +175,10 @@ function lacksResponse(value: Json | undefined): boolean {
  * handler of several blocks reads it from all of them.
  */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
-  const [first, ...rest] = path;
+  const [first, ...deeperSteps] = path;
   if (first === undefined || first === 'error') return true;
   const field = typeof first === 'string' && Object.hasOwn(fields, first) ? fields[first] : undefined;
-  return field !== undefined && (field.opaque || rest.length === 0);
+  return field !== undefined && (field.opaque || deeperSteps.length === 0);
 }
 
 function missingOutputMessage(ref: BlockReference, name: string, { fields }: OutputSchema): string {

@@ -8,7 +8,7 @@ type ShellContext = 'commands' | 'double';
 
 /** A here-document whose text begins after the line, with the word that ends it. */
 interface HereDocument {
-  readonly end: string;
+  readonly endWord: string;
   readonly isIndented: boolean;
   /** True if its text is literal. */
   readonly isLiteral: boolean;
@@ -33,7 +33,7 @@ class ShellScanner {
   readonly #rewriter: CodeRewriter;
   /** The contexts around the current one, innermost last. */
   readonly #outerContexts: ShellContext[] = [];
-  readonly #documents: HereDocument[] = [];
+  readonly #pendingDocuments: HereDocument[] = [];
   #context: ShellContext = 'commands';
   #offset = 0;
 
@@ -52,15 +52,15 @@ class ShellScanner {
 
   #scanCommands(): void {
     const character = this.#text.charAt(this.#offset);
-    if (character === '\n' && this.#documents.length > 0) return this.#scanDocuments();
+    if (character === '\n' && this.#pendingDocuments.length > 0) return this.#scanDocuments();
     if (character === "'") return this.#singleQuotes();
     if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#offset - 1))) return this.#comment();
     if (character === '<' && this.#readDocument()) return undefined;
-    if (!this.#bindSite((name) => `"\${${name}}"`)) this.#bracket(character);
+    if (!this.#bindSite((name) => `"\${${name}}"`)) this.#scanCharacter(character);
     return undefined;
   }
 
-  #bracket(character: string): void {
+  #scanCharacter(character: string): void {
     if (character === '"') this.#enter('double');
     else if (character === '(') this.#enter('commands');
     else if (character === ')') this.#leave();
@@ -103,7 +103,10 @@ class ShellScanner {
     this.#offset = end;
   }
 
-  /** Records the here-document that a redirection announces. A here-string is not one. */
+  /**
+   * Reads the start of a here-document, which is scanned after the line, or of a here-string. Returns false if there is
+   * neither.
+   */
   #readDocument(): boolean {
     if (this.#text.startsWith('<<<', this.#offset)) {
       this.#offset += 3;
@@ -113,9 +116,9 @@ class ShellScanner {
     const match = HERE_DOCUMENT.exec(this.#text);
     if (match === null) return false;
     const [, dash, single, double, word] = match;
-    const end = single ?? double ?? word ?? '';
-    this.#documents.push({
-      end,
+    const endWord = single ?? double ?? word ?? '';
+    this.#pendingDocuments.push({
+      endWord,
       isIndented: dash === '-',
       isLiteral: word === undefined || match[0].includes('\\'),
     });
@@ -123,10 +126,10 @@ class ShellScanner {
     return true;
   }
 
-  /** Scans the announced here-documents, which begin on the next line. */
+  /** Scans the pending here-documents, which begin on the next line. */
   #scanDocuments(): void {
     this.#offset++;
-    for (const document of this.#documents.splice(0)) {
+    for (const document of this.#pendingDocuments.splice(0)) {
       while (this.#offset < this.#text.length && !this.#endsAtLine(document)) {
         const end = skipLine(this.#text, this.#offset);
         while (this.#offset < end) {
@@ -139,10 +142,10 @@ class ShellScanner {
     }
   }
 
-  #endsAtLine({ end, isIndented }: HereDocument): boolean {
+  #endsAtLine({ endWord, isIndented }: HereDocument): boolean {
     const lineEnd = skipLine(this.#text, this.#offset);
     const line = this.#text.slice(this.#offset, lineEnd);
-    if ((isIndented ? line.replace(/^\t+/, '') : line) !== end) return false;
+    if ((isIndented ? line.replace(/^\t+/, '') : line) !== endWord) return false;
     this.#offset = lineEnd;
     return true;
   }
