@@ -33,24 +33,24 @@ export const DEFAULT_URL = 'http://127.0.0.1:7373';
 
 /** Parses the value of an option that is a count. */
 export function count(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
   throw new InvalidArgumentError('Use a whole number above 0.');
 }
 
-/** Parses an option in seconds. Returns milliseconds. */
+/** Parses the value of an option in seconds. Returns milliseconds. */
 export function seconds(text: string): number {
-  const count = Number(text);
-  if (text.trim() !== '' && Number.isFinite(count) && count > 0) return count * 1000;
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value * 1000;
   throw new InvalidArgumentError('Use a number of seconds above 0.');
 }
 
-/** Half of the longest string in V8. */
+/** Half of V8's maximum string length, in MiB. */
 const MAX_RESULT_MIB = 256;
 
-function mebibytes(text: string): number {
-  const count = Number(text);
-  if (text.trim() !== '' && count > 0 && count <= MAX_RESULT_MIB) return count;
+function parseMebibytes(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value > 0 && value <= MAX_RESULT_MIB) return value;
   throw new InvalidArgumentError(`Use a number of MiB above 0, at most ${MAX_RESULT_MIB}.`);
 }
 
@@ -148,7 +148,7 @@ const DEFINITIONS = {
     ),
     repeatable(
       '--credential <name=value>',
-      'key of a service, for all workflows, instead of that of the usual variable, such as OPENAI_API_KEY (repeatable)',
+      'key of a service for all workflows; replaces the usual variable, such as OPENAI_API_KEY (repeatable)',
     ),
     repeatable(
       '--service-rate <name=calls/seconds>',
@@ -173,7 +173,7 @@ const DEFINITIONS = {
   ],
   resultLimit: () => [
     new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON, in MiB')
-      .argParser(mebibytes)
+      .argParser(parseMebibytes)
       .default(undefined, '4'),
   ],
   bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if not in a system folder')],
@@ -237,7 +237,7 @@ const HEADINGS: Readonly<Record<OptionGroup, string>> = {
   select: OUTPUT,
 };
 
-/** The options of all commands that start a new run. */
+/** The groups of the options that every command for starting a new run has. */
 export const NEW_RUN = [
   ...(['input', 'bindings', 'env', 'mocks', 'workflows', 'compat'] as const),
   ...(['models', 'services', 'workspace', 'egress', 'timeout', 'isolation', 'resultLimit'] as const),
@@ -260,7 +260,7 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
-/** Adds the options of a command about the stored data of a service, and `--json`. Returns the command. */
+/** Adds `--data`, `--postgres` and `--json` to a command, and returns it. */
 export function withStore(command: Command): Command {
   const json = new Option('--json', 'print only JSON').default(false);
   return withOptions(command, [...runOptions('data', 'postgres'), json]);

@@ -61,7 +61,7 @@ describe('options of models', () => {
 });
 
 describe('--service-rate', () => {
-  it('gives calls and seconds for each service', () => {
+  it('sets calls and seconds for each service', () => {
     const options = { serviceRate: ['google_drive=100/60', 'slack=1/1'] };
     expect(serviceRatesOf(options)).toEqual({
       google_drive: { calls: 100, seconds: 60 },

@@ -10,7 +10,7 @@ type CapWindow = NonNullable<WindowedCost['per']>;
 export interface SpendingOptions {
   /** `SCOPE=DOLLARS[/WINDOW]`. */
   maxCost?: readonly string[];
-  /** `MODEL=INPUT,OUTPUT[,CACHED]`. */
+  /** `PROVIDER/MODEL=INPUT,OUTPUT[,CACHED]`. */
   price?: readonly string[];
   /** `PROVIDER=REQUESTS[,TOKENS]`. */
   modelRate?: readonly string[];
@@ -29,9 +29,9 @@ const RATE_HINT = 'Example, per minute: --model-rate openai=500,200000, or opena
 export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
   const caps: MaxCost = {};
   for (const text of maxCost) {
-    const parts = /^(call|run|conversation|workspace)=(\d+(?:\.\d+)?)(?:\/(hour|day|month))?$/.exec(text);
-    if (!parts) throw new UsageError(`--max-cost takes SCOPE=DOLLARS[/WINDOW], not "${text}".`, COST_HINT);
-    const [, scope, amount, per] = parts;
+    const match = /^(call|run|conversation|workspace)=(\d+(?:\.\d+)?)(?:\/(hour|day|month))?$/.exec(text);
+    if (!match) throw new UsageError(`--max-cost takes SCOPE=DOLLARS[/WINDOW], not "${text}".`, COST_HINT);
+    const [, scope, amount, per] = match;
     const dollars = Number(amount);
     const cap: WindowedCost = { dollars, ...(per !== undefined && { per: per as CapWindow }) };
     if (scope === 'conversation') caps.conversation = cap;
@@ -51,26 +51,26 @@ export function modelOptionsOf({
   fallbackModel = [],
 }: SpendingOptions): Pick<BlocksOptions, 'prices' | 'rates' | 'fallbackModels'> {
   return {
-    ...(price.length > 0 && { prices: Object.fromEntries(price.map(priceOf)) }),
-    ...(modelRate.length > 0 && { rates: Object.fromEntries(modelRate.map(rateOf)) }),
+    ...(price.length > 0 && { prices: Object.fromEntries(price.map(parsePrice)) }),
+    ...(modelRate.length > 0 && { rates: Object.fromEntries(modelRate.map(parseModelRate)) }),
     ...(fallbackModel.length > 0 && { fallbackModels: fallbackModel }),
   };
 }
 
-function priceOf(text: string): [string, Prices] {
-  const parts = /^([^=/]+\/[^=]+)=(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)(?:,(\d+(?:\.\d+)?))?$/.exec(text);
-  if (!parts)
+function parsePrice(text: string): [string, Prices] {
+  const match = /^([^=/]+\/[^=]+)=(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)(?:,(\d+(?:\.\d+)?))?$/.exec(text);
+  if (!match)
     throw new UsageError(`--price takes PROVIDER/MODEL=INPUT,OUTPUT[,CACHED], not "${text}".`, PRICE_HINT);
-  const [, model = '', input, output, cached] = parts;
+  const [, model = '', input, output, cached] = match;
   const cachedInput = cached === undefined ? {} : { cachedInput: Number(cached) };
   return [model, { input: Number(input), output: Number(output), ...cachedInput }];
 }
 
-function rateOf(text: string): [string, ModelRate] {
-  const parts = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
-  if (!parts)
+function parseModelRate(text: string): [string, ModelRate] {
+  const match = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
+  if (!match)
     throw new UsageError(`--model-rate takes PROVIDER=REQUESTS[,TOKENS], not "${text}".`, RATE_HINT);
-  const [, provider = '', requests, secondTokens, onlyTokens] = parts;
+  const [, provider = '', requests, secondTokens, onlyTokens] = match;
   const tokens = secondTokens ?? onlyTokens;
   return [
     provider,
@@ -87,19 +87,19 @@ export function serviceRatesOf({
 }: SpendingOptions): NonNullable<EngineOptions['serviceRates']> {
   return Object.fromEntries(
     serviceRate.map((text) => {
-      const parts = /^([^=]+)=([1-9]\d{0,6})\/([1-9]\d{0,4})$/.exec(text);
-      if (!parts)
+      const match = /^([^=]+)=([1-9]\d{0,6})\/([1-9]\d{0,4})$/.exec(text);
+      if (!match)
         throw new UsageError(
           `--service-rate takes SERVICE=CALLS/SECONDS, not "${text}".`,
           'Example, 100 calls in a minute for each credential: --service-rate google_drive=100/60',
         );
-      const [, name = '', calls, seconds] = parts;
+      const [, name = '', calls, seconds] = match;
       return [name, { calls: Number(calls), seconds: Number(seconds) }];
     }),
   );
 }
 
-/** Returns the options as arguments of a later command line. */
+/** Returns the options as command-line arguments. */
 export function spendingArgs(options: SpendingOptions): string[] {
   const { maxCost = [], price = [], modelRate = [], serviceRate = [], fallbackModel = [] } = options;
   return [

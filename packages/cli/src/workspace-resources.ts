@@ -25,13 +25,13 @@ export async function workspaceResources(
 ): Promise<WorkspaceResources> {
   expectData(options);
   const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, workspace));
-  const ownership = lazyWorkflowOwnership(options, report);
+  const workerStore = lazyWorkflowOwnership(options, report);
   return {
-    credentials: { find: (_tenant, query) => ownership.credentials.find(workspaceId, query) },
+    credentials: { find: (_tenant, query) => workerStore.credentials.find(workspaceId, query) },
     skills: {
-      find: (_tenant, references) => ownership.skills.find(workspaceId, references),
-      read: (_tenant, id) => ownership.skills.read(workspaceId, id),
+      find: (_tenant, references) => workerStore.skills.find(workspaceId, references),
+      read: (_tenant, id) => workerStore.skills.read(workspaceId, id),
     },
-    close: () => ownership.close(),
+    close: () => workerStore.close(),
   };
 }

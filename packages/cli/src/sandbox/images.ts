@@ -8,7 +8,7 @@ import { listLines, buildLines } from './record-lines.ts';
 import { withImages, type ImagesOptions } from './open-images.ts';
 import { buildFile } from './spec-file.ts';
 
-const PAIR = /^([^=]+)=([0-9a-f]{64})$/i;
+const CHECKSUM_PAIR = /^([^=]+)=([0-9a-f]{64})$/i;
 
 export interface BuildOptions extends Omit<ImagesOptions, 'checksums' | 'buildTimeoutMs'> {
   /** Milliseconds. */
@@ -39,7 +39,7 @@ export async function build(
   return result.record.state === 'ready' ? EXIT.completed : EXIT.failed;
 }
 
-/** Lists the images of a folder. */
+/** Prints the images of a folder. */
 export async function list(
   io: Io,
   { images: folder, json }: { images: string; json: boolean },
@@ -56,7 +56,7 @@ export async function list(
 export function readChecksums(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
-      const [, tool, digest] = PAIR.exec(pair) ?? [];
+      const [, tool, digest] = CHECKSUM_PAIR.exec(pair) ?? [];
       if (tool !== undefined && digest !== undefined) return [tool, digest.toLowerCase()];
       throw new UsageError(
         `--checksum needs the id of a command-line tool and the SHA-256 of its file, not "${pair}".`,

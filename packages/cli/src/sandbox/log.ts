@@ -14,13 +14,13 @@ export interface LogOptions extends StoreOptions {
   json: boolean;
 }
 
-/** The form of a sandbox's id. */
+/** Format of a sandbox id. */
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Prints the log of an image's last build. Returns 0, or 1 if none is stored. */
 export async function log(io: Io, id: string, options: LogOptions): Promise<number> {
   const { data, json, images: folder = imagesFolder(data) } = options;
-  const image = SANDBOX_ID.test(id) ? await imageOf(id, options) : id;
+  const image = SANDBOX_ID.test(id) ? await imageIdOf(id, options) : id;
   const stored = hasImages(folder) ? await readLog(folder, image) : undefined;
   if (!stored) {
     throw new UsageError(
@@ -44,7 +44,7 @@ function readLog(folder: string, image: string) {
 }
 
 /** Returns the id of a sandbox's image. Throws a usage error for a sandbox without one. */
-async function imageOf(sandboxId: string, options: StoreOptions): Promise<string> {
+async function imageIdOf(sandboxId: string, options: StoreOptions): Promise<string> {
   expectData(options);
   const { imageOfSandbox } = await import('@heddle/service');
   const { withServiceStore } = await import('../serve/service-store.ts');

@@ -47,13 +47,13 @@ export function openImages(options: ImagesOptions): Images {
   const python = readPipSettings({ env: env.all, home });
   const go = readGoSettings({ env: env.all, home });
   const debian = readAptSettings();
-  const program = findNpm(env.value('PATH'));
+  const npmPath = findNpm(env.value('PATH'));
   const isolation = isolationOf(options);
   const { checksums = {}, buildTimeoutMs } = options;
   const builders = {
-    javascript: javascriptBuilder({ npm: program, ...isolation }),
+    javascript: javascriptBuilder({ npm: npmPath, ...isolation }),
     python: pythonBuilder(isolation),
-    native: nativeBuilder({ npm: program, checksums, ...isolation }),
+    native: nativeBuilder({ npm: npmPath, checksums, ...isolation }),
   };
   const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {
@@ -82,11 +82,11 @@ function allowTraversal(images: string): void {
  */
 export async function withImages<T>(options: ImagesOptions, use: (images: Images) => Promise<T>): Promise<T> {
   const images = openImages(options);
-  const stop = onInterrupt(() => void images.close(), undefined, ['SIGINT', 'SIGTERM']);
+  const removeHandlers = onInterrupt(() => void images.close(), undefined, ['SIGINT', 'SIGTERM']);
   try {
     return await use(images);
   } finally {
     await images.close();
-    stop();
+    removeHandlers();
   }
 }

@@ -4,7 +4,7 @@ import { codeFrame } from '../render/code-frame.ts';
 import { safe, styleFor } from '../render/style.ts';
 
 /** The code that ran. */
-export interface RanCode {
+export interface ExecutedCode {
   text: string;
   language: NonNullable<FunctionJob['language']>;
   image: string | undefined;
@@ -27,11 +27,11 @@ function errorOf({ code, message, line }: Failure) {
   return { code, message, ...(line === undefined ? {} : { line }) };
 }
 
-const MORE_TIME = 'Raise the limit: --timeout MS';
+const RAISE_TIMEOUT = 'Raise the limit: --timeout MS';
 const LIST_IMAGES = 'heddle sandbox list shows the images';
 
 /** Hints for failures. */
-const HINTS: Readonly<Record<string, (code: RanCode) => string | undefined>> = {
+const HINTS: Readonly<Record<string, (code: ExecutedCode) => string | undefined>> = {
   MODULE_NOT_IN_IMAGE: ({ language, image }) =>
     image === undefined
       ? `Use an image with the package: --image SPEC.json, with a specification like {"language": "${language}", "dependencies": ["…"]}`
@@ -39,12 +39,12 @@ const HINTS: Readonly<Record<string, (code: RanCode) => string | undefined>> = {
   IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST_IMAGES),
   IMAGE_NOT_READY: () => LIST_IMAGES,
   SANDBOX_UNAVAILABLE: () => 'heddle sandbox doctor shows what this host lacks',
-  TIMEOUT_CPU: () => MORE_TIME,
-  TIMEOUT_WALL: () => MORE_TIME,
+  TIMEOUT_CPU: () => RAISE_TIMEOUT,
+  TIMEOUT_WALL: () => RAISE_TIMEOUT,
 };
 
 /** Prints the outcome as text: the value on stdout, everything else on stderr. */
-export function printOutcome(outcome: FunctionOutcome, code: RanCode, io: Io): void {
+export function printOutcome(outcome: FunctionOutcome, code: ExecutedCode, io: Io): void {
   for (const line of logsOf(outcome)) io.stderr.write(`${safe(line)}\n`);
   if (outcome.ok) {
     io.stdout.write(`${JSON.stringify(JSON.parse(outcome.json), null, 2)}\n`);

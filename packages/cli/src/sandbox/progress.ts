@@ -4,7 +4,7 @@ import { createPainter } from '../live/painter.ts';
 import { duration } from '../render/format.ts';
 import { styleFor } from '../render/style.ts';
 
-/** Progress of a build. */
+/** Display of the progress of a build. */
 export interface Progress {
   report(step: string): void;
   /** Time since the first step; undefined before it. */
@@ -22,23 +22,23 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;
   const painter = createPainter(stderr, isTerminal);
   const style = styleFor(stderr);
-  let firstMs: number | undefined;
-  let step = { text: '', sinceMs: 0 };
+  let firstStepAtMs: number | undefined;
+  let step = { text: '', startedAtMs: 0 };
   const paint = (): void => {
-    const seconds = Math.floor((performance.now() - step.sinceMs) / SECOND_MS);
-    const took = seconds === 0 ? '' : ` ${duration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
-    painter.status(style.dim(`${step.text} …${took}`));
+    const seconds = Math.floor((performance.now() - step.startedAtMs) / SECOND_MS);
+    const elapsed = seconds === 0 ? '' : ` ${duration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
+    painter.status(style.dim(`${step.text} …${elapsed}`));
   };
   const timer = isTerminal ? setInterval(() => step.text !== '' && paint(), SECOND_MS) : undefined;
   return {
     report(text) {
       const isNewKind = text.split(' ')[0] !== step.text.split(' ')[0];
-      step = { text, sinceMs: performance.now() };
-      firstMs ??= step.sinceMs;
+      step = { text, startedAtMs: performance.now() };
+      firstStepAtMs ??= step.startedAtMs;
       if (isTerminal) paint();
       else if (isNewKind && !quiet) painter.print([`${text} …`]);
     },
-    tookMs: () => (firstMs === undefined ? undefined : performance.now() - firstMs),
+    tookMs: () => (firstStepAtMs === undefined ? undefined : performance.now() - firstStepAtMs),
     end() {
       clearInterval(timer);
       painter.status('');

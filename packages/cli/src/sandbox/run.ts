@@ -76,10 +76,11 @@ function isFile(image: string): boolean {
 }
 
 /**
- * Returns the id of the image to run with, or the outcome of a cancelled build. Prints a failed build, and returns an
- * undefined outcome; with `--json`, returns its id, because the job then reports the failure.
+ * Returns the id of the image for the job. If `--image` is a specification file, builds its image first. Returns the
+ * outcome of a cancelled build. If a build fails, prints the error and returns an undefined outcome; with `--json`,
+ * returns the id of the failed image instead, because the job then reports the failure.
  */
-async function imageOf(
+async function resolveImage(
   io: Io,
   images: Images,
   { image = '', json }: RunOptions,
@@ -92,22 +93,23 @@ async function imageOf(
   return { outcome: undefined };
 }
 
-/** Runs the job in a new sandbox, with its image if it names one. Returns undefined after printing a failed build. */
-async function outcomeOf(
+/** Runs the job in a new sandbox, with the image of `--image` if set. Returns undefined if it printed a failed build. */
+async function runJob(
   io: Io,
   job: FunctionJob,
   options: RunOptions,
 ): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
   const base = { maxProcesses: 1, egress, ...isolationOf(options) };
-  if (options.image === undefined) return runIn(base, job);
+  if (options.image === undefined) return runInSandbox(base, job);
   return withImages(options, async (images) => {
-    const image = await imageOf(io, images, options);
-    return 'outcome' in image ? image.outcome : runIn({ ...base, images }, { ...job, image: image.id });
+    const image = await resolveImage(io, images, options);
+    if ('outcome' in image) return image.outcome;
+    return runInSandbox({ ...base, images }, { ...job, image: image.id });
   });
 }
 
-async function runIn(
+async function runInSandbox(
   options: Parameters<typeof createSandbox>[0],
   job: FunctionJob,
 ): Promise<FunctionOutcome> {
@@ -125,18 +127,18 @@ async function runFile(io: Io, file: string, options: RunOptions): Promise<numbe
   const text = (await readInput(file, 'FILE')).replace(/^\uFEFF/, '');
   const input = options.input === undefined ? null : await jsonSource(io, '--input', options.input);
   const limits = limitsOf(options.timeout);
-  const cancel = new AbortController();
-  const stop = onInterrupt(() => cancel.abort(), undefined, ['SIGINT', 'SIGTERM']);
+  const controller = new AbortController();
+  const removeHandlers = onInterrupt(() => controller.abort(), undefined, ['SIGINT', 'SIGTERM']);
   try {
     const globals = { input: JSON.stringify(input) };
-    const job = { runId: 'run', language, code: text, globals, ...limits, signal: cancel.signal };
-    const outcome = await outcomeOf(io, job, options);
+    const job = { runId: 'run', language, code: text, globals, ...limits, signal: controller.signal };
+    const outcome = await runJob(io, job, options);
     if (!outcome) return EXIT.failed;
     if (options.json) io.stdout.write(outcomeJson(outcome));
     else printOutcome(outcome, { text, language, image: options.image }, io);
     return outcome.ok ? EXIT.completed : EXIT.failed;
   } finally {
-    stop();
+    removeHandlers();
   }
 }
 

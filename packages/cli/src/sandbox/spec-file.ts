@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.ts';
 import { createProgress } from './progress.ts';
 
 /** Options of a build besides its specification. */
-export interface SpecOptions {
+export interface BuildFileOptions {
   refresh: boolean;
   /** True: print no progress. */
   quiet: boolean;
@@ -16,7 +16,7 @@ export interface SpecOptions {
 /** Result of a build. */
 export interface BuildResult {
   record: ImageRecord;
-  /** Name of the image in the file. */
+  /** Name of the image from the specification file. */
   name: string | undefined;
   /** Duration of the build; undefined if the image existed. */
   tookMs: number | undefined;
@@ -76,7 +76,7 @@ export async function buildFile(
   io: Io,
   images: Images,
   file: string,
-  { refresh, quiet }: SpecOptions,
+  { refresh, quiet }: BuildFileOptions,
 ): Promise<BuildResult | undefined> {
   const { spec, name } = await readSpecFile(file);
   const progress = createProgress(io, quiet);

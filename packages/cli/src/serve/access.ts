@@ -12,7 +12,7 @@ export interface AccessOptions extends LimitOptions, TokenOptions {
   proxies: number;
 }
 
-/** The access control of calls: options of `createApi`, limits, and a wrapper of its `fetch`. */
+/** The access control of the server: options of `createApi`, the limits, and a wrapper for the API's `fetch`. */
 export interface ServedAccess {
   settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
   limits: Limits;
@@ -21,7 +21,7 @@ export interface ServedAccess {
   close(): Promise<void>;
 }
 
-interface Parts {
+interface AccessDependencies {
   store: ServiceStore;
   /** The operations that a limits file can limit separately. */
   operationIds: readonly string[];
@@ -34,24 +34,27 @@ interface Parts {
   sessions?: Authenticator | undefined;
 }
 
-/** Opens the limits of the server, and accepts keys and access tokens. */
+/** Opens the limits of the server, and the authentication by API keys, access tokens and browser sessions. */
 export async function openAccess(
   options: AccessOptions,
-  { store, operationIds, origin, peerOf, onError, sessions }: Parts,
+  { store, operationIds, origin, peerOf, onError, sessions }: AccessDependencies,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { combineAuthenticators, withResourceMetadata } = await import('@heddle/service/access');
-  const keys = keyAuthenticator(store.keys);
-  const tokens = await createTokenAuth(options, readEnv(), store.workspaces);
-  const others = [...(tokens ? [tokens.authenticator] : []), ...(sessions ? [sessions] : [])];
+  const keyAuth = keyAuthenticator(store.keys);
+  const tokenAuth = await createTokenAuth(options, readEnv(), store.workspaces);
+  const otherAuthenticators = [
+    ...(tokenAuth ? [tokenAuth.authenticator] : []),
+    ...(sessions ? [sessions] : []),
+  ];
   const { close, limits } = await openLimits(options, { operationIds, report: onError });
   return {
     limits,
     settings: {
-      authenticator: combineAuthenticators(keys, ...others),
+      authenticator: combineAuthenticators(keyAuth, ...otherAuthenticators),
       clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
     },
-    wrap: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),
+    wrap: (fetch) => (tokenAuth ? withResourceMetadata(fetch, { origin, ...tokenAuth.resource }) : fetch),
     close,
   };
 }

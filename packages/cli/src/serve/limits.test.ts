@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
 
-const parts = {
+const context = {
   operationIds: ['listLogs', 'getLog'],
   report(error: unknown): void {
     throw error;
@@ -12,13 +12,13 @@ const parts = {
 };
 
 const limitOf = async (options: { host: string; limits?: string }, operation = 'getLog') => {
-  const { limits } = await openLimits({ data: 'unused', ...options }, parts);
+  const { limits } = await openLimits({ data: 'unused', ...options }, context);
   return (await limits.rate?.take('operation', ['ada'], operation))?.limit;
 };
 
 describe('limits of a server', () => {
   it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('on %s are none', async (host) => {
-    expect((await openLimits({ data: 'unused', host }, parts)).limits).not.toHaveProperty('rate');
+    expect((await openLimits({ data: 'unused', host }, context)).limits).not.toHaveProperty('rate');
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
@@ -29,43 +29,43 @@ describe('limits of a server', () => {
   );
 
   it('come from the file if there is one', async () => {
-    const limits = join(dataFolder(onTestFinished), 'limits.json');
-    writeFileSync(limits, '{"plan": "free", "asyncTimeoutSeconds": 9}');
-    expect(await limitOf({ host: '127.0.0.1', limits })).toBe(60);
-    expect(await openLimits({ data: 'unused', host: '::', limits }, parts)).toMatchObject({
+    const file = join(dataFolder(onTestFinished), 'limits.json');
+    writeFileSync(file, '{"plan": "free", "asyncTimeoutSeconds": 9}');
+    expect(await limitOf({ host: '127.0.0.1', limits: file })).toBe(60);
+    expect(await openLimits({ data: 'unused', host: '::', limits: file }, context)).toMatchObject({
       limits: { policy: { asyncSeconds: 9 } },
     });
-    writeFileSync(limits, '{"plan": "gold"}');
-    await expect(limitOf({ host: '127.0.0.1', limits })).rejects.toThrow(
+    writeFileSync(file, '{"plan": "gold"}');
+    await expect(limitOf({ host: '127.0.0.1', limits: file })).rejects.toThrow(
       /^--limits .*: The limits are not valid\. plan: /,
     );
-    await expect(limitOf({ host: '::', limits: `${limits}x` })).rejects.toThrow(/ENOENT/);
+    await expect(limitOf({ host: '::', limits: `${file}x` })).rejects.toThrow(/ENOENT/);
   });
 
-  it('of single operations include calls in flight and bodies, even in a plan without rates', async () => {
+  it('cover concurrent calls and body sizes of single operations, even in a plan without rates', async () => {
     const file = join(dataFolder(onTestFinished), 'limits.json');
     const operations = { listLogs: { concurrentRequests: 1 }, getLog: { bodyBytes: 7 } };
     writeFileSync(file, JSON.stringify({ plan: 'none', operations }));
-    const { limits } = await openLimits({ data: 'unused', host: '::', limits: file }, parts);
+    const { limits } = await openLimits({ data: 'unused', host: '::', limits: file }, context);
     expect(limits.bodyBytes).toEqual({ getLog: 7 });
     const { concurrency } = limits;
     expect(await concurrency?.acquireCall?.('listLogs', 'ada')).toBeDefined();
     expect(await concurrency?.acquireCall?.('listLogs', 'ada')).toBeUndefined();
   });
 
-  it('of single operations replace the limit of all, and unknown operations are refused', async () => {
-    const limits = join(dataFolder(onTestFinished), 'limits.json');
-    writeFileSync(limits, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');
-    expect(await limitOf({ host: '::', limits }, 'listLogs')).toBe(6);
-    expect(await limitOf({ host: '::', limits }, 'getLog')).toBeUndefined();
-    writeFileSync(limits, '{"operations": {"listlogs": {"requestsPerMinute": 3}}}');
-    await expect(limitOf({ host: '::', limits })).rejects.toThrow(
+  it('for single operations replace the limit for all, and unknown operations are refused', async () => {
+    const file = join(dataFolder(onTestFinished), 'limits.json');
+    writeFileSync(file, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');
+    expect(await limitOf({ host: '::', limits: file }, 'listLogs')).toBe(6);
+    expect(await limitOf({ host: '::', limits: file }, 'getLog')).toBeUndefined();
+    writeFileSync(file, '{"operations": {"listlogs": {"requestsPerMinute": 3}}}');
+    await expect(limitOf({ host: '::', limits: file })).rejects.toThrow(
       'operations: There is no operation "listlogs". Did you mean "listLogs"?',
     );
   });
 });
 
-describe('the client address of limits', () => {
+describe('the client address that limits use', () => {
   it.each<[peer: string, forwarded: string | undefined, proxies: number, expected: string]>([
     ['192.0.2.1', undefined, 0, '192.0.2.1'],
     ['192.0.2.1', '198.51.100.7', 0, '192.0.2.1'],
@@ -76,7 +76,7 @@ describe('the client address of limits', () => {
     ['2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2::/64'],
     ['2001:db8::6', undefined, 0, '2001:db8:0:0::/64'],
     ['::1', undefined, 0, '0:0:0:0::/64'],
-  ])('of the peer %s with X-Forwarded-For %s and %i proxies is %s', (peer, forwarded, proxies, expected) => {
+  ])('for the peer %s with X-Forwarded-For %s and %i proxies is %s', (peer, forwarded, proxies, expected) => {
     const headers = new Headers(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded });
     expect(clientAddressOf(headers, peer, proxies)).toBe(expected);
   });

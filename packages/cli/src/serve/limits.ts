@@ -74,22 +74,22 @@ async function readPlan(file: string, operationIds: readonly string[]): Promise<
   }
 }
 
-/** Groups of an IPv6 address. */
-const GROUPS = 8;
-/** Groups that a provider assigns to one customer. */
-const CUSTOMER_GROUPS = 4;
+/** Number of 16-bit groups in an IPv6 address. */
+const ADDRESS_GROUPS = 8;
+/** Number of leading groups that identify the network of a customer. */
+const NETWORK_GROUPS = 4;
 
 /**
  * Returns the client address to which limits per address apply: the peer of the connection, or with `proxies` the
- * address that the outermost proxy has added to `X-Forwarded-For`. Of an IPv6 address it returns only the network,
- * because a customer has a whole network.
+ * address that the outermost proxy has added to `X-Forwarded-For`. For an IPv6 address, returns only the network (/64),
+ * because one customer can use all addresses in it.
  */
 export function clientAddressOf(
   headers: Headers,
   peer: string | undefined,
   proxies: number,
 ): string | undefined {
-  const forwarded = (headers.get('x-forwarded-for') ?? '').split(',').map((each) => each.trim());
+  const forwarded = (headers.get('x-forwarded-for') ?? '').split(',').map((entry) => entry.trim());
   // A caller can put anything before the entries of the proxies, but nothing after them.
   const address = proxies === 0 ? peer : (forwarded.at(-proxies) ?? peer);
   if (address === undefined || !isIPv6(address)) return address;
@@ -102,6 +102,6 @@ function networkOf(address: string): string {
     string[],
     string[],
   ];
-  const zeros = Array<string>(GROUPS - head.length - tail.length).fill('0');
-  return `${[...head, ...zeros, ...tail].slice(0, CUSTOMER_GROUPS).join(':')}::/64`;
+  const zeros = Array<string>(ADDRESS_GROUPS - head.length - tail.length).fill('0');
+  return `${[...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { UsageError } from '../usage-error.ts';
 
-/** Time in which the last responses are sent. */
+/** Time limit for sending the last responses. */
 const LAST_RESPONSES_MS = 1000;
 
 /** Wildcard addresses with their loopback addresses. */
 const LOOPBACK_OF: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
 /**
  * Limits, in milliseconds, for receiving the headers and the whole request. A slower connection gets status 408 and is
  * closed. The limits do not apply to the response.
@@ -52,8 +53,8 @@ export async function listen(
     throw new UsageError(`Cannot listen on ${host}:${port}: ${message}`, 'Choose another --port or --host.');
   }
   server.off('error', reject);
-  const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
-  server.on('error', fail);
+  const { promise: failed, resolve: resolveFailed } = Promise.withResolvers<Error>();
+  server.on('error', resolveFailed);
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
   const { address, family, port: actualPort } = server.address() as AddressInfo;
   const urlOf = (ip: string): string => `http://${family === 'IPv6' ? `[${ip}]` : ip}:${actualPort}`;

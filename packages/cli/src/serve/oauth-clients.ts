@@ -5,10 +5,13 @@ import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Variable with the file of the operator's OAuth clients. */
+/** Environment variable with the path of the file that has the operator's OAuth clients. */
 export const CLIENTS_FILE = 'HEDDLE_OAUTH_CLIENTS';
 
-/** Returns the OAuth clients in the file; none without the variable. Throws usage errors that do not show secrets. */
+/**
+ * Returns the OAuth clients from the file that HEDDLE_OAUTH_CLIENTS names; none if it is unset. Throws usage errors
+ * that do not show secrets.
+ */
 export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClients> {
   const { OAuthClients: Clients, readOAuthClients } = await import('@heddle/service/credentials');
   const env = readEnv();
@@ -24,8 +27,8 @@ export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClient
 }
 
 /**
- * Returns the options for refreshing tokens in this process. `report` gets failures, and credentials that must be
- * connected again.
+ * Returns the options for refreshing tokens in this process. Calls `report` with failures, and with an error for each
+ * credential that must be connected again.
  */
 export async function refreshOptionsOf(
   options: BlockOptions,

@@ -4,7 +4,7 @@ import type { Env } from '../env.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Variables with the credentials of this deployment at the introspection endpoint. */
-const CLIENT = { id: 'HEDDLE_OAUTH_CLIENT_ID', secret: 'HEDDLE_OAUTH_CLIENT_SECRET' };
+const CLIENT_VARIABLES = { id: 'HEDDLE_OAUTH_CLIENT_ID', secret: 'HEDDLE_OAUTH_CLIENT_SECRET' };
 
 /** Options of `heddle serve` about access tokens. */
 export interface TokenOptions {
@@ -15,7 +15,7 @@ export interface TokenOptions {
   oauthUser: 'sub' | 'email';
 }
 
-interface Users {
+interface UserLookup {
   userById(id: string): Promise<string | undefined>;
   userByEmail(email: string): Promise<string | undefined>;
 }
@@ -28,15 +28,15 @@ export interface TokenAuth {
 
 /**
  * Returns the authenticator of access tokens, and the metadata of the protected resource. Returns undefined if no
- * option of access tokens is set. Throws usage errors.
+ * option for access tokens is set. Throws usage errors.
  */
 export async function createTokenAuth(
   options: TokenOptions,
   env: Env,
-  users: Users,
+  users: UserLookup,
 ): Promise<TokenAuth | undefined> {
   const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
-  if ([issuer, audience, jwks, url].every((each) => each === undefined)) return undefined;
+  if ([issuer, audience, jwks, url].every((value) => value === undefined)) return undefined;
   if (issuer === undefined || audience === undefined || (jwks ?? url) === undefined) {
     throw new UsageError(
       'Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks or --oauth-introspection.',
@@ -59,10 +59,10 @@ export async function createTokenAuth(
 }
 
 function clientOf(env: Env): { clientId: string; clientSecret: string } {
-  const [clientId, clientSecret] = [env.value(CLIENT.id), env.value(CLIENT.secret)];
+  const [clientId, clientSecret] = [env.value(CLIENT_VARIABLES.id), env.value(CLIENT_VARIABLES.secret)];
   if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
   throw new UsageError(
-    `--oauth-introspection needs ${CLIENT.id} and ${CLIENT.secret}.`,
+    `--oauth-introspection needs ${CLIENT_VARIABLES.id} and ${CLIENT_VARIABLES.secret}.`,
     'Set both in the environment to the credentials that the authorization server has issued to this deployment.',
   );
 }

@@ -24,7 +24,7 @@ const HEADERS = {
   Connection: 'close',
 };
 
-/** Listens on 127.0.0.1 only. `port` 0: any. Throws a usage error if it cannot listen there. */
+/** Listens on 127.0.0.1 only. With `port` 0, uses a free port. Throws a usage error if it cannot listen. */
 export async function listenForRedirect(port: number): Promise<RedirectListener> {
   let expectedState: string | undefined;
   const { promise: redirect, resolve } = Promise.withResolvers<URL>();
@@ -33,7 +33,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
     if (request.method !== 'GET' || url?.pathname !== PATH) return send(response, 404, 'Not found.');
     // Other pages in the browser can send requests here too, but do not know the state.
     if (expectedState === undefined || url.searchParams.get('state') !== expectedState)
-      return send(response, 400, 'This is not the authorization that Heddle waits for.');
+      return send(response, 400, 'This is not the authorization that Heddle is waiting for.');
     expectedState = undefined;
     resolve(url);
     return send(

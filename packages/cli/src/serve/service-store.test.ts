@@ -19,7 +19,7 @@ const ownershipWith = (oldest: () => string | undefined) => ({
   oldestWorkspace: async () => oldest(),
 });
 
-it('only the oldest workspace gets the values of the command line', async () => {
+it('only the oldest workspace gets the values from the command line', async () => {
   const { environments } = ownershipOf(
     ownershipWith(() => 'first'),
     { KEY: 'value' },
@@ -30,7 +30,7 @@ it('only the oldest workspace gets the values of the command line', async () => 
   expect(await environments.values('third', ['KEY'])).toEqual({});
 });
 
-it('a workspace gets its secrets; values of the command line replace those of the oldest', async () => {
+it('a workspace gets its secrets; values from the command line replace those of the oldest', async () => {
   const { environments } = ownershipOf(
     ownershipWith(() => 'second'),
     { KEY: 'given' },

@@ -37,7 +37,7 @@ export type Ownership = Required<
 >;
 
 /**
- * Returns the ownership from the service's store. A workspace's environment is its secrets. `env`, the values of the
+ * Returns the ownership from the service's store. A workspace's environment is its secrets. `env`, the values from the
  * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
@@ -105,9 +105,9 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   return { sealer: new SealerOf(folder), folder };
 }
 
-/** The ownership of workflows and the images of blocks for workers, opened on first use. */
+/** The part of the service's store that workers need, opened on first use, and the images for blocks. */
 export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
-  /** Returns the images for blocks: those of the sandboxes of their workspace, built in the image store. */
+  /** Returns the image source for blocks: in a workspace the images of its sandboxes, otherwise `images`. */
   sandboxImages(images: BlockImages): ImageSource;
 }
 
@@ -144,8 +144,8 @@ export function lazyWorkflowOwnership(
       const lazySandboxes = lazy(async () => {
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
-        const parts = { store: await ownership.get(), images: () => images.store(), onError: report };
-        return openSandboxes({ ...parts, waitsForBuilds: true });
+        const dependencies = { store: await ownership.get(), images: () => images.store(), onError: report };
+        return openSandboxes({ ...dependencies, waitsForBuilds: true });
       });
       sandboxes = lazySandboxes;
       return {

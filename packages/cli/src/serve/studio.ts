@@ -14,7 +14,7 @@ export interface ServedStudio {
   browserUrl?: string;
 }
 
-interface Parts {
+interface StudioDependencies {
   store: ServiceStore;
   /** `http://host:port` of the listening server, from this machine. */
   listening: string;
@@ -25,7 +25,7 @@ interface Parts {
 /** Opens the Studio of a server that listens on `host`, unless the options switch it off. */
 export async function openStudio(
   { host, studio }: { host: string; studio: boolean },
-  { store, listening, origin }: Parts,
+  { store, listening, origin }: StudioDependencies,
 ): Promise<ServedStudio> {
   if (!studio) return { wrap: (fetch) => fetch };
   const { studioPages } = await import('@heddle/studio');
@@ -35,7 +35,7 @@ export async function openStudio(
   const originUrl = new URL(origin);
   const user = isLoopback ? await store.workspaces.firstUser() : undefined;
   const token = user && new OneTimeToken(user.id);
-  const rules = {
+  const sessionOptions = {
     // A server that other machines can reach accepts any host name, unless it has an origin.
     hosts: isLoopback || origin !== listening ? hostsOf(port, originUrl.host) : undefined,
     cookie: `heddle_session_${port}`,
@@ -43,18 +43,18 @@ export async function openStudio(
   };
   const pages = studioPages();
   return {
-    sessions: sessionAuthenticator(store.sessions, rules),
+    sessions: sessionAuthenticator(store.sessions, sessionOptions),
     wrap(fetch) {
       const withSession = withSessions(fetch, {
-        ...rules,
+        ...sessionOptions,
         ...{ sessions: store.sessions, keys: store.keys },
         ...(token && { token }),
       });
       return async (request) => {
         const page = await pages(request);
         if (!page) return withSession(request);
-        const isKnown = !rules.hosts || rules.hosts.has(request.headers.get('host') ?? '');
-        return isKnown ? page : unknownHost();
+        const isKnown = !sessionOptions.hosts || sessionOptions.hosts.has(request.headers.get('host') ?? '');
+        return isKnown ? page : unknownHostResponse();
       };
     },
     browserUrl: token ? `${listening}/#token=${token.text}` : `${origin}/`,
@@ -67,7 +67,7 @@ function hostsOf(port: string, originHost: string): ReadonlySet<string> {
 }
 
 /** Returns the response to a request for an unknown host name, as in a DNS rebinding attack. */
-function unknownHost(): Response {
+function unknownHostResponse(): Response {
   const text =
     'This server does not serve pages under this host name. Set --origin to the base URL that browsers use.\n';
   return new Response(text, {

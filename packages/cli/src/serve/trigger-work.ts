@@ -28,15 +28,15 @@ const rejectAll: Authenticator = { authenticate: () => Promise.resolve(undefined
  */
 export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
   const { ownership, onError } = options;
-  const closing: (() => Promise<void>)[] = [];
+  const closeSteps: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
-    for (const step of closing.splice(0).reverse()) await step();
+    for (const step of closeSteps.splice(0).reverse()) await step();
   };
   try {
     const store = await openStore(options);
-    closing.push(() => store.close());
+    closeSteps.push(() => store.close());
     const session = await openSession(io, { ...options, recover: false });
-    closing.push(() => session.close());
+    closeSteps.push(() => session.close());
     const { createApi } = await import('@heddle/api');
     const { servicePorts, triggerWork } = await import('@heddle/service');
     const { triggerTypes } = await import('@heddle/blocks/triggers');
@@ -48,12 +48,12 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     // Only this process can reach the API.
     const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
-    closing.push(() => limits.close());
+    closeSteps.push(() => limits.close());
     const api = await createApi({
       ...{ engine: session.engine, database: store, areas, onError, authenticator: rejectAll },
       ports: servicePorts(store, { limits: limits.limits }),
     });
-    closing.push(() => api.close());
+    closeSteps.push(() => api.close());
     return { close };
   } catch (error) {
     await close();

@@ -18,9 +18,9 @@ export interface OpenServer {
   server: DevServer | undefined;
 }
 
-/** Offset of the UI's port from the server's port, as in Temporal's own command. */
-const UI_OFFSET = 1000;
-const UI_MS = 2000;
+/** Offset of the UI's port from the server's port, as in Temporal's CLI. */
+const UI_PORT_OFFSET = 1000;
+const UI_TIMEOUT_MS = 2000;
 
 /** Uses the server at TEMPORAL_ADDRESS, or starts one with its files in `folder`. Throws usage errors. */
 export async function openServer(
@@ -30,11 +30,11 @@ export async function openServer(
 ): Promise<OpenServer> {
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
-  const say = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
-  const source = await findServer({ env: env.all, log: say });
+  const logLine = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
+  const source = await findServer({ env: env.all, log: logLine });
   if (source.kind === 'none') throw new UsageError(source.reason);
   if (source.kind === 'address') return { address: source.address, ui: undefined, server: undefined };
-  const uiPort = await freePort(port + UI_OFFSET);
+  const uiPort = await freePort(port + UI_PORT_OFFSET);
   const logFile = join(folder, 'server.log');
   const result = await startDevServer({
     binary: source.binary.path,
@@ -71,10 +71,10 @@ async function freePort(preferredPort: number): Promise<number> {
   throw new Error('there is no free port');
 }
 
-/** True if the URL serves a page: some builds of the command have no UI. */
+/** True if the URL serves a page: some builds of Temporal's CLI have no UI. */
 async function isServed(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(UI_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(UI_TIMEOUT_MS) });
     await response.body?.cancel();
     return response.ok;
   } catch {

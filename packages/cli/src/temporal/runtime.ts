@@ -8,7 +8,7 @@ import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { DEFAULTS, serverOf } from './server-options.ts';
 
-const NAME = '@heddle/temporal';
+const PACKAGE_NAME = '@heddle/temporal';
 
 /** Loads the optional package for Temporal. Throws a usage error if it is not installed. */
 export function loadTemporal(): Promise<typeof Temporal> {
@@ -26,16 +26,16 @@ async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // If a dependency of the package is missing, the installation is broken: report the error unchanged.
-    if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes(`'${NAME}'`)) throw error;
-    const version = packageJson.peerDependencies[NAME];
+    if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes(`'${PACKAGE_NAME}'`)) throw error;
+    const version = packageJson.peerDependencies[PACKAGE_NAME];
     throw new UsageError(
-      `Temporal needs the package ${NAME}, which is not installed.`,
-      `Install it next to heddle: npm install ${NAME}@${version} (with -g if heddle is installed globally)`,
+      `Temporal needs the package ${PACKAGE_NAME}, which is not installed.`,
+      `Install it next to heddle: npm install ${PACKAGE_NAME}@${version} (with -g if heddle is installed globally)`,
     );
   }
 }
 
-/** Returns the runtime for the server of the options. Loads the SDK only after the options are checked. */
+/** Returns the Temporal runtime for the server in the options. Loads the SDK only after the options are checked. */
 export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvider> {
   const { queue = DEFAULTS.queue, checkpoint, worker = true } = options;
   const server = serverOf(options, readEnv());

@@ -4,7 +4,7 @@ import type { Env } from '../env.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Defaults without options and variables. */
+/** Defaults if neither the option nor the environment variable is set. */
 export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue: 'heddle' } as const;
 
 /** Size of an AES-256 key. */
@@ -15,18 +15,18 @@ export function serverOf(
   { address, namespace }: Pick<RuntimeOptions, 'address' | 'namespace'>,
   env: Env,
 ): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
-  const value = (name: string): string | undefined => env.value(name) || undefined;
-  const hostPort = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
+  const readVariable = (name: string): string | undefined => env.value(name) || undefined;
+  const hostPort = address ?? readVariable('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
   if (!/^[^\s/]+:\d+$/.test(hostPort)) {
     const source = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
     throw new UsageError(`${source} ${hostPort} is not an address.`, 'Use HOST:PORT.');
   }
-  const apiKey = value('TEMPORAL_API_KEY');
-  const tls = tlsOf(value);
-  const encryption = encryptionOf(value(KEYS));
+  const apiKey = readVariable('TEMPORAL_API_KEY');
+  const tls = tlsOf(readVariable);
+  const encryption = encryptionOf(readVariable(KEYS_VARIABLE));
   return {
     address: hostPort,
-    namespace: namespace ?? value('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
+    namespace: namespace ?? readVariable('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
     ...(apiKey !== undefined && { apiKey }),
     ...(tls !== undefined && { tls }),
     ...(encryption && { encryption }),
@@ -34,7 +34,7 @@ export function serverOf(
 }
 
 /** Variable with the encryption keys. Keys are secrets: only the environment passes them, and no message shows them. */
-const KEYS = 'HEDDLE_ENCRYPTION_KEYS';
+const KEYS_VARIABLE = 'HEDDLE_ENCRYPTION_KEYS';
 
 function encryptionOf(text: string | undefined): DeploymentOptions['encryption'] {
   if (text === undefined) return undefined;
@@ -46,7 +46,7 @@ function encryptionOf(text: string | undefined): DeploymentOptions['encryption']
     const bytes = Buffer.from(key, 'base64');
     if (bytes.length !== KEY_BYTES) {
       throw new UsageError(
-        `Key ${index + 1} of ${KEYS} is not ID=KEY with ${KEY_BYTES} bytes in base64.`,
+        `Key ${index + 1} of ${KEYS_VARIABLE} is not ID=KEY with ${KEY_BYTES} bytes in base64.`,
         'Use ID=KEY,ID=KEY: the first key encrypts, all decrypt. Create one with: openssl rand -base64 32',
       );
     }
@@ -58,18 +58,18 @@ function encryptionOf(text: string | undefined): DeploymentOptions['encryption']
 /** Returns the value of a variable; undefined if it is unset or empty. */
 type ReadVariable = (name: string) => string | undefined;
 
-function tlsOf(value: ReadVariable): ServerOptions['tls'] {
-  const ca = pem('TEMPORAL_TLS_SERVER_CA_CERT', value);
-  const certificate = pem('TEMPORAL_TLS_CLIENT_CERT', value);
-  const key = pem('TEMPORAL_TLS_CLIENT_KEY', value);
-  const serverName = value('TEMPORAL_TLS_SERVER_NAME');
+function tlsOf(readVariable: ReadVariable): ServerOptions['tls'] {
+  const ca = readPem('TEMPORAL_TLS_SERVER_CA_CERT', readVariable);
+  const certificate = readPem('TEMPORAL_TLS_CLIENT_CERT', readVariable);
+  const key = readPem('TEMPORAL_TLS_CLIENT_KEY', readVariable);
+  const serverName = readVariable('TEMPORAL_TLS_SERVER_NAME');
   if ((certificate === undefined) !== (key === undefined)) {
     throw new UsageError(
       'The client certificate or its key is missing.',
       'Set both TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or …_DATA of both.',
     );
   }
-  const isEnabled = flag('TEMPORAL_TLS', value);
+  const isEnabled = readFlag('TEMPORAL_TLS', readVariable);
   if (isEnabled === false) return false;
   if (!ca && !certificate && serverName === undefined) return isEnabled;
   return {
@@ -81,10 +81,10 @@ function tlsOf(value: ReadVariable): ServerOptions['tls'] {
 }
 
 /** Returns PEM text from the variable `…_DATA`, or from the file in `…_PATH`. */
-function pem(name: string, value: ReadVariable): Buffer | undefined {
-  const data = value(`${name}_DATA`);
+function readPem(name: string, readVariable: ReadVariable): Buffer | undefined {
+  const data = readVariable(`${name}_DATA`);
   if (data !== undefined) return Buffer.from(data);
-  const path = value(`${name}_PATH`);
+  const path = readVariable(`${name}_PATH`);
   if (path === undefined) return undefined;
   try {
     return readFileSync(path);
@@ -93,8 +93,8 @@ function pem(name: string, value: ReadVariable): Buffer | undefined {
   }
 }
 
-function flag(name: string, value: ReadVariable): boolean | undefined {
-  const text = value(name)?.toLowerCase();
+function readFlag(name: string, readVariable: ReadVariable): boolean | undefined {
+  const text = readVariable(name)?.toLowerCase();
   if (text === undefined) return undefined;
   if (['1', 'true'].includes(text)) return true;
   if (['0', 'false'].includes(text)) return false;

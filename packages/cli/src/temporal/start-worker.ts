@@ -34,7 +34,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   ownership?: Ownership;
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
-  /** Returns images that replace those of the data folder for blocks. */
+  /** Returns the image source that blocks use instead of `images`, the images of the data folder. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
 

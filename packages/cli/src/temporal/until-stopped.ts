@@ -5,7 +5,7 @@ import type { Io } from '../io.ts';
 import { safe, styleFor } from '../render/style.ts';
 
 /** Options for stopping a process. */
-export interface StopParts {
+export interface StopOptions {
   /** Reports that the process is ready. Called after the signal handlers are set, because a signal may follow. */
   ready: () => void;
   /** Grace period of running blocks, in milliseconds. */
@@ -25,7 +25,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export async function untilStopped(
   io: Io,
   worker: Pick<HeddleWorker, 'finished' | 'stop'>,
-  { ready, drainMs, failed }: StopParts,
+  { ready, drainMs, failed }: StopOptions,
 ): Promise<number> {
   const style = styleFor(io.stderr);
   const { promise: signalled, resolve: stop } = Promise.withResolvers<undefined>();
@@ -56,6 +56,6 @@ async function failureOf({ finished }: Pick<HeddleWorker, 'finished'>): Promise<
 }
 
 /** Exits the process even if abandoned work keeps it alive. */
-function exitLater(exit: number): void {
-  setTimeout(() => process.exit(exit), KILL_MS).unref();
+function exitLater(exitCode: number): void {
+  setTimeout(() => process.exit(exitCode), KILL_MS).unref();
 }
