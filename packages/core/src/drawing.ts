@@ -14,7 +14,7 @@ export interface DrawnBlock {
   parentId: string | null;
   width: number | null;
   height: number | null;
-  /** Condition and router blocks: their ports with the titles of their rows. */
+  /** Condition and router blocks: a port for each condition or route, with its title. */
   ports: { id: string; title: string }[];
 }
 
@@ -32,56 +32,56 @@ export interface DrawnGraph {
 }
 
 /**
- * Returns the graph of an exported state, or of a draft, for a drawing. Any part of the state may have a wrong type.
+ * Returns the graph of an exported workflow or a draft, for drawing it. Any part of `state` may have a wrong type.
  */
 export function toDrawnGraph(state: JsonObject): DrawnGraph {
   const blocks = own(state, 'blocks');
   const edges = own(state, 'edges');
   return {
     blocks: Object.entries(isJsonObject(blocks) ? blocks : {}).flatMap(([id, block]) =>
-      isJsonObject(block) ? [drawnBlock(id, block)] : [],
+      isJsonObject(block) ? [toDrawnBlock(id, block)] : [],
     ),
     edges: (Array.isArray(edges) ? edges : []).flatMap((edge) =>
-      isJsonObject(edge) ? [drawnEdge(edge)] : [],
+      isJsonObject(edge) ? [toDrawnEdge(edge)] : [],
     ),
   };
 }
 
-function drawnBlock(id: string, block: JsonObject): DrawnBlock {
+function toDrawnBlock(id: string, block: JsonObject): DrawnBlock {
   const data = objectAt(block, 'data');
   const position = objectAt(block, 'position');
   const [x, y] = [numberAt(position, 'x'), numberAt(position, 'y')];
   return {
     id,
-    name: textAt(block, 'name') ?? id,
-    type: textAt(block, 'type') ?? '',
+    name: stringAt(block, 'name') ?? id,
+    type: stringAt(block, 'type') ?? '',
     enabled: own(block, 'enabled') !== false,
     position: x === null || y === null ? null : { x, y },
     // Some editors write an empty string for a block without a container.
-    parentId: (textAt(data, 'parentId') ?? textAt(block, 'parentId')) || null,
+    parentId: (stringAt(data, 'parentId') ?? stringAt(block, 'parentId')) || null,
     width: numberAt(data, 'width'),
     height: numberAt(data, 'height') ?? numberAt(block, 'height'),
     ports: portsOf(block),
   };
 }
 
-function drawnEdge(edge: JsonObject): DrawnEdge {
+function toDrawnEdge(edge: JsonObject): DrawnEdge {
   return {
-    source: textAt(edge, 'source') ?? '',
-    target: textAt(edge, 'target') ?? '',
-    port: textAt(edge, 'sourceHandle') ?? 'source',
+    source: stringAt(edge, 'source') ?? '',
+    target: stringAt(edge, 'target') ?? '',
+    port: stringAt(edge, 'sourceHandle') ?? 'source',
   };
 }
 
-/** Fields whose rows are ports, with the prefix of the ports. */
+/** Fields whose rows (conditions or routes) have ports, with the prefix of the ports. */
 const PORT_FIELDS = { conditions: 'condition-', routes: 'router-' } as const;
 
 function portsOf(block: JsonObject): DrawnBlock['ports'] {
   const fields = objectAt(block, 'subBlocks');
   return Object.entries(PORT_FIELDS).flatMap(([field, prefix]) =>
     rowsOf(own(objectAt(fields, field), 'value')).map((row) => ({
-      id: prefix + (textAt(row, 'id') ?? ''),
-      title: textAt(row, 'title') ?? '',
+      id: prefix + (stringAt(row, 'id') ?? ''),
+      title: stringAt(row, 'title') ?? '',
     })),
   );
 }
@@ -97,7 +97,7 @@ function objectAt(object: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-function textAt(object: JsonObject, key: string): string | null {
+function stringAt(object: JsonObject, key: string): string | null {
   const value = own(object, key);
   return typeof value === 'string' ? value : null;
 }

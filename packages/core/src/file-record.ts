@@ -15,7 +15,7 @@ export interface FileRecord {
   parts?: string[];
 }
 
-/** Maximum size of a file in an input, and of a file that is read as a whole. Larger files are only opened. */
+/** Maximum size of a file in an input, and of a file that is read as a whole. Larger files can only be streamed. */
 export const MAX_FILE_BYTES = 20 * 2 ** 20;
 
 /** The path step that reads a file's content, which is not part of the data. */

@@ -20,13 +20,10 @@ describe('the delay of a Retry-After header', () => {
   });
 });
 
-it.each([408, 425, 429, 500, 503])('a request with the status %i can succeed later', (status) => {
+it.each([408, 425, 429, 500, 503])('a retry after the status %i can succeed', (status) => {
   expect(isRetryableStatus(status)).toBe(true);
 });
 
-it.each([200, 301, 400, 401, 404, 409, 422])(
-  'a request with the status %i cannot succeed later',
-  (status) => {
-    expect(isRetryableStatus(status)).toBe(false);
-  },
-);
+it.each([200, 301, 400, 401, 404, 409, 422])('a retry after the status %i cannot succeed', (status) => {
+  expect(isRetryableStatus(status)).toBe(false);
+});

@@ -1,4 +1,4 @@
-/** Returns true if a request with this status can succeed later. */
+/** Returns true if a retry of a request that failed with this status can succeed. */
 export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }

@@ -53,7 +53,7 @@ function readParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): 
       diagnostic('PARENT_MISSING', {
         blockId: block.id,
         path: ['blocks', block.id, 'data', 'parentId'],
-        message: `"${block.name}" names the container "${block.parentId}", which ${parent ? 'is not a container' : 'does not exist'}; it counts as top-level.`,
+        message: `"${block.name}" names "${block.parentId}" as its container, but that ${parent ? 'is not a container' : 'does not exist'}. The block counts as top-level.`,
         hint: 'Set parentId to a loop or a parallel, or remove it.',
       }),
     );

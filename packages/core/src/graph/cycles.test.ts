@@ -17,7 +17,7 @@ const cycleMessage = (...names: string[]): string =>
   `The blocks ${names.map((name) => (name.startsWith('…') ? name : `"${name}"`)).join(' → ')} form a cycle.`;
 
 describe('cycles', () => {
-  it('are named from their first block by id, without blocks that lead in or out', () => {
+  it('are named by their blocks, the smallest id first, without blocks that lead in or out', () => {
     expect(
       cyclesOf([
         ['s', 'c'],
@@ -64,7 +64,7 @@ describe('cycles', () => {
     expect(cyclesOf(ring)).toEqual([cycleMessage(...firstNames, '… 9990 more …', id(9998), id(9999), id(0))]);
   });
 
-  it('are reported exactly if the graph has one', () => {
+  it('are reported if and only if the graph has one', () => {
     const arbitrary = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 16 });
     fc.assert(
       fc.property(arbitrary, (pairs) => {

@@ -16,33 +16,31 @@ export function findCycles(graph: DirectedGraph, places: ContainedBlocks): Diagn
   });
 }
 
-/** A graph from which nodes are removed: the remaining nodes, and the numbers of their remaining edges. */
+/** A graph from which nodes are removed: the remaining nodes, and their degrees in the remaining graph. */
 interface RemainingGraph {
   graph: DirectedGraph;
   nodes: Set<string>;
-  /** Remaining in-degrees. */
-  ins: Map<string, number>;
-  /** Remaining out-degrees. */
-  outs: Map<string, number>;
+  inDegrees: Map<string, number>;
+  outDegrees: Map<string, number>;
 }
 
 /**
- * Returns disjoint cycles, each from its first block by id. Takes linear time: nodes are removed until only cycles
+ * Returns disjoint cycles, each beginning at its smallest id. Takes linear time: nodes are removed until only cycles
  * remain.
  */
 function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
-  const count = (degree: (id: string) => number): Map<string, number> =>
+  const degreesBy = (degree: (id: string) => number): Map<string, number> =>
     new Map([...nodes].map((id) => [id, degree(id)]));
   const remaining = {
     graph,
     nodes,
-    ins: count((id) => graph.inDegree(id)),
-    outs: count((id) => graph.outDegree(id)),
+    inDegrees: degreesBy((id) => graph.inDegree(id)),
+    outDegrees: degreesBy((id) => graph.outDegree(id)),
   };
   removeNodes(
     remaining,
-    [...nodes].filter((id) => remaining.ins.get(id) === 0 || remaining.outs.get(id) === 0),
+    [...nodes].filter((id) => remaining.inDegrees.get(id) === 0 || remaining.outDegrees.get(id) === 0),
   );
   const cycles: string[][] = [];
   const sortedTargets = new Map<string, SortedTargets>();
@@ -51,7 +49,10 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
 }
 
 /** Removes nodes, and then every node that has no remaining in-edges or out-edges, since it is not on a cycle. */
-function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
+function removeNodes(
+  { graph, nodes, inDegrees, outDegrees }: RemainingGraph,
+  ids: readonly string[],
+): void {
   const queue = [...ids];
   const decrement = (degrees: Map<string, number>, id: string): void => {
     const degree = (degrees.get(id) ?? 0) - 1;
@@ -60,8 +61,8 @@ function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly 
   };
   for (const id of queue) {
     if (!nodes.delete(id)) continue;
-    for (const next of graph.outNeighbors(id)) decrement(ins, next);
-    for (const previous of graph.inNeighbors(id)) decrement(outs, previous);
+    for (const next of graph.outNeighbors(id)) decrement(inDegrees, next);
+    for (const previous of graph.inNeighbors(id)) decrement(outDegrees, previous);
   }
 }
 
@@ -107,10 +108,11 @@ function firstTarget(
   id: string,
   sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const edges = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
-  sortedTargets.set(id, edges);
-  while (edges.next < edges.targets.length && !nodes.has(edges.targets[edges.next] as string)) edges.next++;
-  return edges.targets[edges.next];
+  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
+  sortedTargets.set(id, sorted);
+  while (sorted.next < sorted.targets.length && !nodes.has(sorted.targets[sorted.next] as string))
+    sorted.next++;
+  return sorted.targets[sorted.next];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

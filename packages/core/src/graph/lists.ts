@@ -1,4 +1,4 @@
-/** Lists by key. */
+/** A multimap: lists of values by key. */
 export type Lists<T> = Map<string, T[]>;
 
 /** Appends to the list of `key`, which it creates if needed. */

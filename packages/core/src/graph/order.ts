@@ -38,8 +38,8 @@ export class StringHeap {
 }
 
 /**
- * Returns the nodes in topological order, ties by id (Kahn's algorithm with a heap): the same for every order of nodes
- * and edges, even with several edges between the same nodes.
+ * Returns the nodes in topological order, with ties broken by id (Kahn's algorithm with a heap). The result depends
+ * neither on the order of `nodes` and edges, nor on repeated edges between the same nodes.
  *
  * Nodes on a cycle, and their successors, are omitted.
  */

@@ -13,11 +13,11 @@ export interface ReadPort {
   unknown?: boolean;
 }
 
-/** Returns the port of one edge of a block. `nth` is the position among the block's edges, from 0. */
-export type PortReader = (port: string | undefined, nth: number, target: string) => ReadPort;
+/** Returns the port of one edge of a block. `position` is the index of the edge among the block's edges. */
+export type PortReader = (port: string | undefined, position: number, target: string) => ReadPort;
 
-/** Names of the port `source` in editors that draw it at each side of a block. */
-const SIDES = /^source-(top|right|bottom|left)$/;
+/** Other names of the port `source`, from editors that draw it on each side of a block. */
+const SIDE_PORT = /^source-(top|right|bottom|left)$/;
 
 /**
  * Returns the reader for a block's edges. `extraPorts`: ports that a registered executor declares for the block's type.
@@ -37,15 +37,15 @@ export function portReader(block: RowBlock, extraPorts: readonly string[] = []):
 }
 
 function plainPort(port: string | undefined): ReadPort {
-  if (port === undefined || port === 'source' || SIDES.test(port)) return { port: 'source' };
+  if (port === undefined || port === 'source' || SIDE_PORT.test(port)) return { port: 'source' };
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }
 
 function conditionPortReader(block: RowBlock): PortReader {
   const { rows, fault } = conditionRows(block);
   const ports = new Set(rows.map(({ id }) => `condition-${id}`));
-  return (port, nth) => {
-    const row = rows[nth];
+  return (port, position) => {
+    const row = rows[position];
     if (port === undefined && row) return { port: `condition-${row.id}` };
     if (port === undefined || !port.startsWith('condition-')) return plainPort(port);
     return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
@@ -55,10 +55,10 @@ function conditionPortReader(block: RowBlock): PortReader {
 function routerPortReader(block: RowBlock): PortReader {
   const { rows, fault } = routerRows(block);
   const ports = new Set(rows.map(({ id }) => `router-${id}`));
-  return (port, nth) => {
+  return (port, position) => {
     if (port === 'error') return { port };
     if (port === undefined || !port.startsWith('router-')) {
-      const row = rows[nth];
+      const row = rows[position];
       return row ? { port: `router-${row.id}` } : plainPort(port);
     }
     return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };

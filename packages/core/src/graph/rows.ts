@@ -36,7 +36,7 @@ export function isElse(title: string): boolean {
 
 function readRows(
   field: Json | undefined,
-  idOf: (title: string, index: number) => string,
+  defaultIdOf: (title: string, index: number) => string,
 ): { rows: Row[]; fault?: string } {
   if (field == null || field === '') return { rows: [] };
   const { value, fault } =
@@ -47,7 +47,7 @@ function readRows(
     const title = textOf(own(row, 'title'));
     const id = own(row, 'id');
     return {
-      id: typeof id === 'string' && id !== '' ? id : idOf(title, index),
+      id: typeof id === 'string' && id !== '' ? id : defaultIdOf(title, index),
       title,
       value: textOf(own(row, 'value')),
     };

@@ -7,8 +7,8 @@ import type { Lists } from './lists.ts';
 type Blocks = ReadonlyMap<string, Block>;
 
 /**
- * Reads the containers of blocks without a `parentId` from the stored maps: `loops` and `parallels` of the file. Does
- * not use a stored container that any block names in its `parentId`.
+ * Returns the container of each block without a `parentId`, by block id, from the stored maps: `loops` and `parallels`
+ * of the file. Does not use a stored container that any block names in its `parentId`.
  *
  * If two stored containers list a block, the block belongs to the inner one. Reports the differences between a map and
  * the blocks.
@@ -23,7 +23,7 @@ export function storedParents(
     if (parentId !== undefined) append(childrenByParent, parentId, id);
   const parents = new Map<string, string>();
   let nesting: Nesting | undefined;
-  const lists = new Map(stored.map((each) => [each.id, new Set(each.nodes)]));
+  const listedIds = new Map(stored.map(({ id, nodes }) => [id, new Set(nodes)]));
   for (const entry of stored) {
     const block = blocks.get(entry.id);
     const children = childrenByParent.get(entry.id);
@@ -33,7 +33,7 @@ export function storedParents(
       nesting ??= new Nesting(blocks, childrenByParent);
       const differences = findDifferences(entry, children, { blocks, nesting });
       if (differences.length > 0) sink.push(mapDiffers(entry, block, differences));
-    } else if (assignListedBlocks(entry, { blocks, parents, lists })) sink.push(mapUsed(entry, block));
+    } else if (assignListedBlocks(entry, { blocks, parents, listedIds })) sink.push(mapUsed(entry, block));
   }
   return parents;
 }
@@ -44,22 +44,22 @@ function findDifferences(
   children: readonly string[],
   { blocks, nesting }: { blocks: Blocks; nesting: Nesting },
 ): string[] {
-  const listedIds = new Set(entry.nodes);
+  const mapIds = new Set(entry.nodes);
   const childIds = new Set(children);
   const extraIds = entry.nodes.filter(
     (id) => blocks.has(id) && !childIds.has(id) && !nesting.isInside(id, entry.id),
   );
-  return [...extraIds, ...children.filter((id) => !listedIds.has(id))];
+  return [...extraIds, ...children.filter((id) => !mapIds.has(id))];
 }
 
 interface AssignContext {
   blocks: Blocks;
   parents: Map<string, string>;
-  lists: ReadonlyMap<string, ReadonlySet<string>>;
+  listedIds: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Puts the listed blocks without a `parentId` into the container. Returns true if there are such blocks. */
-function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: AssignContext): boolean {
+function assignListedBlocks(entry: StoredContainer, { blocks, parents, listedIds }: AssignContext): boolean {
   let hasAny = false;
   for (const id of entry.nodes) {
     const block = blocks.get(id);
@@ -67,7 +67,8 @@ function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: 
     hasAny = true;
     const otherContainer = parents.get(id);
     // If two containers list the block, the outer one also lists the inner one.
-    if (otherContainer === undefined || lists.get(otherContainer)?.has(entry.id)) parents.set(id, entry.id);
+    if (otherContainer === undefined || listedIds.get(otherContainer)?.has(entry.id))
+      parents.set(id, entry.id);
   }
   return hasAny;
 }

@@ -50,7 +50,7 @@ export function buildStructure(
   const places = resolveContainment(workflow, sink);
   const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
   const wiring = wireEdges(workflow.edges, places, { ...options, notes }, sink);
-  const members = findMembers(places, wiring.paths);
+  const members = findMembers(places, wiring.enabledTargets);
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   const structure = { places, members, ...indexWires(wires) };
   const regions = buildRegions(structure, wiring.starts);
@@ -89,10 +89,14 @@ function buildRegions(
 }
 
 /** Returns the enabled top-level blocks, and every enabled inner block that a path of edges reaches. */
-function findMembers(places: ContainedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
+function findMembers(
+  places: ContainedBlocks,
+  enabledTargets: ReadonlyMap<string, readonly string[]>,
+): Set<string> {
   const reachedIds = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reachedIds.add(id);
-  for (const id of reachedIds) for (const target of paths.get(id) ?? []) reachedIds.add(target);
+  for (const id of reachedIds)
+    for (const target of enabledTargets.get(id) ?? []) reachedIds.add(target);
   // A block inside a container that cannot run cannot run either.
   return new Set(
     [...reachedIds].filter((id) =>

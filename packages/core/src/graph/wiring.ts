@@ -20,10 +20,10 @@ export interface Wiring {
   /** By container: the inner blocks that an edge from the container leads to, in edge order. */
   starts: ReadonlyMap<string, readonly string[]>;
   /**
-   * By block: the targets of its edges to enabled blocks, even of edges that are no wires. Such edges also make inner
+   * By block: the targets of its edges to enabled blocks, even of edges that are not wires. Such edges also make inner
    * blocks part of a body.
    */
-  paths: ReadonlyMap<string, readonly string[]>;
+  enabledTargets: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface WiringOptions {
@@ -45,27 +45,27 @@ export function wireEdges(
   const wiring = {
     wires: [] as Wire[],
     starts: new Map<string, string[]>(),
-    paths: new Map<string, string[]>(),
+    enabledTargets: new Map<string, string[]>(),
   };
   const seen = new Set<string>();
-  const readers = new Map<string, { read: PortReader; nth: number }>();
+  const readers = new Map<string, { read: PortReader; edgeCount: number }>();
   edges.forEach((edge, index) => {
-    const ends = findEnds(edge, index, { places, options, sink });
-    if (!ends) return;
-    const { source, target } = ends;
+    const endpoints = findEndpoints(edge, index, { places, options, sink });
+    if (!endpoints) return;
+    const { source, target } = endpoints;
     const reader = readers.get(edge.source) ?? {
       read: portReader(source.block, options.ports.get(source.block.type)),
-      nth: 0,
+      edgeCount: 0,
     };
     readers.set(edge.source, reader);
-    const nth = reader.nth++;
+    const position = reader.edgeCount++;
     if (!source.enabled || !target.enabled) return;
-    append(wiring.paths, edge.source, edge.target);
+    append(wiring.enabledTargets, edge.source, edge.target);
     if (parentOf(target) === edge.source) append(wiring.starts, edge.source, edge.target);
     else if (parentOf(source) === edge.target) return;
     else if (parentOf(source) !== parentOf(target)) sink.push(edgeAcrossContainers(index, source, target));
     else {
-      const { port, unknown } = reader.read(edge.port, nth, edge.target);
+      const { port, unknown } = reader.read(edge.port, position, edge.target);
       if (unknown) sink.push(unknownPort(edge, index, source, port));
       const key = JSON.stringify([edge.source, edge.target, port]);
       if (!seen.has(key)) wiring.wires.push({ source: edge.source, target: edge.target, port });
@@ -81,7 +81,7 @@ interface EdgeContext {
   sink: DiagnosticSink;
 }
 
-function findEnds(
+function findEndpoints(
   edge: Edge,
   index: number,
   context: EdgeContext,

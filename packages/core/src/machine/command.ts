@@ -1,12 +1,12 @@
 import type { Address, TimerName } from './event.ts';
 
 /**
- * An intent for a driver to carry out. Commands reach activities of other processes, so their keys (`try`, `turn`)
- * stay.
+ * An action for a driver to carry out. Commands are sent to Temporal activities in other processes, so their keys
+ * (`try`, `turn`) do not change.
  *
  * Each command is answered by an event, or becomes void. `abort` and `end` make commands void. A timeout's timer is
- * also void after its attempt, a grace timer after its drain, and a deadline after a later deadline was set. The event
- * of a void command changes nothing, so drivers need not cancel the command.
+ * also void after the end of its attempt, a grace timer after the end of its drain, and a deadline once a later one is
+ * set. The event of a void command changes nothing, so drivers need not cancel the command.
  */
 export type Command =
   /** Run the block's executor. Answered by `completed`, `failed` or `paused`. */
@@ -17,7 +17,7 @@ export type Command =
       /** Number of times that the attempt was resumed; absent: 0. A resumed block continues with the answers. */
       resumes?: number;
     }
-  /** Ask for the iterations or branches of a container. Answered by `expanded` or `failed`. */
+  /** Ask for the number of iterations or branches, or for one more iteration. Answered by `expanded` or `failed`. */
   | { type: 'expand'; at: Address; turn: number }
   /** Send `fired` at `dueMs`, or immediately if that time has passed. */
   | { type: 'timer'; at: Address; timer: TimerName; dueMs: number; try?: number }
@@ -35,8 +35,8 @@ export type EndStatus = 'completed' | 'failed' | 'cancelled';
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /**
- * The reason why work is aborted: its own timeout, or that its run or container failed, answered, was cancelled,
- * reached its deadline or reached run-until.
+ * The reason why work is aborted: its own timeout, or that its run or container failed, completed a Response block
+ * (`answered`), was cancelled, reached its deadline, or reached the block at which the run stops (`until`).
  */
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
 
@@ -48,7 +48,7 @@ export type Notice =
   | { type: 'entered'; at: Address }
   /** A frame opened: iteration `iteration` of a loop, or branch `iteration` of a parallel. */
   | { type: 'opened'; at: Address; iteration: number }
-  /** A frame closed. `failed`: with an error that the container collects. */
+  /** A frame closed. `failed`: the node whose error the container collects. */
   | { type: 'closed'; at: Address; iteration: number; failed?: Address }
   /** A container is done. `count`: the number of iterations or branches that it opened. */
   | { type: 'exited'; at: Address; count: number }

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 describe('the deadline', () => {
   it('R26 ends the run, even if work is open', () => {
     const { run, first } = startMachine(region('s -> a, p'), { timeoutMs: 500 });

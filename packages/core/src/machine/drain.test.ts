@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
 /** A loop that fails as soon as it starts. */
@@ -13,9 +15,9 @@ describe('a drain', () => {
     E: loop(region(), { perTurn: true, firstFree: true }),
     L: loop(region('x'), { count: 2, limit: 1 }),
   });
-  const graph = region('s -> f, run, wait, pause, child, soon, L', 'run -> next', {
+  const graph = region('s -> f, run, wait, pause, child, pending, L', 'run -> next', {
     child: { class: 'child' },
-    soon: { retry },
+    pending: { retry },
     L: loop(region('x')),
   });
 
@@ -24,11 +26,11 @@ describe('a drain', () => {
     run.complete('s');
     run.wait('wait');
     run.pause('pause');
-    run.fail('soon');
+    run.fail('pending');
     expect(run.fail('f')).toEqual([
       'abort child failed',
       'abort pause failed',
-      'abort soon failed',
+      'abort pending failed',
       'abort wait failed',
       'timer grace 1050',
     ]);
@@ -48,7 +50,7 @@ describe('a drain', () => {
     expect(run.pause('c')).toEqual(['end failed block f']);
   });
 
-  it('R46 aborts the pause of a block that would continue, before it opens', () => {
+  it('R46 aborts a pause that would continue its block, before the pause opens', () => {
     const { run } = startMachine(region('s -> f, c'));
     run.complete('s');
     run.fail('f');
@@ -68,7 +70,7 @@ describe('a drain', () => {
     expect(run.state.busy).toBe(1);
   });
 
-  it('R17 a container fails only when the work in it is done', () => {
+  it('R17 of a container ends only when the work in it is done', () => {
     const inner = region({ P: parallel(region('x -> y'), { count: 2 }) });
     const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
     expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
@@ -76,7 +78,7 @@ describe('a drain', () => {
     expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
   });
 
-  it('R17 a branch closes only when the work in it is done, and nothing follows from that work', () => {
+  it('R17 of a branch ends only when the work in it is done, and nothing follows from that work', () => {
     const branch = region('x', 'y -> z', 'y:error -> h');
     const { run } = startMachine(
       region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }),
@@ -134,13 +136,13 @@ describe('a drain', () => {
     expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
   });
 
-  it('R18 the timer of a container aborts only the container', () => {
+  it('R18 of a container has a grace timer that aborts only this container', () => {
     const { run } = startMachine(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P grace 1050']);
     expect(run.fire('P', 'grace')).toEqual(['abort P/1/x failed', 'run h']);
   });
 
-  it('R18 the timer of a collected branch aborts only the branch', () => {
+  it('R18 of a collected branch has a grace timer that aborts only this branch', () => {
     const body = region('x', 'y');
     const { run } = startMachine(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
     expect(run.fail('P/1/x')).toEqual(['timer P/1 grace 1050']);
@@ -151,10 +153,10 @@ describe('a drain', () => {
   });
 });
 
-describe('nested drains', () => {
+describe('an outer drain', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
-  it('R19 the outer drain replaces the inner one: its grace period counts, and the inner timer is void', () => {
+  it('R19 replaces the inner one: its grace period counts, and the inner timer is void', () => {
     const { run } = startMachine(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -166,7 +168,7 @@ describe('nested drains', () => {
     expect(run.complete('c')).toEqual(['end failed block b']);
   });
 
-  it('R19 the drain of an outer container replaces the drain of an inner one', () => {
+  it('R19 of a container replaces the drain of an inner container', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
     const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
@@ -175,7 +177,7 @@ describe('nested drains', () => {
     expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
   });
 
-  it('R19 no drain begins inside another one', () => {
+  it('R19 prevents drains from beginning inside it', () => {
     const { run } = startMachine(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);
@@ -192,7 +194,7 @@ describe('the first failure', () => {
     expect(run.fail('a')).toEqual(['end failed block b']);
   });
 
-  it('R20 does not take the error port of a block that fails after it', () => {
+  it('R20 keeps blocks that fail after it from taking their error ports', () => {
     const { run } = startMachine(region('s -> a, b', 'a:error -> h'));
     run.complete('s');
     run.fail('b');

@@ -44,7 +44,7 @@ export function beginDrain(
   else context.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
 
-/** Applies an event to work in a drain. The event only brings the drain closer to its end and starts nothing. */
+/** Applies an event to work in a drain. The event can only end this work: nothing else starts. */
 export function updateDraining(
   context: StepContext,
   location: FrameLocation,

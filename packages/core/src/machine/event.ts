@@ -92,7 +92,7 @@ export interface StartedEvent {
 export interface FrameStart {
   /** Number of the iteration or branch. */
   iteration: number;
-  /** Index in the body of the node at which the frame starts. In all frames but the last one, it is a container. */
+  /** Node at which the frame starts, as its index in the body. It is a container, except in the last frame. */
   node: number;
   /** Number of iterations or branches; -1 for a container that asks before each iteration. */
   count: number;

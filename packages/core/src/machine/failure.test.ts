@@ -3,6 +3,8 @@ import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 import { retryWaitMs } from './failure.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };
 
 describe('a failed attempt', () => {
@@ -36,7 +38,7 @@ describe('a failed attempt', () => {
     expect(run.fail('a', { attempt: 2 })).toEqual(['timer a retry 1300']);
   });
 
-  it('R14 pending retries are aborted with the run', () => {
+  it('R14 that waits for its retry is aborted with the run', () => {
     const { run } = startMachine(region('s -> a, b', { a: { retry } }));
     run.complete('s');
     run.fail('a');
@@ -60,7 +62,7 @@ describe('the wait before a retry', () => {
     [{ ...retry, waitMs: 0 }, 5000, {}, 0],
     [retry, 5000, {}, 1000],
   ])(
-    'R14 grows, has a ceiling, is shortened by jitter and never shorter than Retry-After (%#)',
+    'R14 grows, has a ceiling, is shortened by jitter, and is never shorter than Retry-After (%#)',
     (policy, attempt, failure, ms) => {
       expect(retryWaitMs(policy, attempt, failure)).toBe(ms);
     },

@@ -5,8 +5,8 @@ import { addressOf, nodeAt } from './state.ts';
 import type { Level } from './state.ts';
 import type { DrainScope, Failure, StepContext } from './step-context.ts';
 
-// R13: a failed attempt is retried, after a wait (R14). Else the error port is taken (R15), else the nearest handler
-// (R16).
+// R13: a failed attempt is retried, after a wait (R14). Else the error port is taken (R15), or the nearest handler
+// around the node takes the failure (R16).
 
 /** Handles a failed attempt: retries after a wait, or fails the node. */
 export function failAttempt(

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 describe('an edge', () => {
   it('R2 is live if its node took its port; nothing runs at the other ports', () => {
     const { run } = startMachine(region('if:yes -> a', 'if:no -> b'));
@@ -62,14 +64,14 @@ describe('a join', () => {
   it.each([
     ['if one fails before the other completes', ['a', 'b'], ['run h']],
     ['if one fails after the other completed', ['b', 'a'], ['run h']],
-  ])('R4 a shared error handler runs once, %s', (_, order, last) => {
+  ])('R4 that handles the errors of two blocks runs once, %s', (_, order, last) => {
     const { run } = startMachine(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     const commands = order.map((name) => (name === 'a' ? run.fail('a') : run.complete('b')));
     expect(commands).toEqual([[], last]);
   });
 
-  it('R4 a shared error handler is skipped if nothing fails', () => {
+  it('R4 that handles the errors of two blocks is skipped if nothing fails', () => {
     const { run } = startMachine(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     run.complete('a');
@@ -96,7 +98,7 @@ describe('a join', () => {
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
-  it('R5 runs after a long pruned path', () => {
+  it('R5 runs after a long path of skipped blocks', () => {
     const { run } = startMachine(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('if', 'yes');
@@ -128,7 +130,7 @@ describe('starts', () => {
   });
 });
 
-describe('an answer', () => {
+describe('the answer of a Response block', () => {
   it('R27 ends the run before anything after it starts', () => {
     const { run } = startMachine(region('r -> after', { r: { answers: true } }));
     expect(run.complete('r')).toEqual(['end completed r']);

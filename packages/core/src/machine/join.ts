@@ -43,7 +43,7 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
       to,
       ports.some((port) => isLive(port, cell)),
     );
-  // R7
+  // R7: a frame closes when all its nodes are settled.
   if (frame.left === 0)
     context.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
 }

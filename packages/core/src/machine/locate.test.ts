@@ -3,6 +3,8 @@ import { addressOf, loop, parallel, region } from '../../../../test/support/grap
 import { startMachine } from '../../../../test/support/run-machine.ts';
 import { countAt, workAt } from './locate.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 it('R31 work is found at its address, and only there', () => {
   const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });
   const { run } = startMachine(graph);

@@ -4,6 +4,8 @@ import { startMachine } from '../../../../test/support/run-machine.ts';
 import { pendingCommands } from './pending-commands.ts';
 import { initialState } from './step.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
 describe('the pending commands of a state', () => {

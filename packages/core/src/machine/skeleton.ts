@@ -2,8 +2,8 @@
 export const MACHINE_VERSION = 1;
 
 /**
- * The control flow of one activation: a DAG of densely indexed nodes. Plans are stored and hashed, so their keys stay
- * (`maxTries`, `perTurn`).
+ * The control flow of one activation: a DAG of densely indexed nodes. Plans are stored and hashed, so their keys
+ * (`maxTries`, `perTurn`) do not change.
  *
  * Indexes are in topological order with ties by block id, so they do not depend on the order of JSON keys.
  */

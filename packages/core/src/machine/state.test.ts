@@ -3,6 +3,8 @@ import { region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 import { idleState } from './state.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 const graph = region('s -> p, w, b');
 
 describe('a run', () => {

@@ -97,7 +97,7 @@ export function isOpenContainer(cell: Cell): cell is OpenContainer {
   return typeof cell === 'object' && 'open' in cell;
 }
 
-/** Returns the attempt of `work` in the form of commands. */
+/** Returns the attempt of `work`, with the keys that commands use. */
 export function attemptOf(work: { try?: number; resumes?: number }): { try?: number; resumes?: number } {
   const { try: attempt, resumes } = work;
   return {

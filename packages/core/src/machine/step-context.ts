@@ -28,7 +28,7 @@ export type DrainScope =
   | { of: 'container'; level: Level; index: number }
   | { of: 'branch'; level: Level };
 
-/** The state of one `advance` call, with the commands and notices collected so far. */
+/** The context of one `advance` call: the state of the run, and the commands and notices collected so far. */
 export interface StepContext {
   state: State;
   root: Level;

@@ -3,6 +3,8 @@ import { loop, region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 import { advance, initialState, step } from './step.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 describe('a run', () => {
   it('R1 starts at one block', () => {
     expect(startMachine(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
@@ -120,7 +122,7 @@ describe('a late or duplicate event', () => {
     expect(run.state).toEqual(stateBefore);
   });
 
-  it('R30 a timer of an attempt that has ended changes nothing', () => {
+  it('R30 changes nothing: a timer of an attempt that has ended', () => {
     const { run } = startMachine(graph);
     run.complete('s');
     run.fail('t');

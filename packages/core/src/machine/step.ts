@@ -49,7 +49,7 @@ export function advance(region: Region, state: State, event: Event): StepResult 
 function dispatch(context: StepContext, event: Event): boolean {
   if (event.type === 'started') return begin(context, event);
   if (event.type === 'cancelled') {
-    // R29
+    // R29: a cancellation ends the run.
     context.tasks.push({ do: 'end', status: 'cancelled' });
     return true;
   }

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { startMachine } from '../../../../test/support/run-machine.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 const x = region('x');
 
 describe('a frame', () => {
@@ -55,7 +57,7 @@ describe('a loop', () => {
 describe('a start inside containers', () => {
   const frame = { iteration: 1, node: 0, count: 3, next: 2 };
 
-  it('R1 R8 continues a loop from one block of one iteration, and runs the later iterations', () => {
+  it('R1, R8 continues a loop from one block of one iteration, and runs the later iterations', () => {
     const body = region('a -> b -> d', 'a -> c -> d');
     const graph = region('L -> after', { L: loop(body, { count: 3 }) });
     const { run, first } = startMachine(graph, { inside: [{ ...frame, node: 1 }] });
@@ -66,7 +68,7 @@ describe('a start inside containers', () => {
     expect(run.complete('L/1/d')).toEqual(['run L/2/a']);
   });
 
-  it('R1 R10 lets a while loop ask before the next iteration', () => {
+  it('R1, R10 lets a while loop ask before the next iteration', () => {
     const { run, first } = startMachine(region('L -> after', { L: loop(x, { perTurn: true }) }), {
       inside: [{ ...frame, count: -1 }],
     });
@@ -75,7 +77,7 @@ describe('a start inside containers', () => {
     expect(run.expand('L', 0, 2)).toEqual(['run after']);
   });
 
-  it('R1 R9 opens missing branches before the next ones, within the window', () => {
+  it('R1, R9 opens missing branches before the next ones, within the window', () => {
     const graph = region('P -> after', { P: parallel(x, { count: 6, window: 2 }) });
     const { run, first } = startMachine(graph, {
       inside: [{ iteration: 1, node: 0, count: 6, next: 5, missing: [2, 4] }],
@@ -88,7 +90,7 @@ describe('a start inside containers', () => {
     expect(run.notices).toEqual(['closed P 5', 'exited P 6']);
   });
 
-  it('R1 R9 opens missing branches when all later ones have run', () => {
+  it('R1, R9 opens missing branches when all later ones have run', () => {
     const graph = region('P -> after', { P: parallel(x, { count: 3 }) });
     const { run, first } = startMachine(graph, {
       inside: [{ iteration: 0, node: 0, count: 3, next: 3, missing: [1] }],
@@ -98,7 +100,7 @@ describe('a start inside containers', () => {
     expect(run.complete('P/1/x')).toEqual(['run after']);
   });
 
-  it('R1 is in the innermost frame of nested containers', () => {
+  it('R1 begins in the innermost frame of nested containers', () => {
     const inner = region('P -> y', { P: parallel(x, { count: 3 }) });
     const { run, first } = startMachine(region('L -> after', { L: loop(inner, { count: 2 }) }), {
       inside: [
@@ -188,7 +190,7 @@ describe('a limit', () => {
     expect(run.notices).toEqual(['failed L limit 3']);
   });
 
-  it('R11 allows exactly that many iterations', () => {
+  it('R11 allows a count equal to it', () => {
     const { run } = startMachine(region({ L: loop(x, { limit: 3 }) }));
     expect(run.expand('L', 3)).toEqual(['run L/0/x']);
   });

@@ -4,6 +4,8 @@ import { startMachine } from '../../../../test/support/run-machine.ts';
 import { pendingCommands } from './pending-commands.ts';
 import { idleState } from './state.ts';
 
+// The R numbers in titles are the rules of docs/semantics.md.
+
 describe('the timeout of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
@@ -45,7 +47,7 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 can be resumed for several blocks in any order, once each; a join waits for all of them', () => {
+  it('R22 can be resumed once, several pauses in any order; a join waits for all of them', () => {
     const { run } = startMachine(region('s -> p, q -> j'));
     run.complete('s');
     run.pause('p');
