@@ -65,7 +65,7 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
     const call = await startServer();
     const news = await call('check', 'news.json');
     expect(news).toMatchObject({ exit: 0 });
-    const warning = 'Nothing fires "Clock": there are no events here for triggers of the type "trigger"';
+    const warning = 'Nothing fires "Clock": this host has no events for triggers of the type "trigger"';
     expect(news.stdout).toContain(warning);
     const broken = await call('check', 'broken.json');
     expect(broken.stdout).toContain('The field "dailyTime" of "Clock" is not a time of day such as 09:30.');

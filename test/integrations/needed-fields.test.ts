@@ -27,7 +27,7 @@ describe('required fields of an operation', () => {
         path: ['blocks', 'Send', 'subBlocks', 'channel', 'value'],
         message:
           '"Send" has no value in "channel" or "manualChannel" or "dmUserId" or "manualDmUserId", which its operation "send" needs.',
-        hint: "Fill it in, or give it on the command line: --set 'Send.channel=VALUE'.",
+        hint: "Fill it in, or set it on the command line: --set 'Send.channel=VALUE'.",
       },
       expect.objectContaining({
         message: '"Send" has no value in "text", which its operation "send" needs.',

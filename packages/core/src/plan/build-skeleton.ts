@@ -14,11 +14,12 @@ export interface NodeSettings {
   subflow?: Omit<Subflow, 'body'>;
 }
 
+/** Settings by block id. */
 export type Settings = ReadonlyMap<string, NodeSettings>;
 
 /**
  * Returns the skeleton: the graph of control flow, which the state machine reads. The nodes of each region are in
- * topological order, and nodes without an order between them are ordered by block id. A node is named by its index.
+ * topological order, with ties broken by block id. Nodes refer to each other by index.
  */
 export function buildSkeleton(compilation: Compilation, settings: Settings): Region {
   return buildRegion(compilation, settings, '');

@@ -90,7 +90,7 @@ function checkOperation(compilation: Compilation, block: Block): void {
   if (typeof operation !== 'string') return;
   const name = operation.trim();
   for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
-    checkAnyField(compilation, block, { operation: name, fields });
+    checkAlternativeFields(compilation, block, { operation: name, fields });
   checkFeature(compilation, block, {
     operation: name,
     feature: uses && Object.hasOwn(uses, name) ? uses[name] : undefined,
@@ -118,20 +118,20 @@ function checkFeature(
   );
 }
 
-function checkAnyField(
+function checkAlternativeFields(
   { sink }: Compilation,
   block: Block,
   { operation, fields }: { operation: string; fields: readonly string[] },
 ): void {
   const [name] = fields;
   if (name === undefined || fields.some((field) => !isEmpty(own(block.fields, field)))) return;
-  const others = fields.slice(1).map((field) => ` or "${field}"`);
+  const alternatives = fields.slice(1).map((field) => ` or "${field}"`);
   sink.push(
     diagnostic('FIELD_EMPTY', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
-      message: `"${block.name}" has no value in "${name}"${others.join('')}, which its operation "${operation}" needs.`,
-      hint: `Fill it in, or give it on the command line: --set '${block.name}.${name}=VALUE'.`,
+      message: `"${block.name}" has no value in "${name}"${alternatives.join('')}, which its operation "${operation}" needs.`,
+      hint: `Fill it in, or set it on the command line: --set '${block.name}.${name}=VALUE'.`,
     }),
   );
 }
@@ -183,12 +183,13 @@ function checkFields(compilation: Compilation, block: Block, config: BlockConfig
   for (const [name, value] of Object.entries(block.fields)) {
     if (isBlank(value)) continue;
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
-    if (!field) checkName(compilation, block, { name, suggestion: names.nearest(name) });
-    else if (config?.params[name]?.kind === 'literal') checkValue(compilation, block, { name, value, field });
+    if (!field) checkFieldName(compilation, block, { name, suggestion: names.nearest(name) });
+    else if (config?.params[name]?.kind === 'literal')
+      checkFieldValue(compilation, block, { name, value, field });
   }
 }
 
-function checkName(
+function checkFieldName(
   { sink }: Compilation,
   block: Block,
   { name, suggestion }: { name: string; suggestion: SimilarName | undefined },
@@ -205,7 +206,7 @@ function checkName(
   );
 }
 
-function checkValue(
+function checkFieldValue(
   { sink }: Compilation,
   block: Block,
   { name, value, field }: { name: string; value: Json; field: z.ZodType },
@@ -257,8 +258,8 @@ export function checkJsonFields({ sink }: Compilation, blocks: ReadonlyMap<strin
       !block.trigger && Object.hasOwn(JSON_FIELDS, block.type) ? JSON_FIELDS[block.type] : undefined;
     for (const [name, use] of Object.entries(fields ?? {})) {
       const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
-      const faults = template && isRead(block, name) ? faultsIn(template, use) : [];
-      for (const path of faults) sink.push(fieldNotJson(block, name, path));
+      const paths = template && isRead(block, name) ? invalidJsonPaths(template, use) : [];
+      for (const path of paths) sink.push(fieldNotJson(block, name, path));
     }
   }
 }
@@ -285,14 +286,16 @@ function contentType(headers: Template | undefined): string {
   const pairs = rows
     ? rows.map((row) => {
         const cell = templateFields(templateFields(row)?.get('cells') ?? row);
-        return [textOf(cell?.get('Key')), textOf(cell?.get('Value'))] as const;
+        return [literalText(cell?.get('Key')), literalText(cell?.get('Value'))] as const;
       })
-    : [...((headers && templateFields(headers)) ?? [])].map(([key, value]) => [key, textOf(value)] as const);
+    : [...((headers && templateFields(headers)) ?? [])].map(
+        ([key, value]) => [key, literalText(value)] as const,
+      );
   return pairs.find(([key]) => key.toLowerCase() === 'content-type')?.[1] ?? '';
 }
 
 /** Returns the authored text of a field without references, else ''. */
-function textOf(template: Template | undefined): string {
+function literalText(template: Template | undefined): string {
   const value = literalValue(template);
   return typeof value === 'string' ? value : '';
 }
@@ -302,7 +305,7 @@ function literalValue(template: Template | undefined): Json | undefined {
 }
 
 /** Returns the paths of strings in a field that should be JSON and are not. An empty path is the field itself. */
-function faultsIn(template: Template, use: JsonUse): Path[] {
+function invalidJsonPaths(template: Template, use: JsonUse): Path[] {
   const firstPart = template.kind === 'text' ? template.parts[0] : literalValue(template);
   if (template.kind === 'text' || typeof firstPart === 'string')
     return isMeantAsJson(firstPart, use) && !isJsonText(template) ? [[]] : [];
@@ -311,7 +314,7 @@ function faultsIn(template: Template, use: JsonUse): Path[] {
     const fields = templateFields(row);
     const value = fields?.get('value');
     const isJson = value !== undefined && JSON_TYPES.has(literalValue(fields?.get('type')));
-    return isJson ? faultsIn(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
+    return isJson ? invalidJsonPaths(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
   });
 }
 

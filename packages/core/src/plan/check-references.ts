@@ -12,7 +12,7 @@ import type { Block } from '../schema/workflow.ts';
 
 /** Reports names that references cannot use or cannot distinguish. */
 export function checkNames(compilation: Compilation): void {
-  const groups: Lists<Block> = new Map();
+  const blocksByName: Lists<Block> = new Map();
   for (const { block, enabled } of compilation.structure.places.values()) {
     const normalizedName = normalizeName(block.name);
     if (isReserved(block.name)) {
@@ -26,9 +26,9 @@ export function checkNames(compilation: Compilation): void {
       const hint = 'Use letters, digits, spaces, hyphens or underscores.';
       reportName(compilation, block, { code: 'NAME_UNUSABLE', message, hint });
     }
-    append(groups, normalizedName, block);
+    append(blocksByName, normalizedName, block);
   }
-  for (const [normalizedName, blocks] of groups) checkEqualNames(compilation, normalizedName, blocks);
+  for (const [normalizedName, blocks] of blocksByName) checkEqualNames(compilation, normalizedName, blocks);
   checkVariables(compilation);
 }
 
@@ -135,7 +135,7 @@ function checkOutput(
   outputs.set(target.id, declaredOutputs);
   const suggestion = declaredOutputs.names.nearest(first);
   reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', reference, {
-    message: `${reference.ref.text} in "${reference.location.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
+    message: `${reference.ref.text} in "${reference.location.block.name}" names "${first}", which "${target.name}" does not declare. If the output has no such field, the block fails.`,
     hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declaredOutputs.list}.`,
   });
 }

@@ -82,7 +82,7 @@ function reportNotFired({ sink }: Compilation, block: Block): void {
     diagnostic('TRIGGER_NOT_FIRED', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
-      message: `Nothing fires "${block.name}": there are no events here for triggers of the type "${block.type}".`,
+      message: `Nothing fires "${block.name}": this host has no events for triggers of the type "${block.type}".`,
       hint: 'Start runs with a call that names this block as the start.',
     }),
   );

@@ -24,7 +24,7 @@ export function readCollection(
         blockId: location.block.id,
         path: location.path,
         message: `The collection of "${location.block.name}" cannot be used: ${source.invalid}`,
-        hint: 'Give a JSON array, or exactly one reference to a list or an object, without spaces around it.',
+        hint: 'Use a JSON array, or exactly one reference to a list or an object, without spaces around it.',
       }),
     );
   }

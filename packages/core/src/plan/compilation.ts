@@ -13,7 +13,7 @@ import type { TypeTable } from './types.ts';
 
 export type FieldPosition = TemplateContext['fieldPosition'];
 
-/** A compiled reference, for the checks of all references. */
+/** A compiled reference and the field that contains it. The checks of references run after all fields are compiled. */
 export interface CompiledReference {
   location: FieldLocation;
   fieldPosition: FieldPosition;
@@ -75,7 +75,8 @@ export class Compilation {
 
   /** Adds the reference compiler's findings for a field as diagnostics. */
   report(location: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
-    for (const each of diagnosticsOf(location, findings, { kind, compat: this.compat })) this.sink.push(each);
+    for (const entry of diagnosticsOf(location, findings, { kind, compat: this.compat }))
+      this.sink.push(entry);
   }
 
   /** Collects the references of a field. */

@@ -14,14 +14,14 @@ import type { Diagnostic } from './diagnostics.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 
-const runs = { numRuns: scale(50, 5000) };
+const propertyOptions = { numRuns: scale(50, 5000) };
 
 function compileFile(file: Json): CompileResult | undefined {
   const { workflow } = parseWorkflow(file);
   return workflow && compile(workflow);
 }
 
-function expectSound(diagnostics: readonly Diagnostic[]): void {
+function expectValidDiagnostics(diagnostics: readonly Diagnostic[]): void {
   for (const { code, severity, message, hint, path } of diagnostics) {
     expect(Object.keys(DIAGNOSTIC_CODES)).toContain(code);
     expect(['error', 'warning']).toContain(severity);
@@ -31,7 +31,7 @@ function expectSound(diagnostics: readonly Diagnostic[]): void {
   }
 }
 
-function expectSoundRegion(region: Region): void {
+function expectValidRegion(region: Region): void {
   region.nodes.forEach((node, index) => {
     for (const { from } of node.ins) {
       expect(from).toBeLessThan(index);
@@ -45,7 +45,7 @@ function expectSoundRegion(region: Region): void {
       .map(({ port }) => port);
     expect(node.handlesError).toBe(ports.includes('error'));
     expect(node.subflow?.body.nodes.length).not.toBe(0);
-    if (node.subflow) expectSoundRegion(node.subflow.body);
+    if (node.subflow) expectValidRegion(node.subflow.body);
   });
   const sourceIndexes = region.nodes.flatMap(({ ins }, index) => (ins.length === 0 ? [index] : []));
   expect(region.entries.toSorted((a, b) => a - b)).toEqual(sourceIndexes);
@@ -60,7 +60,7 @@ describe('a workflow of any shape', () => {
         const serialized = JSON.parse(JSON.stringify(serializeWorkflow(workflow!))) as Json;
         expect(parseWorkflow(serialized)).toEqual({ workflow, diagnostics: [] });
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -75,20 +75,20 @@ describe('a workflow of any shape', () => {
           expect(compileFile(shuffle(file, random))).toEqual(result);
         },
       ),
-      runs,
+      propertyOptions,
     );
   });
 
-  it('is refused exactly if the check finds an error', () => {
+  it('is refused if and only if the check finds an error', () => {
     fc.assert(
       fc.property(arbitraryFile, (file) => {
         const { workflow } = parseWorkflow(file);
         const result = compile(workflow!);
-        expectSound(result.diagnostics);
+        expectValidDiagnostics(result.diagnostics);
         expect(result.ok).toBe(!hasErrors(checkWorkflow(workflow!)));
         expect(result.diagnostics).toEqual(checkWorkflow(workflow!));
       }),
-      runs,
+      propertyOptions,
     );
   });
 });
@@ -100,7 +100,7 @@ describe('a valid workflow of any shape', () => {
         const result = compileFile(file);
         expect(result?.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
         const plan = result?.ok ? result.plan : undefined;
-        expectSoundRegion(plan!.skeleton);
+        expectValidRegion(plan!.skeleton);
         expect(readPlan(JSON.parse(JSON.stringify(plan)) as Json)).toEqual(plan);
         const { hash, ...body } = plan!;
         expect(hash).toBe(contentHash(body as unknown as Json));
@@ -110,7 +110,7 @@ describe('a valid workflow of any shape', () => {
           expect(index.placeOf(index.addressOf(id, scope))).toEqual({ block: id, scope });
         }
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -128,7 +128,7 @@ describe('a valid workflow of any shape', () => {
           );
         },
       ),
-      runs,
+      propertyOptions,
     );
   });
 });

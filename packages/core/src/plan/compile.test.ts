@@ -92,7 +92,7 @@ describe('the default start', () => {
   const trigger = (type: string, properties: BlockSettings = {}): BlockSettings => ({ type, ...properties });
   it.each<[string, WorkflowSettings['blocks'], string[]]>([
     [
-      'the unified start',
+      'a start trigger before all others',
       { b: trigger('schedule'), c: trigger('start_trigger'), a: trigger('starter') },
       ['c', 'a', 'b'],
     ],
@@ -104,7 +104,7 @@ describe('the default start', () => {
     ],
     ['an external trigger', { w: trigger('generic_webhook') }, ['w']],
     [
-      'a block in trigger mode, after known triggers',
+      'a known trigger before a block in trigger mode',
       { g: trigger('gmail_v2', { triggerMode: true }), s: trigger('schedule') },
       ['s', 'g'],
     ],
@@ -113,7 +113,7 @@ describe('the default start', () => {
       { w: trigger('schedule'), s: start({ triggerMode: true }) },
       ['s', 'w'],
     ],
-    ['an enabled one', { a: trigger('start_trigger', { enabled: false }), b: trigger('starter') }, ['b']],
+    ['an enabled start', { a: trigger('start_trigger', { enabled: false }), b: trigger('starter') }, ['b']],
   ])('is %s', (_, blocks, expected) => {
     expect(startCandidates(planOf({ blocks }))).toEqual(expected);
   });
@@ -217,7 +217,7 @@ describe('the configuration of a block', () => {
     expect(params['conditions']).toMatchObject({ kind: 'text' });
   });
 
-  it('of a condition that cannot be read keeps its rows', () => {
+  it('of a condition with unreadable rows keeps their text', () => {
     const config = configOf({ type: 'condition', fields: { conditions: '[{bad' } });
     expect(config.conditions).toBeUndefined();
     expect(config.params).toEqual({ conditions: { kind: 'literal', value: '[{bad' } });

@@ -51,7 +51,7 @@ export type CompileResult =
   | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
   | { ok: false; diagnostics: Diagnostic[] };
 
-const LIMITS: PlanLimits = {
+const DEFAULT_LIMITS: PlanLimits = {
   deadline: 'total',
   graceMs: 5000,
   maxLoopTurns: 100_000,
@@ -141,7 +141,7 @@ function createCompilation(source: Workflow, options: CompileOptions, sink: Diag
     features: new Set(options.features),
     compat,
     sink,
-    limits: { ...LIMITS, ...limits },
+    limits: { ...DEFAULT_LIMITS, ...limits },
   });
 }
 
@@ -192,8 +192,8 @@ export function readTimeout(block: Block, sink: DiagnosticSink): number | undefi
     diagnostic('TIMEOUT_INVALID', {
       blockId: block.id,
       path: ['blocks', block.id, 'timeoutMs'],
-      message: `timeoutMs of "${block.name}" is ${JSON.stringify(timeoutMs)}.`,
-      hint: 'Give a positive number of milliseconds, or remove the timeout.',
+      message: `timeoutMs of "${block.name}" is ${JSON.stringify(timeoutMs)}, which is not a valid timeout.`,
+      hint: 'Use a positive number of milliseconds, or remove the timeout.',
     }),
   );
   return undefined;

@@ -22,7 +22,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
         blockId: block.id,
         path: location.path,
         message: `The rows of "${block.name}" cannot be read: ${fault}`,
-        hint: 'Give a JSON array of {id, title, value}.',
+        hint: 'Use a JSON array of {id, title, value}.',
       }),
     );
     return undefined;

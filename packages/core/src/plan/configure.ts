@@ -76,7 +76,7 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
       blockId: block.id,
       path: fieldLocation(block, name).path,
       message: `The routes of "${block.name}" cannot be read: ${fault}`,
-      hint: 'Give a JSON array of {id, title, value}.',
+      hint: 'Use a JSON array of {id, title, value}.',
     }),
   );
   return value;

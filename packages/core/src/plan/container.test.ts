@@ -26,7 +26,7 @@ function compileContainer(block: BlockSettings, state: JsonObject = {}): Compile
 const compileLoop = (data: JsonObject, state?: JsonObject): CompiledContainer =>
   compileContainer({ type: 'loop', data }, state);
 const compileParallel = (data: JsonObject): CompiledContainer => compileContainer({ type: 'parallel', data });
-const heddle = { metadata: { engine: 'heddle' } };
+const heddleState = { metadata: { engine: 'heddle' } };
 
 describe('a count', () => {
   it.each<[Json, number]>([
@@ -47,7 +47,7 @@ describe('a count', () => {
       const imported = compileLoop({ count });
       expect(imported.config).toEqual({ kind: 'for', count: { static: 5 } });
       expect(imported.codes).toEqual(['COUNT_DEFAULTED']);
-      expect(compileLoop({ count }, heddle).codes).toEqual(['COUNT_INVALID']);
+      expect(compileLoop({ count }, heddleState).codes).toEqual(['COUNT_INVALID']);
     },
   );
 
@@ -73,7 +73,7 @@ describe('a count', () => {
     },
   );
 
-  it('above the limit of a run is a warning', () => {
+  it('above the limit of a run causes a warning', () => {
     expect(compileParallel({ count: 10_001 }).codes).toEqual(['COUNT_OVER_LIMIT']);
   });
 });
@@ -198,9 +198,9 @@ describe('a parallel', () => {
     expect([container.subflow?.window, container.codes]).toEqual([window, codes]);
   });
 
-  it('in a workflow written for Heddle opens up to 1,000', () => {
+  it('in a workflow written for Heddle opens up to 1,000 branches at the same time', () => {
     const block = { type: 'parallel', data: { count: 2, batchSize: 500 } };
-    expect(compileContainer(block, heddle).subflow?.window).toBe(500);
+    expect(compileContainer(block, heddleState).subflow?.window).toBe(500);
   });
 
   it('of an unknown type runs over its collection, with a warning', () => {
