@@ -30,7 +30,7 @@ const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
 /**
- * Returns the parts that all runs share, from the engine's options and open stores. `code` is by default a sandbox with
+ * Returns the parts that all runs share, from the engine's options and open stores. `code`: by default, a sandbox with
  * these options.
  */
 export function partsOf(
@@ -140,10 +140,10 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
 
 /** Returns a function that loads the HTTP client of blocks at its first call. */
 function blockClientLoader(options: EngineOptions): () => Promise<HttpClient> {
-  return clientLoader(blockPolicy(options));
+  return clientLoader(blockEgressPolicy(options));
 }
 
-function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
+function blockEgressPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
   const { file } = maxFileBytes ?? {};
   return { timeoutMs: HTTP_TIMEOUT_MS, ...(file !== undefined && { maxFileBytes: file }), ...egress };
 }
@@ -163,7 +163,7 @@ function serviceLookup(options: EngineOptions): (name: string) => Promise<Config
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, url] of Object.entries(services)) {
     expectUrl(name, url);
-    clients.set(name, clientLoader(blockPolicy(options), url));
+    clients.set(name, clientLoader(blockEgressPolicy(options), url));
   }
   return async (name) => ({
     address: Object.hasOwn(services, name) ? services[name] : undefined,
@@ -190,11 +190,11 @@ export function fileClientLoader({ egress }: EngineOptions): () => Promise<HttpC
   return clientLoader({ ...egress, ...limits, exceptions: [], remedy: '' });
 }
 
-/** Returns a function that loads the client at its first call. The client may also access `service`. */
-function clientLoader(policy: EgressPolicy, service?: string): () => Promise<HttpClient> {
+/** Returns a function that loads the client at its first call. The client may also access `serviceUrl`. */
+function clientLoader(policy: EgressPolicy, serviceUrl?: string): () => Promise<HttpClient> {
   let opening: Promise<HttpClient> | undefined;
   return () =>
     (opening ??= import('@heddle/sandbox/egress').then(({ createEgress, withException }) =>
-      createEgress(service === undefined ? policy : withException(policy, service)),
+      createEgress(serviceUrl === undefined ? policy : withException(policy, serviceUrl)),
     ));
 }

@@ -3,16 +3,16 @@ import type { Clock } from '@heddle/core';
 /** The maximum delay of Node's timers. Timers with a longer delay would fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The machine's clock. Timers have no maximum delay and keep the process alive until they fire or are cancelled. */
+/** The system clock. Timers have no maximum delay and keep the process alive until they fire or are cancelled. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   at(atMs, fire) {
     let timer: NodeJS.Timeout;
     // Node's timers use a monotonic clock and may fire slightly before the wall clock reaches `atMs`.
     const wait = (): void => {
-      const leftMs = atMs - Date.now();
-      if (leftMs <= 0) fire();
-      else timer = setTimeout(wait, Math.min(leftMs, MAX_DELAY_MS));
+      const remainingMs = atMs - Date.now();
+      if (remainingMs <= 0) fire();
+      else timer = setTimeout(wait, Math.min(remainingMs, MAX_DELAY_MS));
     };
     timer = setTimeout(wait, Math.min(Math.max(atMs - Date.now(), 0), MAX_DELAY_MS));
     return () => clearTimeout(timer);

@@ -89,16 +89,16 @@ export async function createEngineOn(
 }
 
 /**
- * Records, for readers of the folder, that this process has opened no earlier run yet. Returns a function that adds a
- * run to the record. Readers see from it that no process executes the other earlier runs.
+ * Tells readers of the folder that this process has not opened any existing run yet. Returns a function that reports an
+ * opened run. Readers conclude that no process executes the other existing runs.
  */
 function openedRunsReporter(stores: Stores): (runId: string) => void {
-  const opened = new Set<string>();
+  const openedRunIds = new Set<string>();
   stores.recordOpenedRuns?.([]);
   return (runId) => {
-    if (opened.has(runId)) return;
-    opened.add(runId);
-    stores.recordOpenedRuns?.([...opened]);
+    if (openedRunIds.has(runId)) return;
+    openedRunIds.add(runId);
+    stores.recordOpenedRuns?.([...openedRunIds]);
   };
 }
 
@@ -115,13 +115,13 @@ async function createOnRuntime(
     await stores.close();
   };
   try {
-    const opened = await provider.open(parts);
+    const openRuntime = await provider.open(parts);
     return new HeddleEngine({
       ...parts,
-      runtime: opened.runtime,
+      runtime: openRuntime.runtime,
       httpClient: fileClientLoader(options),
       close: async (graceMs) => {
-        await opened.close(graceMs);
+        await openRuntime.close(graceMs);
         await closeStores();
       },
     });

@@ -176,10 +176,10 @@ function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseRes
 function workflowInvalid(diagnostics: readonly Diagnostic[]): EngineError {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const [first] = errors;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  const moreErrors = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   return new EngineError(
     'WORKFLOW_INVALID',
-    `The workflow cannot run: ${first?.message ?? 'it has errors'}${more}`,
+    `The workflow cannot run: ${first?.message ?? 'it has errors'}${moreErrors}`,
     {
       details: { diagnostics: diagnostics as unknown as Json },
     },

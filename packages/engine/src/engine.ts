@@ -308,7 +308,7 @@ export class HeddleEngine implements Engine {
 
   async runFromBlock(runId: string, reference: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
-    const { target, block, source, header } = await this.#restart(runId, reference, options);
+    const { target, block, source, header } = await this.#resolveRestart(runId, reference, options);
     const reused = reuse(target.plan, block, source, options);
     const restarted = await this.#launch(target, {
       start: block.id,
@@ -325,7 +325,7 @@ export class HeddleEngine implements Engine {
     { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
     this.#expectOpen();
-    const { target, block, source } = await this.#restart(runId, reference, options);
+    const { target, block, source } = await this.#resolveRestart(runId, reference, options);
     return previewReuse(target.plan, block, { source, iterations });
   }
 
@@ -333,7 +333,7 @@ export class HeddleEngine implements Engine {
    * Returns the workflow and the block that a run from a block executes, and the earlier run. Throws BLOCK_NOT_FOUND,
    * RUN_NOT_SETTLED.
    */
-  async #restart(
+  async #resolveRestart(
     runId: string,
     reference: string,
     { workflow, version }: { workflow?: WorkflowSource; version?: number },
@@ -353,7 +353,7 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const { stores, runtime } = this.#parts;
     await runtime.whenSaved(runId);
-    const runIds = await endedTree(stores, runId);
+    const runIds = await endedRunTree(stores, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
     for (const id of runIds.toReversed()) {
       await stores.live.remove(id);
@@ -384,7 +384,7 @@ export class HeddleEngine implements Engine {
   }
 }
 
-/** Returns the caller's id. Throws OPTIONS_INVALID for an id in the form of child run ids. */
+/** Returns the run id that the caller chose. Throws OPTIONS_INVALID for an id in the form of child run ids. */
 function chosenRunId(runId: string | undefined): string | undefined {
   if (runId === undefined || !isChildRunId(runId)) return runId;
   throw new EngineError(
@@ -397,7 +397,7 @@ function chosenRunId(runId: string | undefined): string | undefined {
 const PRUNE_MIN_AGE_MS = 3_600_000;
 
 /** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
-async function endedTree(stores: SharedStores, runId: string): Promise<string[]> {
+async function endedRunTree(stores: SharedStores, runId: string): Promise<string[]> {
   await readHeader({ stores }, runId);
   const { runs } = stores;
   const runIds = [runId];

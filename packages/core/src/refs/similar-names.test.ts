@@ -41,7 +41,7 @@ describe('the most similar name', () => {
     expect(nearest('x', [])).toBeUndefined();
   });
 
-  it('has at least one letter in common with the text', () => {
+  it('has at least one letter in common with the query', () => {
     expect(nearest('b', ['a'])).toBeUndefined();
     expect(nearest('xy', ['ab'])).toBeUndefined();
     expect(nearest('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });

@@ -5,13 +5,13 @@ const MAX_DISTANCE = 2;
 const MAX_NAME_CHARS = 100;
 
 /**
- * Maximum number of rows that all searches of one `SimilarNames` compute, so that hostile names cannot make it
- * quadratic.
+ * Maximum number of rows that all searches of one `SimilarNames` compute, so that crafted names cannot cause
+ * quadratic time.
  */
 const MAX_ROWS = 100_000;
 
 /** Number of cells per row: only those within MAX_DISTANCE of the diagonal can matter. */
-const BAND = 2 * MAX_DISTANCE + 1;
+const BAND_WIDTH = 2 * MAX_DISTANCE + 1;
 
 const OUT_OF_RANGE = MAX_DISTANCE + 1;
 
@@ -25,13 +25,13 @@ export interface SimilarName {
  * Finds similar names. Names are sorted, so that those with a common prefix are compared together.
  *
  * A search compares a common prefix once, and skips all names whose prefix is already too different. Results are
- * cached, and the work of one instance is limited: use an instance for one check, not for the life of a process.
+ * cached, and the work of one instance is limited: use an instance for one check, not for the lifetime of a process.
  */
 export class SimilarNames {
   readonly #names: readonly string[];
   readonly #cache = new Map<string, SimilarName | undefined>();
   #sortedNames: readonly { name: string; position: number }[] | undefined;
-  #rows = 0;
+  #rowCount = 0;
 
   constructor(names: Iterable<string>) {
     this.#names = [...names];
@@ -54,8 +54,8 @@ export class SimilarNames {
     for (let index = 0; index < sortedNames.length;) {
       const { name, position } = sortedNames[index] as { name: string; position: number };
       const limit = closest?.distance ?? MAX_DISTANCE;
-      this.#rows += table.fill(name, limit);
-      if (this.#rows > MAX_ROWS) return undefined;
+      this.#rowCount += table.fill(name, limit);
+      if (this.#rowCount > MAX_ROWS) return undefined;
       if (table.isExceeded(limit)) {
         index = indexAfterPrefix(sortedNames, index, name.slice(0, table.depth));
         continue;
@@ -79,7 +79,10 @@ function closerOf(closest: Candidate | undefined, candidate: Candidate): Candida
   return isEarlier ? candidate : closest;
 }
 
-/** Any two names of two letters are two edits apart, so similar names must have something in common. */
+/**
+ * Returns the maximum edit distance of a similar name. It is less than the length of the name, so that at least one
+ * letter is the same: otherwise any two names of two letters would be similar.
+ */
 function maxDistance(name: string): number {
   return Math.min(MAX_DISTANCE, name.length - 1);
 }
@@ -125,20 +128,20 @@ class DistanceTable {
 
   constructor(query: string) {
     this.#query = query;
-    this.#cells = Array.from({ length: BAND }, (_, cell) =>
+    this.#cells = Array.from({ length: BAND_WIDTH }, (_, cell) =>
       this.#boundedCost(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
     );
   }
 
   /**
    * Computes the rows of a name until the name is known to be too different. Rows of the prefix that it shares with the
-   * previous name are reused. Returns the number of rows.
+   * previous name are reused. Returns the number of computed rows, plus 1 for the name itself.
    */
   fill(name: string, limit: number): number {
     const sharedDepth = Math.min(commonPrefixLength(this.#name, name), this.depth);
     this.depth = sharedDepth;
     this.#name = name;
-    while (this.depth < name.length && !this.isExceeded(limit)) this.#add(++this.depth);
+    while (this.depth < name.length && !this.isExceeded(limit)) this.#addRow(++this.depth);
     return this.depth - sharedDepth + 1;
   }
 
@@ -147,12 +150,12 @@ class DistanceTable {
     return this.#rowMinimum(this.depth) > limit && this.#rowMinimum(this.depth - 1) >= limit;
   }
 
-  #add(row: number): void {
+  #addRow(row: number): void {
     let minimum = OUT_OF_RANGE;
-    for (let cell = 0; cell < BAND; cell++) {
+    for (let cell = 0; cell < BAND_WIDTH; cell++) {
       const column = row + cell - MAX_DISTANCE;
       const cost = this.#boundedCost(column, this.#cost(row, column));
-      this.#cells[row * BAND + cell] = cost;
+      this.#cells[row * BAND_WIDTH + cell] = cost;
       if (cost < minimum) minimum = cost;
     }
     this.#rowMinimums[row] = minimum;
@@ -189,6 +192,7 @@ class DistanceTable {
 
   #cellAt(row: number, column: number): number {
     const cell = column - row + MAX_DISTANCE;
-    return cell < 0 || cell >= BAND ? OUT_OF_RANGE : (this.#cells[row * BAND + cell] ?? OUT_OF_RANGE);
+    if (cell < 0 || cell >= BAND_WIDTH) return OUT_OF_RANGE;
+    return this.#cells[row * BAND_WIDTH + cell] ?? OUT_OF_RANGE;
   }
 }

@@ -20,10 +20,13 @@ export type Site = { start: number; end: number; text: string } & (
 
 export type FieldKind = 'text' | 'function' | 'expression';
 
-/** The context before a tag in code: an operand is expected, or an operand precedes (perhaps on an earlier line). */
+/**
+ * The context before a tag in code. `open`: an operand is expected · `operand`: an operand precedes · `operand-line`:
+ * an operand precedes on an earlier line.
+ */
 export type PrecedingToken = 'open' | 'operand' | 'operand-line';
 
-/** Finds the sites of one text, and collects findings. Each tag is read once. */
+/** Finds the sites in one string, and collects findings. Each tag is read once. */
 export class SiteFinder {
   readonly text: string;
   readonly findings: ReferenceFinding[] = [];
@@ -36,7 +39,7 @@ export class SiteFinder {
     this.#kind = kind;
   }
 
-  /** Returns the site at `offset` that ends before `limit`, in an ordinary field, a string or a literal. */
+  /** Returns the site at `offset` that ends before `limit`, in an ordinary field or inside a literal of code. */
   findInText(offset: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(offset);
     if (code === OPEN_BRACE) return this.#placeholder(offset, limit);
@@ -61,7 +64,7 @@ export class SiteFinder {
     return this.#tag(tag, 'code');
   }
 
-  /** Collects the findings of a comment. Nothing in it is bound. */
+  /** Collects the findings of a comment. References in comments are not replaced. */
   checkComment(start: number, end: number): void {
     for (let offset = start; offset < end; offset++) {
       if (this.text.charCodeAt(offset) !== LESS) continue;
@@ -116,7 +119,7 @@ export class SiteFinder {
     }
   }
 
-  /** Returns no suggestion for reserved heads: `<loop.index>` outside a loop is not a misspelt "loop1". */
+  /** Returns the most similar block name. Reserved heads have none: `<loop.index>` is not a misspelt "loop1". */
   #suggestionFor(head: string): { name: string; distance: number } | undefined {
     return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
   }

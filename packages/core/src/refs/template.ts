@@ -4,13 +4,13 @@ import type { Json } from '../json.ts';
 export type PathStep = string | { index: number | null };
 
 /**
- * A compiled reference `<head.path>`, with an address instead of a name. Plans are stored and hashed, so the keys here
- * do not change.
+ * A compiled reference `<head.path>`, with the id of the block or variable instead of its name. Plans are stored and
+ * hashed, so the keys here do not change.
  *
  * `text` is the authored form with its brackets, for messages. `up` is the number of parallel branches to leave, from
- * the reader outwards. `into` has the ids of the parallels to enter from there, at branch 0. For a container around the
- * reader, `up` leads to its iteration or branch: it is 0 for the innermost parallel. `generic`: written `<loop…>` or
- * `<parallel…>`. If a generic reference has no value, its text stays.
+ * the reader (the block with the reference) outwards. `into` has the ids of the parallels to enter from there, at
+ * branch 0. For a container around the reader, `up` leads to its iteration or branch: it is 0 for the innermost
+ * parallel. `generic`: written `<loop…>` or `<parallel…>`. If a generic reference has no value, its text stays.
  */
 export type Reference =
   /** Output of a block. */
@@ -25,7 +25,7 @@ export type Reference =
       path: PathStep[];
       generic?: true;
     }
-  /** `results` of a container that has ended (or of its earlier activation), or the whole `{results}`. */
+  /** `results` of a container that has ended (or of its previous execution), or the whole `{results}`. */
   | {
       kind: 'results';
       text: string;
@@ -58,12 +58,13 @@ export type Template =
  * A value bound into code: `name` is the identifier in `code`, `form` the meaning of its value.
  *
  * Forms of a reference: `value` the value itself, null if empty · `loop` the same, but the strings "true" and "false"
- * are booleans · `json` its JSON text, a string · `pattern` a string used as regular expression source · `quoted` the
- * string that the literal of the value means inside quotes of a condition or loop expression.
+ * are booleans · `json` its JSON text, a string · `pattern` a string used as regular expression source · `quoted` a
+ * string, for a reference inside quotes of a condition or loop expression: the value is written as a literal, and the
+ * escapes in this literal are decoded.
  *
  * Forms of a placeholder: `text` a string · `literal` a number, boolean or null if the text is one, else a string. The
- * property `text` is the authored form. It replaces a placeholder with an unknown name; if the placeholder is `bare`
- * (outside quotes), in the code itself.
+ * property `text` is the authored form, which is the value if the name is unknown. If the placeholder is also `bare`
+ * (outside quotes), the authored form replaces the identifier in the code.
  */
 export type Binding =
   | { name: string; ref: Reference; form: 'value' | 'loop' | 'json' | 'pattern' }
@@ -96,12 +97,12 @@ export interface ExpressionTemplate {
   bindings: Binding[];
 }
 
-/** Returns all references in order, including repetitions. */
+/** Returns all references in order, including duplicates. */
 export function referencesIn(template: Template | CodeTemplate | ExpressionTemplate): Reference[] {
   return partsIn(template).flatMap((part) => (typeof part !== 'string' && 'ref' in part ? [part.ref] : []));
 }
 
-/** Returns the names of all environment placeholders in order, without repetitions. */
+/** Returns the names of all environment placeholders in order, without duplicates. */
 export function envNamesIn(template: Template | CodeTemplate | ExpressionTemplate): string[] {
   const names = partsIn(template).flatMap((part) =>
     typeof part !== 'string' && 'env' in part ? [part.env] : [],

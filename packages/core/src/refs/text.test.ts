@@ -26,7 +26,7 @@ const context: TemplateContext = { names, reader: 's', fieldPosition: 'inside' }
 const compile = (text: string) => compileTemplate(text, context);
 const kinds = (findings: readonly ReferenceFinding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
 
-describe('a compiled text', () => {
+describe('a compiled field value', () => {
   it('has parts of authored text, references and placeholders', () => {
     expect(compile('a <start.x> b {{ K }} <p>').template).toEqual({
       kind: 'text',
@@ -58,7 +58,7 @@ describe('a compiled text', () => {
     expect(compile(text).template).toEqual({ kind: 'literal', value: text });
   });
 
-  it('contains every string in objects and arrays, but no keys', () => {
+  it('has a template for each string in objects and arrays, but not for keys', () => {
     const { template } = compileTemplate(
       { '<start.x>': [{ deep: '<start.x>' }, 1, null], plain: { a: ['b'] } },
       context,
@@ -79,7 +79,7 @@ describe('a compiled text', () => {
     expect(referencesIn(template).map(({ text }) => text)).toEqual(['<start.x>']);
   });
 
-  it('lists all its references, and its placeholders without repetition', () => {
+  it('lists all its references, and its placeholders without duplicates', () => {
     const { template } = compile('<start.a>{{K}}<start.a>{{L}}{{K}}<variable.My Var>');
     expect(referencesIn(template).map(({ text }) => text)).toEqual([
       '<start.a>',
@@ -98,7 +98,7 @@ describe('a compiled text', () => {
   });
 });
 
-describe('findings in text', () => {
+describe('the compilation of text', () => {
   it('reports nothing for tags without a path, comparisons and malformed tags', () => {
     expect(compile('<div> <br> <b,c> a <5 b> c <x+y.z> < p.x > <start.odd key>').findings).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe('findings in text', () => {
     ]);
   });
 
-  it('does not report <loop.index> outside a loop as a misspelt name (r428)', () => {
+  it('suggests no name for <loop.index> outside a loop (r428)', () => {
     expect(compile('<loop.index>').findings).toEqual([
       { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, dotted: true },
     ]);

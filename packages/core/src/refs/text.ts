@@ -26,7 +26,7 @@ export function singleReference(
   return isWhole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
 }
 
-/** Returns the parts of a text. Text between references and placeholders is unchanged. */
+/** Returns the parts of `text`. Text between references and placeholders is unchanged. */
 export function compileText(text: string, finder: SiteFinder): TextPart[] {
   const parts: TextPart[] = [];
   let copiedUntil = 0;
@@ -75,7 +75,7 @@ function isLiteral(template: Template): boolean {
   return template.kind === 'literal';
 }
 
-/** Returns the offset of the next `<` or `{`, or of the end. */
+/** Returns the offset of the next `<` or `{`, or the length of the text. */
 function nextMark(text: string, start: number): number {
   for (let offset = start; offset < text.length; offset++) {
     const code = text.charCodeAt(offset);

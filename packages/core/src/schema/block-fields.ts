@@ -54,13 +54,14 @@ const status = numberField(
 
 const parseText = (value: unknown): unknown =>
   typeof value === 'string' ? readJsonText(value).value : value;
-const someList = z.array(anything, { error: 'a list, or its JSON text' });
-const format = z.preprocess(parseText, someList);
+const listSchema = z.array(anything, { error: 'a list, or its JSON text' });
+const inputFormat = z.preprocess(parseText, listSchema);
 
-// For fields of blocks after a trigger, another check reports text that is not JSON: it also considers references.
+// Accepts text that is not JSON. For fields of blocks that are not triggers, another check reports it: that check also
+// considers references.
 const parseTextOrEmpty = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
-const list = z.preprocess(parseTextOrEmpty, someList);
+const list = z.preprocess(parseTextOrEmpty, listSchema);
 const table = z.preprocess(
   parseTextOrEmpty,
   z.union([z.array(anything), z.record(z.string(), anything)], {
@@ -68,12 +69,12 @@ const table = z.preprocess(
   }),
 );
 
-const child = {
+const childFields = {
   workflowId: anything.describe('Id or name of a deployed workflow.'),
   input: anything.describe('The input of the workflow: a value, or its JSON text.'),
 };
 
-const CONTAINER_TEXTS: { readonly [key in (typeof CONTAINER_KEYS)[number]]: string } = {
+const CONTAINER_DESCRIPTIONS: { readonly [key in (typeof CONTAINER_KEYS)[number]]: string } = {
   loopType: 'Kind of a loop: for, forEach, while or doWhile.',
   count: 'Number of iterations (for), or of branches (count).',
   collection: 'The items of a forEach loop or of a parallel: a list or an object, or a reference to one.',
@@ -83,26 +84,26 @@ const CONTAINER_TEXTS: { readonly [key in (typeof CONTAINER_KEYS)[number]]: stri
   batchSize: 'Branches that run at the same time.',
   onBranchError: 'collect: failed branches become results. Default: they fail the parallel.',
 };
-const container = z.object(
-  Object.fromEntries(CONTAINER_KEYS.map((key) => [key, anything.describe(CONTAINER_TEXTS[key])])),
+const containerFields = z.object(
+  Object.fromEntries(CONTAINER_KEYS.map((key) => [key, anything.describe(CONTAINER_DESCRIPTIONS[key])])),
 );
 
-const inputs = {
-  inputFormat: format.describe('Declared fields of the input: rows {"name", "type", "value"}.'),
+const triggerFields = {
+  inputFormat: inputFormat.describe('Declared fields of the input: rows {"name", "type", "value"}.'),
   runMetadata: flag.describe('Adds metadata to the output: workflowId, executionId, startTime.'),
 };
 
 /** The fields of the built-in blocks by type, with their allowed values: exactly the fields that executors read. */
 export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
-  ['start_trigger', z.object(inputs)],
+  ['start_trigger', z.object(triggerFields)],
   [
     'starter',
-    z.object({ ...inputs, startWorkflow: anything.describe('How runs start: manual, chat or api.') }),
+    z.object({ ...triggerFields, startWorkflow: anything.describe('How runs start: manual, chat or api.') }),
   ],
-  ['api_trigger', z.object(inputs)],
-  ['input_trigger', z.object(inputs)],
-  ['chat_trigger', z.object(inputs)],
-  ['manual_trigger', z.object(inputs)],
+  ['api_trigger', z.object(triggerFields)],
+  ['input_trigger', z.object(triggerFields)],
+  ['chat_trigger', z.object(triggerFields)],
+  ['manual_trigger', z.object(triggerFields)],
   [
     'function',
     z.object({
@@ -179,14 +180,14 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       ),
     }),
   ],
-  ['workflow', z.object(child)],
+  ['workflow', z.object(childFields)],
   [
     'workflow_input',
     z.object({
-      ...child,
+      ...childFields,
       inputMapping: anything.describe('The input by field: an object, or its JSON text.'),
     }),
   ],
-  ['loop', container],
-  ['parallel', container],
+  ['loop', containerFields],
+  ['parallel', containerFields],
 ]);

@@ -11,8 +11,8 @@ export interface Envelope {
 }
 
 /**
- * Finds the graph in all accepted forms: an export `{version, workflow, state}`, the same in `{data}`, `{state}` alone,
- * a bare state, or a draft graph of the API.
+ * Finds the graph in any accepted form: an export `{version, workflow, state}`, the same in `{data}`, `{state}` alone,
+ * a bare state, or a draft graph of the API (a state in `{data}`).
  */
 export function openEnvelope(input: Json): Envelope | undefined {
   let inner = input;
@@ -23,9 +23,9 @@ export function openEnvelope(input: Json): Envelope | undefined {
     prefix.push('data');
   }
   if (!isJsonObject(inner)) return undefined;
-  const identity = own(inner, 'workflow');
+  const exportedWorkflow = own(inner, 'workflow');
   const state = own(inner, 'state');
-  const workflow = isJsonObject(identity) ? identity : {};
+  const workflow = isJsonObject(exportedWorkflow) ? exportedWorkflow : {};
   if (isJsonObject(state) && !isGraph(inner)) return { state, workflow, prefix: [...prefix, 'state'] };
   return isGraph(inner) ? { state: inner, workflow, prefix } : undefined;
 }
@@ -48,14 +48,14 @@ export function identify(
   const uuid = UUID.exec(base)?.[0];
   const metadata = own(envelope.state, 'metadata');
   const sources = [envelope.workflow, isJsonObject(metadata) ? metadata : {}];
-  const text = (key: string): string | undefined =>
+  const firstText = (key: string): string | undefined =>
     sources
       .map((source) => own(source, key))
       .find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
   const ownId = own(envelope.workflow, 'id');
   const id = typeof ownId === 'string' && ownId !== '' ? ownId : (uuid ?? (base || 'workflow'));
-  const name = text('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
-  const description = text('description');
+  const name = firstText('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
+  const description = firstText('description');
   return { id, name, ...(description !== undefined && { description }) };
 }
 

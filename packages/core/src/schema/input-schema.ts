@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { InputField } from './input-format.ts';
 
-/** Returns a JSON Schema of the input of a workflow with these fields. A workflow without fields takes any object. */
+/** Returns a JSON Schema of the input of a workflow with these fields. Without fields, it accepts any object. */
 export function inputSchema(
   fields: readonly Pick<InputField, 'name' | 'type' | 'description' | 'required'>[],
 ): JsonObject {

@@ -10,7 +10,7 @@ const file = workflowFile({
 const codesOf = (input: unknown): string[] => parseWorkflow(input).diagnostics.map((each) => each.code);
 const withBlock = (block: unknown): unknown => ({ state: { blocks: { b: block }, edges: [] } });
 
-describe('the accepted forms', () => {
+describe('a workflow file', () => {
   const exportFile = { version: '1.0', exportedAt: 'x', workflow: { id: 'w1', name: 'Mine' }, ...file };
 
   it.each([
@@ -19,7 +19,7 @@ describe('the accepted forms', () => {
     ['a state alone', file],
     ['a bare state', file.state],
     ['a draft graph in data', { data: file.state }],
-  ])('%s', (_, input) => {
+  ])('can be %s', (_, input) => {
     const { workflow, diagnostics } = parseWorkflow(input);
     expect(diagnostics).toEqual([]);
     expect(workflow?.blocks.map(({ id, type }) => [id, type])).toEqual([
@@ -29,19 +29,19 @@ describe('the accepted forms', () => {
     expect(workflow?.edges).toEqual([{ source: 's', target: 'f' }]);
   });
 
-  it('are read from text, even with a byte order mark', () => {
+  it('is read from text, even with a byte order mark', () => {
     expect(parseWorkflowText(`\ufeff${JSON.stringify(exportFile)}`).workflow?.id).toBe('w1');
   });
 
   it.each([
-    ['the file itself', exportFile, 'w1', 'Mine'],
-    ['the UUID in the name of the file', file, '2a1c59de-fdcc-4ae0-b448-69a58b36c29a', 'feedback-digest'],
-  ])('take their id from %s', (_, input, id, name) => {
+    ['its content', exportFile, 'w1', 'Mine'],
+    ['the name of the file', file, '2a1c59de-fdcc-4ae0-b448-69a58b36c29a', 'feedback-digest'],
+  ])('gets its id and name from %s', (_, input, id, name) => {
     const fileName = '/x/feedback-digest-2a1c59de-fdcc-4ae0-b448-69a58b36c29a.json';
     expect(parseWorkflow(input, { fileName }).workflow).toMatchObject({ id, name });
   });
 
-  it('have the base name of the file as id if there is no other', () => {
+  it('gets the base name of the file as its id if there is no other id', () => {
     expect(parseWorkflow(file, { fileName: 'C:\\flows\\daily.json' }).workflow).toMatchObject({
       id: 'daily',
       name: 'daily',
@@ -125,7 +125,7 @@ describe('variables', () => {
   });
 });
 
-describe('hostile input', () => {
+describe('untrusted input', () => {
   const nest = (levels: number): unknown => {
     let value: unknown = 1;
     for (let level = 0; level < levels; level++) value = [value];
@@ -139,13 +139,13 @@ describe('hostile input', () => {
     ['an empty object', {}],
     ['a function', () => 1],
     ['undefined', undefined],
-  ])('%s is not a workflow', (_, input) => {
+  ])('that is %s is not a workflow', (_, input) => {
     const { workflow, diagnostics } = parseWorkflow(input);
     expect(workflow).toBeUndefined();
     expect(diagnostics.at(-1)).toMatchObject({ code: 'INPUT_SHAPE', severity: 'error' });
   });
 
-  it('reports the position of an error in JSON text', () => {
+  it('that is not JSON is reported with the position of the error', () => {
     const { diagnostics } = parseWorkflowText('{"blocks": {,}}');
     expect(diagnostics).toMatchObject([
       { code: 'JSON_INVALID', message: expect.stringMatching(/position 12/) },
@@ -196,7 +196,7 @@ describe('hostile input', () => {
     expect(codesOf({ blocks: {}, edges: [], metadata: { name } })).toEqual(['INPUT_TOO_LARGE']);
   });
 
-  it('has names, ids and types of at most 1,000 characters', () => {
+  it('with names, ids or types of more than 1,000 characters is reported', () => {
     const longName = 'x'.repeat(PARSE_LIMITS.nameChars + 1);
     const block = { type: 'function', name: 'B' };
     expect(codesOf({ blocks: { [longName]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
@@ -209,7 +209,7 @@ describe('hostile input', () => {
     expect(codesOf(withBlock({ ...block, name: longName.slice(1) }))).toEqual([]);
   });
 
-  it('with thousands of problems lists 500 errors and 500 warnings, and counts the others', () => {
+  it('with thousands of problems is reported with 500 errors, 500 warnings and a count of the others', () => {
     const blocks = Object.fromEntries(
       Array.from({ length: 2000 }, (_, index) => [
         `b${index}`,

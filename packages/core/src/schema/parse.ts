@@ -71,8 +71,8 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
   return sink.hasErrors ? { diagnostics } : { workflow, diagnostics };
 }
 
-function fail(fault: Diagnostic): ParseResult {
-  return { diagnostics: [fault] };
+function fail(error: Diagnostic): ParseResult {
+  return { diagnostics: [error] };
 }
 
 /** Returns the diagnostic with its path from the root of the state instead of the root of the input. */

@@ -107,8 +107,8 @@ function readName(key: string, name: string | null | undefined, sink: Diagnostic
 function readFields(key: string, subBlocks: JsonObject, sink: DiagnosticSink): JsonObject {
   const fields: JsonObject = {};
   for (const [name, field] of Object.entries(subBlocks)) {
-    const fault = fieldFault(name, field);
-    if (fault === undefined) {
+    const problem = fieldProblem(name, field);
+    if (problem === undefined) {
       fields[name] = own(field as JsonObject, 'value') ?? null;
       continue;
     }
@@ -116,7 +116,7 @@ function readFields(key: string, subBlocks: JsonObject, sink: DiagnosticSink): J
       diagnostic('FIELD_DROPPED', {
         blockId: key,
         path: ['blocks', key, 'subBlocks', name],
-        message: `The field "${name}" is ignored: ${fault}.`,
+        message: `The field "${name}" is ignored: ${problem}.`,
         hint: 'Remove it, or give it an id, a type and a value.',
       }),
     );
@@ -124,7 +124,7 @@ function readFields(key: string, subBlocks: JsonObject, sink: DiagnosticSink): J
   return fields;
 }
 
-function fieldFault(name: string, field: Json): string | undefined {
+function fieldProblem(name: string, field: Json): string | undefined {
   if (name === 'undefined' || name === '') return 'its name is not valid';
   if (name.length > PARSE_LIMITS.nameChars)
     return `its name has more than ${PARSE_LIMITS.nameChars} characters`;

@@ -13,7 +13,7 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
     version: '1.0',
     workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
-      blocks: objectOf(workflow.blocks.map((block) => [block.id, writeBlock(block)])),
+      blocks: objectOf(workflow.blocks.map((block) => [block.id, serializeBlock(block)])),
       edges: workflow.edges.map(({ source, target, port }, index) => ({
         id: `edge-${index + 1}`,
         source,
@@ -32,7 +32,7 @@ function objectOf(entries: [string, Json][]): JsonObject {
   return Object.fromEntries(entries);
 }
 
-function writeBlock(block: Block): JsonObject {
+function serializeBlock(block: Block): JsonObject {
   const fields = Object.entries(block.fields).map(([name, value]): [string, Json] => [
     name,
     { id: name, type: 'short-input', value },

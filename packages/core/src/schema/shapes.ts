@@ -41,8 +41,8 @@ export const containerShape = z
   .catchall(anything);
 
 /**
- * Returns the value as the schema reads it. If the value does not match, reports the errors with paths from the state's
- * root, and returns undefined.
+ * Returns the value that the schema parses. If it does not match, reports the errors with paths from the state's root,
+ * and returns undefined.
  */
 export function parseShape<T>(
   schema: z.ZodType<T>,

@@ -9,7 +9,7 @@ export class KnownKeys {
   readonly #knownKeys: readonly string[];
   readonly #allKeys: ReadonlySet<string>;
 
-  /** `ignoredKeys`: keys for other programs. */
+  /** `ignoredKeys`: keys that only other programs read. */
   constructor(knownKeys: readonly string[], ignoredKeys: readonly string[] = []) {
     this.#knownKeys = knownKeys;
     this.#allKeys = new Set([...knownKeys, ...ignoredKeys]);

@@ -7,17 +7,17 @@ export interface Workflow {
   description?: string;
   /**
    * `heddle`: the workflow was written for Heddle (`metadata.engine`), so wider limits apply; `import`: it was exported
-   * elsewhere.
+   * by another program.
    */
   dialect: 'import' | 'heddle';
   /** In the order of the file. */
   blocks: Block[];
-  /** In the order of the file, which determines the order of starts. */
+  /** In the order of the file, which determines the order in which blocks start. */
   edges: Edge[];
   variables: Variable[];
   /**
-   * Stored `loops` and `parallels` entries: projections of container blocks, used only for what the blocks do not
-   * specify.
+   * Stored `loops` and `parallels` entries: copies of the settings of container blocks, used only for settings that the
+   * blocks do not have.
    */
   stored: StoredContainer[];
 }
