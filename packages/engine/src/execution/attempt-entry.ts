@@ -26,7 +26,7 @@ export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resu
 export function resultEntry(
   returned: unknown,
   header: AttemptHeader,
-  { name, token }: { name: string; token: (place: AttemptPlace) => string },
+  { name, tokenOf }: { name: string; tokenOf: (place: AttemptPlace) => string },
   sanitizer: Sanitizer,
 ): EntryBody | Promise<EntryBody> {
   const result = expectResult(returned, name);
@@ -36,15 +36,15 @@ export function resultEntry(
       ...header,
       type: 'paused',
       kind: 'human',
-      token: token(header),
+      token: tokenOf(header),
       output,
       ...(result.continues && { continues: true as const }),
     }));
   }
   if ('waitUntilMs' in result) {
     const entry = { ...header, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
-    return thenMaybe(sanitizer.store(result.waiting, label), (output) =>
-      thenMaybe(sanitizer.store(result.output, label), (done) => ({ ...entry, output, done })),
+    return thenMaybe(sanitizer.store(result.waiting, label), (waiting) =>
+      thenMaybe(sanitizer.store(result.output, label), (done) => ({ ...entry, output: waiting, done })),
     );
   }
   const { port, set } = result;

@@ -16,11 +16,11 @@ import type { StepStore } from '../store/stores.ts';
 export class BlockTask {
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Number of times that the attempt was resumed; undefined: 0. */
+  /** Number of times that the attempt has been resumed; undefined: 0. */
   readonly resumes: number | undefined;
   /** The slot of the attempt, if the limit of concurrent effects applies. Undefined: it needs no slot. */
   slot: Slot | undefined;
-  /** The reason why the run cannot continue. If set, the result of the executor is ignored. */
+  /** The error that prevents the run from continuing. If set, the result of the executor is ignored. */
   fault: { error: unknown } | undefined;
   /** The token of the pause point that the attempt opens, once known. */
   pauseToken: string | undefined;
@@ -105,8 +105,8 @@ export class Attempt implements ContextParts {
     this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
     this.task = task;
     this.lookup = new ReferenceResolver(parts.replica, place, parts.environment);
-    const { try: number, resumes } = command;
-    this.numbers = resumes === undefined ? { try: number } : { try: number, resumes };
+    const { try: attempt, resumes } = command;
+    this.numbers = resumes === undefined ? { try: attempt } : { try: attempt, resumes };
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
     this.#parts = parts;
@@ -159,7 +159,7 @@ export class Attempt implements ContextParts {
     return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
 
-  /** The reason why the attempt has no result, even if its executor returns one. */
+  /** The error of a step or child run that prevents the run from continuing. If set, the attempt has no result. */
   get fault(): { error: unknown } | undefined {
     return this.#createdSteps?.failure ?? this.task.fault;
   }

@@ -75,7 +75,7 @@ export function createBlockServices(
       return environment.values;
     },
     compat: plan.compat,
-    // Includes calls over HTTP. Runs that started before chains were recorded have only the depth.
+    // The call chain includes calls over HTTP. Runs that started before call chains were recorded have only the depth.
     depth: Math.max(header.parent?.depth ?? 0, header.via?.length ?? 0),
     callChain: callChain(header),
     codeLimits: parts.codeLimits,

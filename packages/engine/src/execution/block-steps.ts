@@ -18,8 +18,8 @@ export interface StepParts {
   place: Place;
   block: Pick<BlockConfig, 'name'>;
   /**
-   * `stopped`: the reason why the result of the attempt is no longer wanted. `fault`: the reason why the attempt has no
-   * result.
+   * `stopped`: the reason why the attempt was stopped; its result is ignored. `fault`: the error that prevents the run
+   * from continuing.
    */
   task: { readonly stopped: Error | undefined; readonly fault?: { error: unknown } | undefined };
 }
@@ -43,7 +43,7 @@ export class BlockSteps {
     options: StepOptions = {},
   ): Promise<T> => {
     if (key === '' || key.length > MAX_KEY_CHARS) {
-      const reason = `The key of a step has 1 to ${MAX_KEY_CHARS} characters, this one has ${key.length}`;
+      const reason = `A step key must have 1 to ${MAX_KEY_CHARS} characters; this one has ${key.length}`;
       throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${reason}.`, { retryable: false });
     }
     const running = this.#running.get(key) ?? this.#runOnce(key, work, options.idempotent === true);

@@ -12,7 +12,7 @@ it('a child run id is a UUID of version 8 and is the same for the same attempt o
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-it('another run, key, block, iteration, attempt or call has another child run id', () => {
+it('a different run, key, block, iteration, attempt or call results in a different child run id', () => {
   const { attempt } = CHILD;
   const ids = [
     childRunId(PARENT, CHILD),

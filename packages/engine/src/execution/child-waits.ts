@@ -19,13 +19,13 @@ export class ChildWaits {
 
   /** True if the attempt only waits for child runs, and all of them are recorded. */
   get isOnlyWaiting(): boolean {
-    return this.#hasNoOtherWork && this.size > 0 && !this.#some('starting');
+    return this.#hasNoOtherWork && this.size > 0 && !this.#hasChildIn('starting');
   }
 
   /** The reason why the attempt cannot continue now; null if it can. */
   get blockedOn(): 'human' | 'time' | null {
-    if (!this.isOnlyWaiting || this.#some('running')) return null;
-    return this.#some('time') ? 'time' : 'human';
+    if (!this.isOnlyWaiting || this.#hasChildIn('running')) return null;
+    return this.#hasChildIn('time') ? 'time' : 'human';
   }
 
   /**
@@ -37,7 +37,7 @@ export class ChildWaits {
     this.#othersDone = othersDone;
     this.#hasNoOtherWork = othersDone === undefined;
     void othersDone?.then(() => {
-      // Each period of waiting has its own promise.
+      // This promise belongs to an earlier period of waiting.
       if (this.#othersDone !== othersDone) return;
       this.#hasNoOtherWork = true;
       this.#onChange();
@@ -57,7 +57,7 @@ export class ChildWaits {
     this.#onChange();
   }
 
-  #some(state: ChildState): boolean {
+  #hasChildIn(state: ChildState): boolean {
     return [...this.#states.values()].includes(state);
   }
 }

@@ -27,10 +27,10 @@ export class CodeService {
     tenant: string | undefined,
   ): Promise<CodeSandbox> {
     const sandbox = this.#sandbox ?? (await this.#start());
-    const owner = tenant === undefined ? {} : { tenant };
+    const tenantOption = tenant === undefined ? {} : { tenant };
     return {
-      run: (job) => limiter(() => sandbox.run({ ...job, ...owner })),
-      evaluate: (job) => limiter(() => sandbox.evaluate({ ...job, ...owner })),
+      run: (job) => limiter(() => sandbox.run({ ...job, ...tenantOption })),
+      evaluate: (job) => limiter(() => sandbox.evaluate({ ...job, ...tenantOption })),
     };
   }
 
@@ -41,8 +41,9 @@ export class CodeService {
   async warm(jobs: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
     try {
       const sandbox = await this.#start();
-      const owner = await tenant();
-      for (const job of jobs) await sandbox.warm({ ...job, ...(owner !== undefined && { tenant: owner }) });
+      const tenantId = await tenant();
+      const tenantOption = tenantId === undefined ? {} : { tenant: tenantId };
+      for (const job of jobs) await sandbox.warm({ ...job, ...tenantOption });
     } catch {
       // The job that needs the process fails with the same error.
     }

@@ -125,6 +125,7 @@ export class CommandExecutor {
   }
 
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
+    // The last index of an address of even length is a branch, else it is a node.
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
     const node = branch === undefined ? at : at.slice(0, -1);
     const place = node.length > 0 ? this.#parts.replica.index.placeOf(node) : undefined;
@@ -239,7 +240,7 @@ export class CommandExecutor {
     // The block may already have passed the token to a person.
     const { task } = attempt;
     const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= token(place));
-    return resultEntry(result, header, { name: block.name, token: tokenOf }, environment.sanitizer);
+    return resultEntry(result, header, { name: block.name, tokenOf }, environment.sanitizer);
   }
 
   #runInSlot(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {

@@ -37,7 +37,7 @@ describe('a conversation', () => {
     expect(await conversation(store).newest(1000)).toEqual([{ text: '***' }]);
   });
 
-  it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('refuses the id %j', (id) => {
+  it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('rejects the id %j', (id) => {
     const parts = {
       store: newStore(),
       tenant: async () => 'a',

@@ -20,7 +20,7 @@ interface ConversationParts {
 }
 
 /**
- * Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an unusable id.
+ * Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an invalid id.
  */
 export function conversationOf(parts: ConversationParts, id: string): Conversation {
   if (id === '' || id.length > MAX_ID_CHARS || !id.isWellFormed() || CONTROL_CHARACTER.test(id)) {
@@ -28,10 +28,10 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
     throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${rule}.`, { retryable: false });
   }
   const { store, environment, runId, place } = parts;
-  const conversation = async () => ({ tenant: (await parts.tenant()) ?? '', id });
+  const conversationKey = async () => ({ tenant: (await parts.tenant()) ?? '', id });
   return {
     newest: async (maxChars) => {
-      const exchanges = await asInfrastructure(async () => store.newest(await conversation(), maxChars));
+      const exchanges = await asInfrastructure(async () => store.newest(await conversationKey(), maxChars));
       return exchanges.map((json) => JSON.parse(json) as Json);
     },
     add: async (exchange) => {
@@ -39,9 +39,9 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
         .update(idempotencyKeyOf(runId, place.block, place.scope))
         .digest('hex');
       const json = JSON.stringify(environment.json(exchange));
-      await asInfrastructure(async () => store.add(await conversation(), { key, json }));
+      await asInfrastructure(async () => store.add(await conversationKey(), { key, json }));
     },
-    remove: async () => asInfrastructure(async () => store.remove(await conversation())),
+    remove: async () => asInfrastructure(async () => store.remove(await conversationKey())),
   };
 }
 

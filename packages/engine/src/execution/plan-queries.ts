@@ -54,11 +54,11 @@ const environmentReadsByPlan = new WeakMap<Plan, EnvironmentReads>();
  */
 export function environmentReads(plan: Plan): EnvironmentReads {
   let reads = environmentReadsByPlan.get(plan);
-  if (!reads) environmentReadsByPlan.set(plan, (reads = allEnvironmentReads(plan)));
+  if (!reads) environmentReadsByPlan.set(plan, (reads = findEnvironmentReads(plan)));
   return reads;
 }
 
-function allEnvironmentReads(plan: Plan): EnvironmentReads {
+function findEnvironmentReads(plan: Plan): EnvironmentReads {
   const names = new Set(envNames(plan));
   const blocks = new Set<string>();
   let all = false;
@@ -83,8 +83,8 @@ export function missingEnvironment(
 ): string | undefined {
   const missing = header.env.filter((name) => !Object.hasOwn(env, name));
   if (missing.length === 0) return undefined;
-  const list = missing.map((name) => `{{${name}}}`).join(', ');
-  return `The run needs a value for ${list}: provide it and restart the engine.`;
+  const placeholders = missing.map((name) => `{{${name}}}`).join(', ');
+  return `The run needs a value for ${placeholders}: provide it and restart the engine.`;
 }
 
 /** Returns the inputs that the plan's start block declares. */
@@ -92,7 +92,7 @@ export function declaredInputs(plan: Plan): InputField[] {
   return inputFields(authoredValue(plan.blocks[plan.start]?.params['inputFormat']));
 }
 
-/** Returns the block with the id or name `reference`; names match as in references. Throws BLOCK_NOT_FOUND. */
+/** Returns the block with the id or name `reference`; names are compared as in references. Throws BLOCK_NOT_FOUND. */
 export function findBlock(plan: Plan, reference: string): BlockConfig {
   const byId = Object.hasOwn(plan.blocks, reference) ? plan.blocks[reference] : undefined;
   const wantedName = normalizeName(reference);

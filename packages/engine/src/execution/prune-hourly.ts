@@ -8,11 +8,11 @@ interface Prunable {
   prune(nowMs: number): Promise<void> | void;
 }
 
-const prunedMs = new WeakMap<Prunable, number>();
+const lastPrunedMs = new WeakMap<Prunable, number>();
 
 /** Prunes a store in the background, at most once an hour in this process. */
 export function pruneHourly({ report }: Pick<RuntimeParts, 'report'>, store: Prunable, nowMs: number): void {
-  if (nowMs - (prunedMs.get(store) ?? 0) < PRUNE_MS) return;
-  prunedMs.set(store, nowMs);
+  if (nowMs - (lastPrunedMs.get(store) ?? 0) < PRUNE_MS) return;
+  lastPrunedMs.set(store, nowMs);
   void (async () => store.prune(nowMs))().catch((error: unknown) => report(error, undefined));
 }

@@ -31,7 +31,7 @@ function startedRun(): { replica: Replica; complete: (block: string, output: Sto
 const place = { block: 'C', scope: [] };
 const textOf = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
 
-const partsOf = (values = new Values(new MemoryValueStore())) => ({
+const createSources = (values = new Values(new MemoryValueStore())) => ({
   values,
   files: () => () => Promise.resolve(undefined),
 });
@@ -41,7 +41,7 @@ describe('ReferenceResolver', () => {
     const { replica, complete } = startedRun();
     complete('A', { v: { text: 'small' } });
     const resolver = new ReferenceResolver(replica, place, { values: {} });
-    expect(resolver.prepare(partsOf())).toBeUndefined();
+    expect(resolver.prepare(createSources())).toBeUndefined();
     expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('small');
   });
 
@@ -50,7 +50,7 @@ describe('ReferenceResolver', () => {
     const values = new Values(new MemoryValueStore());
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
     const resolver = new ReferenceResolver(replica, place, { values: {} });
-    await resolver.prepare(partsOf(values));
+    await resolver.prepare(createSources(values));
     expect(resolveTemplate(textOf(replica), resolver, 'text')).toHaveLength(10_000);
   });
 
@@ -58,7 +58,7 @@ describe('ReferenceResolver', () => {
     const { replica, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
     const resolver = new ReferenceResolver(replica, place, { values: {} });
-    await resolver.prepare(partsOf(values));
+    await resolver.prepare(createSources(values));
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
     expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('');
   });
@@ -68,7 +68,7 @@ describe('ReferenceResolver', () => {
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });
     const resolver = new ReferenceResolver(replica, place, { values: {} });
-    await resolver.prepare(partsOf());
+    await resolver.prepare(createSources());
     expect(resolver.lastSource()).toBe('A');
   });
 

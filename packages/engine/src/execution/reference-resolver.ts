@@ -34,7 +34,7 @@ interface ResolverSources {
 interface Reads {
   references: readonly Reference[];
   /** True if a path may select the content of a file. */
-  files: boolean;
+  fileContents: boolean;
   /** Ids of the blocks with an edge into this one. Enclosing containers are omitted: they have no output yet. */
   sources: readonly string[];
 }
@@ -79,14 +79,15 @@ export class ReferenceResolver implements Lookup {
     const config = this.#replica.plan.blocks[this.#place.block];
     if (!config) return undefined;
     let reads = readsByBlock.get(config);
-    if (!reads) readsByBlock.set(config, (reads = allReads(config)));
-    const large: Stored[] = [];
-    for (const reference of reads.references) this.#capture(reference, large);
+    if (!reads) readsByBlock.set(config, (reads = findReads(config)));
+    const largeValues: Stored[] = [];
+    for (const reference of reads.references) this.#capture(reference, largeValues);
     this.#captureLastOutput(reads.sources);
     for (const stored of [this.#lastOutput?.value, this.#replica.ledger.fieldsAt(this.#place)])
-      if (stored && !('v' in stored)) large.push(stored);
-    const fetching = large.length === 0 ? undefined : values.fetch(large, (this.#loaded = new Map()));
-    return reads.files ? this.#readFiles(reads.references, files(), fetching) : fetching;
+      if (stored && !('v' in stored)) largeValues.push(stored);
+    const fetching =
+      largeValues.length === 0 ? undefined : values.fetch(largeValues, (this.#loaded = new Map()));
+    return reads.fileContents ? this.#readFiles(reads.references, files(), fetching) : fetching;
   }
 
   async #readFiles(
@@ -115,7 +116,7 @@ export class ReferenceResolver implements Lookup {
     return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
   }
 
-  #capture(reference: Reference, large: Stored[]): void {
+  #capture(reference: Reference, largeValues: Stored[]): void {
     let stored: Stored | undefined;
     if (reference.kind === 'container') stored = this.#containerItems(reference.block);
     else if (reference.kind === 'block' || reference.kind === 'results') {
@@ -123,7 +124,7 @@ export class ReferenceResolver implements Lookup {
       (this.#outputs ??= new Map()).set(reference, output);
       stored = output?.value;
     }
-    if (stored && !('v' in stored)) large.push(stored);
+    if (stored && !('v' in stored)) largeValues.push(stored);
   }
 
   #captureLastOutput(sources: readonly string[]): void {
@@ -223,7 +224,7 @@ export class ReferenceResolver implements Lookup {
     return isJsonObject(values) ? values : undefined;
   }
 
-  /** Returns the id of the source block that ended last: the source that the run came from. */
+  /** Returns the id of the source block that ended last: the one from which the run reached this block. */
   lastSource(): string | undefined {
     return this.#lastSourceId;
   }
@@ -247,11 +248,12 @@ function containerTemplates(container: BlockConfig['container']): (Template | Ex
   return 'template' in container.collection ? [container.collection.template] : [];
 }
 
-function allReads(config: BlockConfig): Reads {
+function findReads(config: BlockConfig): Reads {
   const references = templatesOf(config).flatMap((part) => referencesIn(part));
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);
-  const files = references.some((each) => 'path' in each && each.path.includes('base64'));
-  return { references, files, sources: config.sources.filter((id) => !config.containers.includes(id)) };
+  const fileContents = references.some((each) => 'path' in each && each.path.includes('base64'));
+  const sources = config.sources.filter((id) => !config.containers.includes(id));
+  return { references, fileContents, sources };
 }

@@ -7,8 +7,8 @@ import { readHeader } from '../records/read-run.ts';
 import { pointClosed } from '../records/run-errors.ts';
 
 /**
- * Returns the output of the paused block for the submitted `input`; for an attempt that continues after the pause, the
- * answer that it receives. Throws RESUME_INPUT_INVALID.
+ * Returns the output of the paused block for the submitted `input`. If the attempt continues after the pause, returns
+ * the answer for it instead. Throws RESUME_INPUT_INVALID.
  */
 export async function resumedOutput(
   parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
@@ -50,9 +50,9 @@ export async function hasTokenEntry(
 export async function rejectResume(
   parts: Pick<RuntimeParts, 'stores'>,
   runId: string,
-  { open, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
+  { open: openPoints, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
-  if (!open) {
+  if (!openPoints) {
     await readHeader(parts, runId);
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
   }
@@ -60,11 +60,11 @@ export async function rejectResume(
     if (await hasTokenEntry(parts, runId, token, 'paused')) throw pointClosed(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
-  if (open.length === 0)
+  if (openPoints.length === 0)
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no open pause point.`);
-  const names = open.map(({ blockName, token: id }) => `"${blockName}" (${id})`).join(', ');
+  const names = openPoints.map(({ blockName, token: id }) => `"${blockName}" (${id})`).join(', ');
   throw new EngineError(
     'RESUME_POINT_NOT_FOUND',
-    `Run ${runId} has ${open.length} open pause points: ${names}. Name the one to resume.`,
+    `Run ${runId} has ${openPoints.length} open pause points: ${names}. Name the one to resume.`,
   );
 }

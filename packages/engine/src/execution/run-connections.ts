@@ -49,7 +49,7 @@ export class RunConnections {
     }
   }
 
-  /** Closes all connections. Later calls of `get` open new connections. */
+  /** Closes all connections. Later calls to `get` open new connections. */
   close(): void {
     const connections = [...this.#open.values()];
     this.#open.clear();

@@ -40,7 +40,7 @@ const SECRET_PLAN = planOf('return {{KEY}}');
 const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
 
 describe('the environment of a run', () => {
-  it('is opened without a promise if there are no tenants', () => {
+  it('is opened synchronously if there are no tenants', () => {
     const { environments } = createEnvironments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });

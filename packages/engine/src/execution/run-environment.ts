@@ -54,7 +54,7 @@ export interface RunEnvironment extends Redactor {
   addSecret(name: string, value: string): void;
 }
 
-interface EnvironmentsParts {
+interface EnvironmentSources {
   /** The environment of workflows without a tenant. */
   env: EnvironmentValues;
   tenants: TenantEnvironments | undefined;
@@ -66,20 +66,20 @@ interface EnvironmentsParts {
 
 /** Creates the environments of a process's runs. */
 export class Environments {
-  readonly #parts: EnvironmentsParts;
+  readonly #parts: EnvironmentSources;
   readonly #valuesWithoutTenant = new WeakMap<Plan, RunValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
-  readonly #warnedIds = new Set<string>();
+  readonly #warnedSecrets = new Set<string>();
 
-  constructor(parts: EnvironmentsParts) {
+  constructor(parts: EnvironmentSources) {
     this.#parts = parts;
     this.#warn(parts.env);
   }
 
   /**
-   * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment without a
-   * promise. Its data is not redacted: otherwise its runs would reveal whether a guessed string is the secret of
+   * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment,
+   * synchronously. Its data is not redacted: otherwise its runs would reveal whether a guessed string is the secret of
    * another workflow.
    *
    * Throws ENVIRONMENT_UNAVAILABLE.
@@ -117,7 +117,7 @@ export class Environments {
   async #createForTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
     const { tenants, values, clock } = this.#parts;
     if (!tenants) return this.#createConstant(plan, NO_VALUES);
-    const environment = new TenantEnvironment({
+    const environment = new TenantRunEnvironment({
       reads,
       values,
       clock,
@@ -161,8 +161,8 @@ export class Environments {
     for (const [name, value] of Object.entries(secretsOf(values))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);
-      if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warnedIds.has(id)) continue;
-      this.#warnedIds.add(id);
+      if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warnedSecrets.has(id)) continue;
+      this.#warnedSecrets.add(id);
       const reason =
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
@@ -184,7 +184,7 @@ interface RunValues {
 
 const NO_VALUES: RunValues = { strings: {}, secrets: {}, redactor: NO_SECRETS };
 
-interface EnvironmentParts {
+interface RunEnvironmentParts {
   values: Values;
   redactorOf: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
@@ -193,12 +193,12 @@ interface EnvironmentParts {
 class ConstantEnvironment implements RunEnvironment {
   values: Strings;
   readonly sanitizer: Sanitizer;
-  readonly #redactorOf: EnvironmentParts['redactorOf'];
+  readonly #redactorOf: RunEnvironmentParts['redactorOf'];
   #redactor: Redactor;
   /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
   readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactorOf }: EnvironmentParts, initial: RunValues) {
+  constructor({ values, redactorOf }: RunEnvironmentParts, initial: RunValues) {
     this.values = initial.strings;
     this.sanitizer = new Sanitizer(values, this);
     this.#redactorOf = redactorOf;
@@ -240,25 +240,25 @@ class ConstantEnvironment implements RunEnvironment {
   }
 }
 
-interface TenantParts extends EnvironmentParts {
+interface TenantRunEnvironmentParts extends RunEnvironmentParts {
   reads: EnvironmentReads;
   clock: Clock;
   read: () => Promise<EnvironmentValues>;
 }
 
 /** The environment of a tenant's run, with values that may change during the run. */
-class TenantEnvironment extends ConstantEnvironment {
-  readonly #parts: TenantParts;
-  #readMs = Number.NEGATIVE_INFINITY;
+class TenantRunEnvironment extends ConstantEnvironment {
+  readonly #parts: TenantRunEnvironmentParts;
+  #lastReadMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: TenantParts) {
+  constructor(parts: TenantRunEnvironmentParts) {
     super(parts, NO_VALUES);
     this.#parts = parts;
   }
 
   override refresh(block: string): Promise<void> | undefined {
     const { reads, clock } = this.#parts;
-    if (!reads.blocks.has(block) || clock.now() - this.#readMs < CACHE_MS) return undefined;
+    if (!reads.blocks.has(block) || clock.now() - this.#lastReadMs < CACHE_MS) return undefined;
     return this.load().catch((error: unknown) => {
       const { message, code } = error as EngineError;
       throw new BlockError(code, message, { retryable: true });
@@ -270,7 +270,7 @@ class TenantEnvironment extends ConstantEnvironment {
     const values = await this.#parts.read();
     this.addSecrets(secretsOf(values));
     this.values = stringsOf(values);
-    this.#readMs = this.#parts.clock.now();
+    this.#lastReadMs = this.#parts.clock.now();
   }
 }
 

@@ -25,7 +25,7 @@ export interface StartRequest {
   start: string;
   until?: string;
   timeoutMs?: number;
-  /** If it is already aborted, the run is recorded but executes no block, so that a cancel can end it. */
+  /** If it is already aborted, the run is recorded but executes no block, so that a cancellation can end it. */
   signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
@@ -51,8 +51,8 @@ interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
 /** Returns the data that is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
 export function prepareStart(parts: StartParts, request: StartRequest): RunStart | Promise<RunStart> {
   const { environment, report } = parts;
-  const unused = unusedMocks(request);
-  if (unused) report(unused, request.runId);
+  const mocksError = unusedMocksError(request);
+  if (mocksError) report(mocksError, request.runId);
   const start = request.plan.blocks[request.start];
   const input = inputJson(request.input);
   if (start?.trigger) startOutput(start, input);
@@ -167,9 +167,9 @@ function inputJson(value: unknown): Json {
 
 /**
  * Returns the error that reports mocks that match no block: a mistyped name would silently run the real block. Returns
- * undefined if all match, or if the workflow calls others, because a mock may be for one of their blocks.
+ * undefined if all match, or if the workflow calls other workflows, because a mock may be for one of their blocks.
  */
-function unusedMocks({ plan, mocks, parent }: StartRequest): EngineError | undefined {
+function unusedMocksError({ plan, mocks, parent }: StartRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
   if (unused.length === 0 || hasChildren(plan)) return undefined;

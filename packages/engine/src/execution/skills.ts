@@ -50,7 +50,7 @@ export function skillsOf({ skills, ...parts }: SkillParts): Skills {
     message: 'The stored skills cannot be read now.',
   });
   return {
-    find: (references) => access((port, owner) => port.find(owner, references)),
-    read: (id) => access((port, owner) => port.read(owner, id)),
+    find: (references) => access((skillsPort, tenant) => skillsPort.find(tenant, references)),
+    read: (id) => access((skillsPort, tenant) => skillsPort.read(tenant, id)),
   };
 }

@@ -4,7 +4,7 @@ import { EngineError } from '@heddle/core';
 export const CAP_WINDOWS = ['hour', 'day', 'month'] as const;
 export type CapWindow = (typeof CAP_WINDOWS)[number];
 
-/** A cap for one window: a calendar hour, day or month in UTC. */
+/** A cap on the cost in each window: a calendar hour, day or month in UTC. */
 export interface WindowedCost {
   dollars: number;
   /** Default: no window; the cap limits the total of all time. */
@@ -64,7 +64,8 @@ function amountOf(name: string, { dollars, per }: WindowedCost): Amount {
   return { micros: Math.round(dollars * 1e6), ...(per !== undefined && { per }) };
 }
 
-const WINDOW_TEXT_LENGTH = { hour: 13, day: 10, month: 7 } as const;
+/** Length of the ISO 8601 text of a window's start. */
+const WINDOW_START_CHARS = { hour: 13, day: 10, month: 7 } as const;
 
 /** Returns the calendar window, in UTC, that contains the time: its start, such as `2025-11-30`, and its end. */
 export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs: number } {
@@ -75,7 +76,7 @@ export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs
     day: () => Date.UTC(year, month, day + 1),
     month: () => Date.UTC(year, month + 1),
   };
-  return { start: now.toISOString().slice(0, WINDOW_TEXT_LENGTH[per]), endsMs: ends[per]() };
+  return { start: now.toISOString().slice(0, WINDOW_START_CHARS[per]), endsMs: ends[per]() };
 }
 
 /** Returns the scope of a cap, for messages. */

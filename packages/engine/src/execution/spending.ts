@@ -14,7 +14,7 @@ import type { Cap, SpendingCaps } from './spending-caps.ts';
 /** A reservation expires after this time unless it is renewed, because its process may have died. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
-/** Time after the last call for which the sum of a cap without a window is kept. */
+/** Retention time, after the last call, of the sum for a cap without a window. */
 const RETENTION_MS = 400 * 86_400_000;
 
 /** The parts of a run that `runSpending` uses. */
@@ -42,7 +42,7 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
       if (caps.length === 0) return NO_RESERVATION;
       const { maxMicros, minMicros } = amountsOf(request, blockName);
       const exceeded = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
-      if (exceeded) throw capReached(exceeded, { blockName, maxMicros, micros: 0 });
+      if (exceeded) throw capReached(exceeded, { blockName, maxMicros, usedMicros: 0 });
       const accounts = caps.filter(({ scope }) => scope !== 'call');
       return accounts.length === 0
         ? NO_RESERVATION
@@ -134,7 +134,7 @@ async function reserve(
   );
   if (!refusal) return new ActiveReservation(parts, { id, maxMicros, minMicros });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
-  throw capReached(cap, { blockName, maxMicros, micros: refusal.micros });
+  throw capReached(cap, { blockName, maxMicros, usedMicros: refusal.micros });
 }
 
 /** A reservation that is renewed until the call is settled. */
@@ -202,20 +202,20 @@ async function findRootId(
 
 function capReached(
   { scope, cap, windowEndsMs }: AppliedCap,
-  { blockName, maxMicros, micros }: { blockName: string; maxMicros: number; micros: number },
+  { blockName, maxMicros, usedMicros }: { blockName: string; maxMicros: number; usedMicros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
-  const used = scope === 'call' ? '' : ` ${dollarsText(micros)} of it is spent or reserved.`;
-  const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
+  const usedText = scope === 'call' ? '' : ` ${dollarsText(usedMicros)} of it is spent or reserved.`;
+  const windowText = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${dollarsText(maxMicros)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${dollarsText(maxMicros)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${usedText}${windowText} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {
         cap: scope,
         capMicros: cap,
-        usedMicros: micros,
+        usedMicros,
         callMicros: maxMicros,
         windowEndsAt: endsAt ?? null,
       },

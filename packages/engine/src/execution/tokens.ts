@@ -2,11 +2,11 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { placeKey } from '@heddle/core/run';
 import type { AttemptPlace } from './attempt-entry.ts';
 
-const BYTES = 24;
+const TOKEN_BYTES = 24;
 
 /** Returns a new random token. */
 export function randomToken(): string {
-  return randomBytes(BYTES).toString('base64url');
+  return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
 /**
@@ -14,9 +14,9 @@ export function randomToken(): string {
  * one after each resume, and unpredictable without `tokenKey`.
  */
 export function pauseToken(tokenKey: string, attempt: AttemptPlace): string {
-  const { try: number, resumes } = attempt;
+  const { try: attemptNumber, resumes } = attempt;
   const digest = createHmac('sha256', tokenKey)
-    .update(`${placeKey(attempt)}\n${number}${resumes === undefined ? '' : `\n${resumes}`}`)
+    .update(`${placeKey(attempt)}\n${attemptNumber}${resumes === undefined ? '' : `\n${resumes}`}`)
     .digest();
-  return digest.subarray(0, BYTES).toString('base64url');
+  return digest.subarray(0, TOKEN_BYTES).toString('base64url');
 }
