@@ -39,7 +39,7 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
   };
 }
 
-/** A call of a workflow. `input` returns the input for the workflow that `reference` names. */
+/** A call to a workflow. `input` returns the input for the workflow that `reference` names. */
 export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> {
   /** Id or name of the workflow. */
   reference: string;
@@ -69,7 +69,7 @@ export async function callWorkflow(
       { retryable: false, details: { workflow: reference } },
     );
   }
-  // A model decides on named calls, and could repeat each of them at every level.
+  // A model decides whether to make a named call. In a cycle, it could make the call again at every level.
   if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
   const outcome = await services.runChild({ workflow, input: input(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);

@@ -24,9 +24,9 @@ const IMPORT_MESSAGES: readonly RegExp[] = [
 ];
 
 /** Returns the failure of a block whose code failed: error type, authored line and message. */
-export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
-  if (isImportError(error)) return importFailure(error, authored);
-  return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {
+export function codeFailure(error: SandboxFailure, authoredCode: string, stdout = ''): BlockError {
+  if (isImportError(error)) return importFailure(error, authoredCode);
+  return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authoredCode), {
     retryable: error.code !== 'CANCELLED',
     details: detailsOf(error, stdout),
   });
@@ -36,19 +36,19 @@ export function codeFailure(error: SandboxFailure, authored: string, stdout = ''
  * Returns text such as `TypeError: Line 2: \`return a.b\` - message`, without the type `Error` and without an unknown
  * line.
  */
-export function describeFailure(error: SandboxFailure, authored: string): string {
+export function describeFailure(error: SandboxFailure, authoredCode: string): string {
   if (error.name === SANDBOX_ERROR_NAME) return error.message;
   const type = error.name === 'Error' ? '' : `${error.name}: `;
-  const line = authoredLine(authored, error.line);
+  const line = authoredLine(authoredCode, error.line);
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** Returns the failing line; if its number is unknown and the code has only one line, that line. */
+/** Returns the failing line. If its number is unknown, returns the line of one-line code. */
 function authoredLine(
-  authored: string,
+  authoredCode: string,
   line: number | undefined,
 ): { number: number; text: string } | undefined {
-  const lines = authored.trimEnd().split(/\r\n|\r|\n/);
+  const lines = authoredCode.trimEnd().split(/\r\n|\r|\n/);
   const number = line ?? (lines.length === 1 ? 1 : undefined);
   const text = number === undefined ? undefined : lines[number - 1]?.trim();
   return number === undefined || text === undefined ? undefined : { number, text };
@@ -75,10 +75,10 @@ function isImportError(error: SandboxFailure): boolean {
   );
 }
 
-function importFailure(error: SandboxFailure, authored: string): BlockError {
+function importFailure(error: SandboxFailure, authoredCode: string): BlockError {
   return new BlockError(
     'LANGUAGE_UNSUPPORTED',
-    `${describeFailure(error, authored)}. Code can import only the packages of the sandbox that its block names; without packages, use the language and its built-in globals.`,
+    `${describeFailure(error, authoredCode)}. Code can import only the packages of the sandbox that its block names; without packages, use the language and its built-in globals.`,
     { retryable: false, details: detailsOf(error, '') },
   );
 }

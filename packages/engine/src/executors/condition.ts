@@ -16,7 +16,7 @@ const OMITTED_FIELDS: ReadonlySet<string> = new Set([
   '_pauseMetadata',
 ]);
 
-/** Takes the port of the first true row. Evaluates all rows in one call of the sandbox. */
+/** Takes the port of the first true row. Evaluates all rows in one call to the sandbox. */
 export const conditionExecutor: EngineExecutor = {
   types: ['condition'],
   class: 'compute',
@@ -25,9 +25,11 @@ export const conditionExecutor: EngineExecutor = {
 
 async function decide(context: EngineContext): Promise<BlockResult> {
   const rows = rowsOf(context);
-  const source = context.sourceOutput();
-  const row = await firstTrueRow(context, rows, source);
-  const passedFields = Object.fromEntries(Object.entries(source).filter(([key]) => !OMITTED_FIELDS.has(key)));
+  const sourceOutput = context.sourceOutput();
+  const row = await firstTrueRow(context, rows, sourceOutput);
+  const passedFields = Object.fromEntries(
+    Object.entries(sourceOutput).filter(([key]) => !OMITTED_FIELDS.has(key)),
+  );
   if (row === undefined)
     return { output: { ...passedFields, conditionResult: false, selectedPath: null, selectedOption: null } };
   const port = `condition-${row.id}`;
@@ -48,14 +50,14 @@ function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
   if (asText(conditions).trim() === '') return [];
   throw new BlockError(
     'CONDITION_INVALID',
-    `The conditions are not a list of rows${jsonIssue(conditions)}.`,
+    `The conditions are not a list of rows${jsonErrorSuffix(conditions)}.`,
     {
       retryable: false,
     },
   );
 }
 
-function jsonIssue(conditions: Json): string {
+function jsonErrorSuffix(conditions: Json): string {
   if (typeof conditions !== 'string') return '';
   try {
     JSON.parse(conditions);
@@ -75,15 +77,15 @@ interface BoundRow {
 async function firstTrueRow(
   context: EngineContext,
   rows: readonly ConditionRow[],
-  source: JsonObject,
+  sourceOutput: JsonObject,
 ): Promise<ConditionRow | undefined> {
-  const end = rows.findIndex((row) => row.otherwise);
-  const testedRows = end === -1 ? rows : rows.slice(0, end);
+  const otherwiseIndex = rows.findIndex((row) => row.otherwise);
+  const testedRows = otherwiseIndex === -1 ? rows : rows.slice(0, otherwiseIndex);
   const { boundRows, failure } = bindRows(context, testedRows);
-  const index = boundRows.length === 0 ? -1 : await evaluate(context, boundRows, source);
+  const index = boundRows.length === 0 ? -1 : await evaluate(context, boundRows, sourceOutput);
   if (index >= 0) return boundRows[index]?.row;
   if (failure !== undefined) throw failure;
-  return end === -1 ? undefined : rows[end];
+  return otherwiseIndex === -1 ? undefined : rows[otherwiseIndex];
 }
 
 /**
@@ -118,7 +120,7 @@ function withTitle(row: ConditionRow, error: Failure): Failure {
 async function evaluate(
   context: EngineContext,
   boundRows: readonly BoundRow[],
-  source: JsonObject,
+  sourceOutput: JsonObject,
 ): Promise<number> {
   const sandbox = await context.services.sandbox();
   const usesContext = boundRows.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
@@ -126,7 +128,7 @@ async function evaluate(
     runId: context.runId,
     mode: 'first-true',
     expressions: boundRows.map(({ code, values }) => ({ code, values })),
-    globals: usesContext ? { context: JSON.stringify(source) } : {},
+    globals: usesContext ? { context: JSON.stringify(sourceOutput) } : {},
     signal: context.signal,
   });
   if (outcome.ok) return outcome.index;

@@ -21,7 +21,7 @@ const withSandbox = (fixture: BlockFixture): ExpandContext => {
   return context(fixture, { sandbox: async () => sandbox });
 };
 
-const P: BlockFixture = {
+const FIXTURE: BlockFixture = {
   outputs: {
     P: {
       result: {
@@ -42,10 +42,10 @@ const P: BlockFixture = {
 };
 
 const itemsOf = async (collection: CollectionSource): Promise<Json[] | undefined> =>
-  (await expandContainer({ kind: 'forEach', collection }, context(P))).items;
+  (await expandContainer({ kind: 'forEach', collection }, context(FIXTURE))).items;
 
 const reference = (path: string): CollectionSource => {
-  const template = fieldTemplate(`<${path}>`, P);
+  const template = fieldTemplate(`<${path}>`, FIXTURE);
   const part = template.kind === 'text' ? template.parts[0] : undefined;
   if (part === undefined || typeof part === 'string' || !('ref' in part))
     throw new Error(`${path} is not a reference`);
@@ -91,12 +91,12 @@ describe('a collection', () => {
 
   it('comes from the plan if it is constant', async () => {
     expect(
-      await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(P)),
+      await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(FIXTURE)),
     ).toEqual({ count: 2, items: [1, 2] });
   });
 
   it('resolves placeholders after parsing, so a value cannot break it (r409)', async () => {
-    expect(await itemsOf({ template: fieldTemplate(['{{A}}', 'b'], P) })).toEqual(['x"y', 'b']);
+    expect(await itemsOf({ template: fieldTemplate(['{{A}}', 'b'], FIXTURE) })).toEqual(['x"y', 'b']);
   });
 
   it('fails the container with the message of the compiler if it is invalid (r438, r447)', async () => {
@@ -108,8 +108,8 @@ describe('a collection', () => {
 });
 
 describe('a count', () => {
-  const expandFor = (text: string, expandContext = context(P)): Promise<unknown> =>
-    expandContainer({ kind: 'for', count: { expression: loopExpression(text, P) } }, expandContext);
+  const expandFor = (text: string, expandContext = context(FIXTURE)): Promise<unknown> =>
+    expandContainer({ kind: 'for', count: { expression: loopExpression(text, FIXTURE) } }, expandContext);
 
   it.each([
     ['<p.result.n>', 3],
@@ -119,7 +119,7 @@ describe('a count', () => {
   });
 
   it('evaluates an expression', async () => {
-    expect(await expandFor('<p.result.n> * 2', withSandbox(P))).toEqual({ count: 6 });
+    expect(await expandFor('<p.result.n> * 2', withSandbox(FIXTURE))).toEqual({ count: 6 });
   });
 
   it.each(['<p.result.s>', '<p.result.u>', '<p.result.b>', '<p.result.l>'])(
@@ -133,13 +133,13 @@ describe('a count', () => {
   );
 
   it.each(['0', '2.5', '-1'])('of %s fails the container', async (text) => {
-    expect(await failureOf(() => expandFor(`${text} + 0`, withSandbox(P)))).toMatchObject({
+    expect(await failureOf(() => expandFor(`${text} + 0`, withSandbox(FIXTURE)))).toMatchObject({
       code: 'COUNT_INVALID',
     });
   });
 
   it('comes from the plan if it is constant', async () => {
-    expect(await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, context(P))).toEqual({
+    expect(await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, context(FIXTURE))).toEqual({
       count: 7,
     });
   });
@@ -147,7 +147,7 @@ describe('a count', () => {
 
 describe('a loop condition', () => {
   const expandWhile = (text: string): Promise<unknown> =>
-    expandContainer({ kind: 'while', condition: loopExpression(text, P) }, withSandbox(P));
+    expandContainer({ kind: 'while', condition: loopExpression(text, FIXTURE) }, withSandbox(FIXTURE));
 
   it.each([
     ['<p.result.n> < 4', 1],
@@ -159,9 +159,9 @@ describe('a loop condition', () => {
   });
 
   it('ends a while loop if the condition is absent (r497)', async () => {
-    expect(await expandContainer({ kind: 'while', condition: null }, context(P))).toEqual({ count: 0 });
+    expect(await expandContainer({ kind: 'while', condition: null }, context(FIXTURE))).toEqual({ count: 0 });
     expect(
-      await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(P)),
+      await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(FIXTURE)),
     ).toEqual({ count: 0 });
   });
 

@@ -52,7 +52,7 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
 }
 
 /**
- * Returns the count of a container. Its expression must give a whole number of at least 1, as a number or as text.
+ * Returns the count of a container. Its expression must result in a whole number of at least 1, as a number or as text.
  * Throws COUNT_INVALID, EXPRESSION_FAILED.
  */
 export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
@@ -104,9 +104,9 @@ export async function evaluateCondition(
 /** Evaluates an expression. A single reference needs no sandbox. */
 async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
   const bound = bindExpression(expression, context.lookup);
-  const name = bound.code.trim();
-  const single = Object.hasOwn(bound.values, name) ? bound.values[name] : undefined;
-  if (single !== undefined) return parseJson(single) ?? null;
+  const identifier = bound.code.trim();
+  const boundJson = Object.hasOwn(bound.values, identifier) ? bound.values[identifier] : undefined;
+  if (boundJson !== undefined) return parseJson(boundJson) ?? null;
   return parseJson((await evaluate(expression, context, 'values')).json[0] ?? 'null') ?? null;
 }
 

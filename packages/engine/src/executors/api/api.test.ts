@@ -22,19 +22,19 @@ const responseOf = ({
   body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
 });
 
-interface Call extends BlockFixture {
+interface CallFixture extends BlockFixture {
   responses?: ScriptedResponse[];
   requests?: EgressRequest[];
 }
 
 const call = (
   params: JsonObject,
-  { responses = [{}], requests = [], ...fixture }: Call = {},
+  { responses = [{}], requests = [], ...fixture }: CallFixture = {},
 ): Promise<unknown> => {
-  let sent = 0;
+  let sentCount = 0;
   const fetch = async (request: EgressRequest): Promise<EgressResponse> => {
     requests.push(request);
-    const response = responses[Math.min(sent++, responses.length - 1)] ?? {};
+    const response = responses[Math.min(sentCount++, responses.length - 1)] ?? {};
     if (response instanceof Error) throw response;
     return responseOf(response);
   };
@@ -53,7 +53,7 @@ const call = (
   return Promise.resolve(apiExecutor.execute(context));
 };
 
-const requestOf = async (params: JsonObject, fixture: Call = {}): Promise<EgressRequest> => {
+const requestOf = async (params: JsonObject, fixture: CallFixture = {}): Promise<EgressRequest> => {
   const requests: EgressRequest[] = [];
   await call(params, { ...fixture, requests });
   return requests[0]!;
@@ -88,13 +88,13 @@ describe('the request of an api block', () => {
     [{ body: 'plain' }, 'plain', false],
     [{ body: '{no json' }, '{no json', false],
     [{ body: null }, null, false],
-  ])('sends the body %j (P4–P6)', async (params, body, isJson) => {
+  ])('has the body of %j (P4–P6)', async (params, body, isJson) => {
     const request = await requestOf({ method: 'POST', ...params }, { outputs: { A: { v: 7 } } });
     expect(request.body).toBe(body);
     expect(request.headers).toEqual(isJson ? [['Content-Type', 'application/json']] : []);
   });
 
-  it('carries the chain of calling workflows, even if an authored header conflicts with it', async () => {
+  it('contains the chain of calling workflows, even if an authored header conflicts with it', async () => {
     const headers = table(['x-sim-via', 'forged'], ['X-A', '1']);
     expect((await requestOf({ headers }, { callChain: ['outer', 'own'] })).headers).toEqual([
       ['X-A', '1'],
@@ -102,14 +102,14 @@ describe('the request of an api block', () => {
     ]);
   });
 
-  it('keeps an authored content type, and sends no body with GET', async () => {
+  it('has the authored content type, and no body with GET', async () => {
     expect(
       (await requestOf({ method: 'PUT', body: {}, headers: { 'content-type': 'application/x' } })).headers,
     ).toEqual([['content-type', 'application/x']]);
     expect((await requestOf({ body: '{"a":1}' })).body).toBeNull();
   });
 
-  it('sends the same idempotency key at every attempt if configured', async () => {
+  it('has the same idempotency key in every attempt if configured', async () => {
     expect((await requestOf({ method: 'POST', idempotencyHeader: true })).headers).toEqual([
       ['Idempotency-Key', 'run-1/self/2/0'],
     ]);
@@ -175,10 +175,10 @@ describe('a failing api block', () => {
 });
 
 describe('retries of an api block', () => {
-  /** Executes the block with a clock that skips every wait. Returns the waits. */
+  /** Executes the block with a clock that skips every wait. Returns the waits and the number of sent requests. */
   const recordWaits = async (
     params: JsonObject,
-    fixture: Call,
+    fixture: CallFixture,
   ): Promise<{ waits: number[]; sent: number; outcome: unknown }> => {
     const delays: number[] = [];
     const requests: EgressRequest[] = [];

@@ -12,14 +12,14 @@ import { readRetry, sleep, retryDelay } from './retry.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Sends an HTTP request through the guarded HTTP client: output `{data, status, headers}`. */
+/** Sends an HTTP request through the HTTP client with the egress policy: output `{data, status, headers}`. */
 export const apiExecutor: EngineExecutor = {
   types: ['api'],
   class: 'effect',
   execute: (context) => callApi(context),
 };
 
-type Attempt =
+type AttemptResult =
   | { response: EgressResponse }
   | { failure: BlockError; mayRetry: boolean; retryAfter?: number | undefined };
 
@@ -37,7 +37,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
 }
 
 /** Sends a request once. A failure is marked retryable if another attempt can succeed. */
-export async function sendOnce(context: EngineContext, request: ApiRequest): Promise<Attempt> {
+export async function sendOnce(context: EngineContext, request: ApiRequest): Promise<AttemptResult> {
   const { signal, clock } = context;
   const egress = await context.services.egress();
   let response: EgressResponse;
@@ -67,11 +67,11 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
 }
 
 function timeoutOf(context: EngineContext): number {
-  const field = numberOf(context.field('timeout'));
+  const field = positiveNumberOf(context.field('timeout'));
   return Math.max(1, Math.min(field ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY));
 }
 
-function numberOf(value: Json | undefined): number | undefined {
+function positiveNumberOf(value: Json | undefined): number | undefined {
   const number = Number(asText(value).trim() || Number.NaN);
   return Number.isFinite(number) && number > 0 ? number : undefined;
 }

@@ -8,7 +8,7 @@ interface SentRequest {
   headers: [string, string][];
 }
 
-/** Returns the request that an api block sends, with the outputs of a block `a` before it. */
+/** Returns the request that an api block would send after a block `a` with the output `values`. */
 function send(
   body: Json,
   values: JsonObject,
@@ -30,7 +30,7 @@ const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 
 describe('a body of JSON text', () => {
-  it('keeps its fields for all values, and is sent as JSON', () => {
+  it('keeps its fields for any value, and is sent as JSON', () => {
     expect(
       send('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
     ).toEqual({
@@ -39,7 +39,7 @@ describe('a body of JSON text', () => {
     });
   });
 
-  it('resolves GraphQL variables, and a query text as one string', () => {
+  it('resolves GraphQL variables, and keeps the query as one string', () => {
     const body =
       '{"query": "query ($id: ID!) { user(id: $id) { name } }", "variables": {"id": <a.v>, "note": "<a.v>"}}';
     expect(JSON.parse(send(body, { v: '1") { x } #' }).body ?? '')).toEqual({
@@ -66,7 +66,7 @@ describe('a body of JSON text', () => {
 });
 
 describe('a body of a form', () => {
-  it('keeps its fields for all values', () => {
+  it('keeps its fields for any value', () => {
     expect(
       send('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
         .body,

@@ -45,20 +45,20 @@ function formBody(template: Template, lookup: Lookup): Json {
     .join('');
 }
 
-/** Escapes values in the headers of a part as browsers do. No value may contain the boundary. */
+/** Returns the body. Escapes values in the headers of a part as browsers do. No value may contain the boundary. */
 function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Lookup): string {
   const delimiter = `--${boundary}`;
-  let inHeaders = false;
-  let delimiters = 0;
+  let isInHeaders = false;
+  let delimiterCount = 0;
   const pieces = parts.map((part) => {
-    if (typeof part !== 'string') return fillHole(part, lookup, inHeaders ? encodeHeader : String);
+    if (typeof part !== 'string') return fillHole(part, lookup, isInHeaders ? encodeHeader : String);
     const partStart = part.lastIndexOf(delimiter);
-    inHeaders = (inHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
-    delimiters += countOf(part, delimiter);
+    isInHeaders = (isInHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
+    delimiterCount += countOf(part, delimiter);
     return part;
   });
   const body = pieces.join('');
-  if (countOf(body, delimiter) === delimiters) return body;
+  if (countOf(body, delimiter) === delimiterCount) return body;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',
     'A value in the multipart body of the request contains the boundary between its parts: choose another boundary, in the Content-Type header and in the body.',

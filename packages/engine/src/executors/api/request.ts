@@ -15,7 +15,7 @@ export interface ApiRequest {
   hasKey: boolean;
 }
 
-const KEY_HEADER = 'Idempotency-Key';
+const IDEMPOTENCY_HEADER = 'Idempotency-Key';
 /** Lets a server that runs workflows detect infinite recursion. */
 const CALL_CHAIN_HEADER = 'X-Sim-Via';
 
@@ -43,7 +43,7 @@ function methodOf(text: string): string {
   );
 }
 
-/** Returns the pairs of a table. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the pairs of the table in the field `name`. Throws BLOCK_CONFIG_INVALID. */
 export function pairsOf(context: BlockContext, name: string): [string, string][] {
   const pairs = asPairs(context.field(name));
   if (pairs === undefined) throw configInvalid(`The ${name} of the request are not a table.`);
@@ -81,10 +81,11 @@ export function bodyOf(context: BlockContext): { text: string; isJson: boolean }
  */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const setting = context.field('idempotencyHeader', 'native');
-  const name = typeof setting === 'string' && setting !== 'true' && setting !== 'false' ? setting.trim() : '';
-  const key = isOn(setting) ? KEY_HEADER : name;
-  if (key !== '' && !hasHeader(headers, key)) headers.push([key, context.idempotencyKey]);
-  return key !== '' || hasHeader(headers, KEY_HEADER);
+  const headerName =
+    typeof setting === 'string' && setting !== 'true' && setting !== 'false' ? setting.trim() : '';
+  const name = isOn(setting) ? IDEMPOTENCY_HEADER : headerName;
+  if (name !== '' && !hasHeader(headers, name)) headers.push([name, context.idempotencyKey]);
+  return name !== '' || hasHeader(headers, IDEMPOTENCY_HEADER);
 }
 
 /** Adds the call chain. Replaces an authored header, so that it cannot shorten the call chain. */
@@ -93,8 +94,8 @@ export function withCallChain(
   callChain: readonly string[],
 ): [string, string][] {
   if (callChain.length === 0) return [...headers];
-  const authored = headers.filter(([name]) => name.toLowerCase() !== CALL_CHAIN_HEADER.toLowerCase());
-  return [...authored, [CALL_CHAIN_HEADER, callChain.join(',')]];
+  const otherHeaders = headers.filter(([name]) => name.toLowerCase() !== CALL_CHAIN_HEADER.toLowerCase());
+  return [...otherHeaders, [CALL_CHAIN_HEADER, callChain.join(',')]];
 }
 
 function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {

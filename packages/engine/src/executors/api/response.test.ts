@@ -30,7 +30,7 @@ describe('the response to an api block', () => {
     [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
     [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
     [{ status: 204, headers: [], body: '' }, null],
-  ])('is parsed by its content type: %j (P7)', (fields, data) => {
+  ])('is parsed according to its content type: %j (P7)', (fields, data) => {
     expect(output(fields)).toMatchObject({ data, status: fields.status ?? 200 });
   });
 

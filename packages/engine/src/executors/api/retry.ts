@@ -54,15 +54,15 @@ export function retryDelay(
 export function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(reasonOf(signal));
-    const abort = (): void => {
+    const onAbort = (): void => {
       cancel();
       reject(reasonOf(signal));
     };
     const cancel = clock.at(clock.now() + ms, () => {
-      signal.removeEventListener('abort', abort);
+      signal.removeEventListener('abort', onAbort);
       resolve();
     });
-    signal.addEventListener('abort', abort, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
   });
 }
 

@@ -112,7 +112,7 @@ describe('references in an authored URL', () => {
     );
   });
 
-  it('leave authored placeholders, and encode placeholders in data', () => {
+  it('do not affect authored placeholders, and have placeholders in their values encoded', () => {
     const env = { BASE: 'https://h.test/v1?key=a b&', SEGMENTS: 'a/b' };
     expect(readUrl('{{BASE}}q=<a.v>', { v: '{{SEGMENTS}}' }, { env })).toBe(
       'https://h.test/v1?key=a b&q=%7B%7BSEGMENTS%7D%7D',
@@ -170,7 +170,7 @@ describe('arbitrary values in authored URLs', () => {
         fc.record({ v: value, w: value, x: value }),
         (start, segments, query, values) => {
           const authored = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
-          const filled = readOrRefuse(authored, values);
+          const filled = readIfValid(authored, values);
           fc.pre(filled !== undefined);
           const url = new URL(filled);
           expect(url.origin).toBe(new URL(start).origin);
@@ -184,8 +184,8 @@ describe('arbitrary values in authored URLs', () => {
     );
   });
 
-  /** Returns the URL, or undefined if a value is refused. */
-  function readOrRefuse(authored: string, values: { [name: string]: Json }): string | undefined {
+  /** Returns the URL; undefined if a value is not valid in its position. */
+  function readIfValid(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
       return asText(readUrl(authored, values));
     } catch (error) {

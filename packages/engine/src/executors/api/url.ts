@@ -6,9 +6,9 @@ import type { FieldContext } from '../services.ts';
 import { asText } from '../values.ts';
 
 /** The value of a reference in a URL, and the authored reference. */
-interface Value {
+interface ReferenceValue {
   text: string;
-  name: string;
+  reference: string;
 }
 
 /**
@@ -47,10 +47,10 @@ export function readUrl(template: Template, { lookup, compat }: FieldContext): J
   return fillUrl(url, values);
 }
 
-function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[] {
+function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | ReferenceValue)[] {
   return parts.map((part) => {
     const text = asText(resolveTemplate({ kind: 'text', parts: [part] }, lookup, 'text'));
-    return typeof part !== 'string' && 'ref' in part ? { text, name: part.ref.text } : text;
+    return typeof part !== 'string' && 'ref' in part ? { text, reference: part.ref.text } : text;
   });
 }
 
@@ -63,7 +63,7 @@ function unquote(text: string): string {
     : trimmed;
 }
 
-function fillUrl(url: string, values: readonly Value[]): string {
+function fillUrl(url: string, values: readonly ReferenceValue[]): string {
   const [first] = values;
   const remainder = url.slice(SLOT.length);
   if (first === undefined || !url.startsWith(SLOT) || /^:[/\\]/.test(remainder))
@@ -77,9 +77,9 @@ function fillUrl(url: string, values: readonly Value[]): string {
 /** Inserts values into the slots of a URL, from left to right. */
 class UrlFiller {
   /** The values in reverse order. */
-  readonly #values: Value[];
+  readonly #values: ReferenceValue[];
 
-  constructor(values: readonly Value[]) {
+  constructor(values: readonly ReferenceValue[]) {
     this.#values = values.toReversed();
   }
 
@@ -87,18 +87,20 @@ class UrlFiller {
     const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];
     const [, scheme = '', slashes = '', authority = '', path = '', queryAndFragment = ''] = parts;
     return [
-      this.#put(scheme, (value) => requireMatch(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
+      this.#insert(scheme, (value) =>
+        requireMatch(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https'),
+      ),
       slashes,
       this.#authority(authority),
       path.replace(/[^/\\]+/g, (segment) => this.#segment(segment)),
-      this.#put(queryAndFragment, percentEncode),
+      this.#insert(queryAndFragment, percentEncode),
     ].join('');
   }
 
-  #put(text: string, fill: (value: Value) => string): string {
+  #insert(text: string, encode: (value: ReferenceValue) => string): string {
     return text.replaceAll(SLOT, () => {
       const value = this.#values.pop();
-      return value === undefined ? '' : fill(value);
+      return value === undefined ? '' : encode(value);
     });
   }
 
@@ -106,19 +108,19 @@ class UrlFiller {
     const user = authority.slice(0, authority.lastIndexOf('@') + 1);
     const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
     return [
-      this.#put(user, percentEncode),
+      this.#insert(user, percentEncode),
       this.#host(host, port !== ''),
-      this.#put(port, (value) => requireMatch(value, /^\d{1,5}$/, 'the port', 'a port number')),
+      this.#insert(port, (value) => requireMatch(value, /^\d{1,5}$/, 'the port', 'a port number')),
     ].join('');
   }
 
   #host(host: string, hasPort: boolean): string {
     if (host === SLOT) {
       const pattern = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
-      return this.#put(host, (value) => requireMatch(value, pattern, 'the host', 'a host name'));
+      return this.#insert(host, (value) => requireMatch(value, pattern, 'the host', 'a host name'));
     }
     const inBrackets = host.startsWith('[');
-    const filled = this.#put(host.slice(0, host.length - SLOT.length), (value) =>
+    const filled = this.#insert(host.slice(0, host.length - SLOT.length), (value) =>
       requireMatch(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
     );
     return `${filled}${this.#endOfHost(filled, host.slice(host.length - SLOT.length))}`;
@@ -127,8 +129,8 @@ class UrlFiller {
   /** A value directly after a host would change it: `example.com` and `.org`. */
   #endOfHost(host: string, end: string): string {
     if (host.endsWith('.'))
-      return this.#put(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
-    return this.#put(end, (value) => {
+      return this.#insert(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
+    return this.#insert(end, (value) => {
       if (host.includes('.'))
         throw urlError(value, 'directly follows the host: write a / before it, or pass it as a parameter');
       return requireMatch(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
@@ -137,7 +139,7 @@ class UrlFiller {
 
   #segment(segment: string): string {
     const firstValue = this.#values.at(-1);
-    const filled = this.#put(segment, percentEncode);
+    const filled = this.#insert(segment, percentEncode);
     if (firstValue !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
       throw urlError(
         firstValue,
@@ -147,18 +149,18 @@ class UrlFiller {
   }
 }
 
-function percentEncode({ text }: Value): string {
+function percentEncode({ text }: ReferenceValue): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function requireMatch(value: Value, pattern: RegExp, position: string, expected: string): string {
+function requireMatch(value: ReferenceValue, pattern: RegExp, position: string, expected: string): string {
   if (!pattern.test(value.text))
     throw urlError(value, `is in the position of ${position}, but its value is not ${expected}`);
   return value.text;
 }
 
-function urlError({ name }: Value, reason: string): BlockError {
-  return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${name} ${reason}.`, {
+function urlError({ reference }: ReferenceValue, reason: string): BlockError {
+  return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${reference} ${reason}.`, {
     retryable: false,
   });
 }

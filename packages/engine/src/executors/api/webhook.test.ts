@@ -52,8 +52,8 @@ describe('a webhook', () => {
   });
 
   it('has the same delivery id each time it is sent', async () => {
-    const [one, other] = [await send({}), await send({}, { clock: new TestClock(5) })];
-    expect(one.headers['X-Delivery-ID']).toBe(other.headers['X-Delivery-ID']);
+    const [first, second] = [await send({}), await send({}, { clock: new TestClock(5) })];
+    expect(first.headers['X-Delivery-ID']).toBe(second.headers['X-Delivery-ID']);
   });
 
   it('is signed over its time and body if it has a secret', async () => {

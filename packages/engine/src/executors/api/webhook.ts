@@ -7,7 +7,7 @@ import { bodyOf, configInvalid, pairsOf, urlOf, withCallChain } from './request.
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
 
-const DELIVERY_CHARS = 32;
+const DELIVERY_ID_CHARS = 32;
 
 /** Sends a signed POST request: output `{data, status, headers}`. */
 export const webhookExecutor: EngineExecutor = {
@@ -30,14 +30,15 @@ function webhookRequest(context: EngineContext): ApiRequest {
   const body = bodyOf(context)?.text ?? '';
   const timestamp = String(context.clock.now());
   const secret = asText(context.field('secret'));
-  const ownHeaders: [string, string][] = [
+  const defaultHeaders: [string, string][] = [
     ['Content-Type', 'application/json'],
     ['X-Webhook-Timestamp', timestamp],
-    ['X-Delivery-ID', hash(context.idempotencyKey)],
+    ['X-Delivery-ID', deliveryIdOf(context.idempotencyKey)],
     ...(secret === '' ? [] : [signature(secret, timestamp, body)]),
   ];
-  const authored = pairsOf(context, 'headers');
-  const headers = [...authored, ...ownHeaders.filter((header) => !isReplaced(header, authored))];
+  const authoredHeaders = pairsOf(context, 'headers');
+  const remainingDefaults = defaultHeaders.filter((header) => !isReplaced(header, authoredHeaders));
+  const headers = [...authoredHeaders, ...remainingDefaults];
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
   return { url: urlOf(url, []), method: 'POST', headers: sentHeaders, body, hasKey: true };
@@ -48,9 +49,9 @@ function signature(secret: string, timestamp: string, body: string): [string, st
   return ['X-Webhook-Signature', `t=${timestamp},v1=${mac}`];
 }
 
-/** Returns a hash, because block ids may contain characters that a header cannot contain. */
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, DELIVERY_CHARS);
+/** Returns a hash of the key: the key contains the id of the block, which may not be valid in a header. */
+function deliveryIdOf(idempotencyKey: string): string {
+  return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, DELIVERY_ID_CHARS);
 }
 
 function isReplaced([name]: [string, string], authored: readonly (readonly [string, string])[]): boolean {
