@@ -34,7 +34,15 @@ describe('the context of a block', () => {
     });
     const reported: JsonObject = {};
     const context = createBlockContext({
-      ...{ runId: 'r', workflowId: 'w', scope: [], try: 1, block, signal, clock, step, services },
+      runId: 'r',
+      workflowId: 'w',
+      scope: [],
+      try: 1,
+      block,
+      signal,
+      clock,
+      step,
+      services,
       onRead: (name, value) => (reported[name] = value),
     });
     const expected = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
@@ -60,11 +68,11 @@ describe('the context of a block', () => {
     const { services, block, clock, signal, step } = contextOf({
       outputs: { L: { results: [['earlier']] } },
     });
-    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, step, services };
-    expect(createBlockContext({ ...parts, block: { ...block, containers: ['l'] } }).sourceOutput()).toEqual(
+    const options = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, step, services };
+    expect(createBlockContext({ ...options, block: { ...block, containers: ['l'] } }).sourceOutput()).toEqual(
       {},
     );
-    expect(createBlockContext({ ...parts, block }).sourceOutput()).toEqual({ results: [['earlier']] });
+    expect(createBlockContext({ ...options, block }).sourceOutput()).toEqual({ results: [['earlier']] });
   });
 
   it('returns the output of the source with the live edge, not of one that ran in an earlier iteration', () => {

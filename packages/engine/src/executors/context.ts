@@ -26,7 +26,7 @@ export interface ContextParts {
   deadlineMs?: number | undefined;
   clock: Clock;
   step: EngineContext['step'];
-  /** Default: none. */
+  /** Returns the answers to earlier pauses of the block. Default: none. */
   answers?: EngineContext['answers'];
   services: ExecutorServices;
   /** Values that replace resolved fields; absent: none. */
@@ -37,13 +37,16 @@ export interface ContextParts {
   onRead?(name: string, value: Json): void;
   /** Receives the emissions of the block while it runs; absent: they are dropped. */
   emit?(emission: BlockEmission): void;
-  /** Ids of the blocks whose output `sourceOutput` may return: the first that has run. Default: all source blocks. */
+  /**
+   * Ids of the blocks whose output `sourceOutput` may return. It returns that of the first block that has run. Default:
+   * all source blocks.
+   */
   liveSources?: readonly string[];
 }
 
 /** Returns the context of one attempt of a block. Executors may change the values of their fields. */
-export function createBlockContext(parts: ContextParts): EngineContext {
-  return new BlockAttempt(parts);
+export function createBlockContext(options: ContextParts): EngineContext {
+  return new BlockAttempt(options);
 }
 
 /** Returns the key of an execution of a block: `runId/blockId/scope`. */
@@ -61,18 +64,18 @@ class BlockAttempt implements EngineContext {
   readonly scope: readonly number[];
   readonly attempt: number;
   readonly clock: Clock;
-  readonly #parts: ContextParts;
-  /** Services of a pause: references of the block to itself resolve to its links. */
+  readonly #options: ContextParts;
+  /** Services of a pause block: its references to itself resolve to its resume URLs. */
   #pauseServices: ExecutorServices | undefined;
 
-  constructor(parts: ContextParts) {
-    this.runId = parts.runId;
-    this.workflowId = parts.workflowId;
-    this.block = parts.block;
-    this.scope = parts.scope;
-    this.attempt = parts.try;
-    this.clock = parts.clock;
-    this.#parts = parts;
+  constructor(options: ContextParts) {
+    this.runId = options.runId;
+    this.workflowId = options.workflowId;
+    this.block = options.block;
+    this.scope = options.scope;
+    this.attempt = options.try;
+    this.clock = options.clock;
+    this.#options = options;
   }
 
   get idempotencyKey(): string {
@@ -80,17 +83,17 @@ class BlockAttempt implements EngineContext {
   }
 
   get signal(): AbortSignal {
-    return this.#parts.signal;
+    return this.#options.signal;
   }
 
   get services(): ExecutorServices {
-    const { services } = this.#parts;
+    const { services } = this.#options;
     if (this.block.type !== 'human_in_the_loop') return services;
-    return (this.#pauseServices ??= { ...services, lookup: withOwnLinks(this.block.id, services) });
+    return (this.#pauseServices ??= { ...services, lookup: withResumeUrls(this.block.id, services) });
   }
 
   get remainingMs(): number | undefined {
-    const { deadlineMs } = this.#parts;
+    const { deadlineMs } = this.#options;
     return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.clock.now());
   }
 
@@ -107,37 +110,37 @@ class BlockAttempt implements EngineContext {
   }
 
   get emit(): EngineContext['emit'] {
-    return (emission) => this.#parts.emit?.(emission);
+    return (emission) => this.#options.emit?.(emission);
   }
 
   get step(): EngineContext['step'] {
-    return this.#parts.step;
+    return this.#options.step;
   }
 
   get answers(): EngineContext['answers'] {
-    return async () => (await this.#parts.answers?.()) ?? [];
+    return async () => (await this.#options.answers?.()) ?? [];
   }
 
   get sourceOutput(): EngineContext['sourceOutput'] {
     return () => {
       const { block } = this;
-      const parts = this.#parts;
-      return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, this.#lookup));
+      const options = this.#options;
+      return copyValue(sourceOutput(options.liveSources ?? block.sources, block, this.#lookup));
     };
   }
 
   get #lookup(): Lookup {
     if (this.block.type === 'human_in_the_loop') return this.services.lookup;
-    return this.#parts.lookup ?? this.services.lookup;
+    return this.#options.lookup ?? this.services.lookup;
   }
 
   #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const replacement = own(this.#parts.givenFields ?? {}, name);
+    const replacement = own(this.#options.givenFields ?? {}, name);
     const value = replacement === undefined ? this.#resolve(name, template, mode) : replacement;
-    this.#parts.onRead?.(name, value);
-    return ownCopy(value);
+    this.#options.onRead?.(name, value);
+    return copyValue(value);
   }
 
   #resolve(name: string, template: Template, mode: FieldMode): Json {
@@ -147,11 +150,11 @@ class BlockAttempt implements EngineContext {
   }
 
   #fieldContext(lookup: Lookup): FieldContext {
-    const parts = this.#parts;
+    const options = this.#options;
     return {
       lookup,
       get compat() {
-        return parts.services.run.compat;
+        return options.services.run.compat;
       },
       field: (name) => this.#read(name, 'text'),
     };
@@ -163,18 +166,18 @@ function resolveField(template: Template, lookup: Lookup, mode: FieldMode): Json
 }
 
 /** Returns a copy, because the run shares its values with all readers. */
-function ownCopy<T extends Json | undefined>(value: T): T {
+function copyValue<T extends Json | undefined>(value: T): T {
   return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
 }
 
 /**
- * Returns the output of the first source that has run. Skips containers around the block, whose output is from an
- * earlier activation.
+ * Returns the output of the first source that has run. Skips containers around the block: their output is that of
+ * an earlier execution.
  */
 function sourceOutput(sources: readonly string[], { containers }: BlockConfig, lookup: Lookup): JsonObject {
-  for (const block of sources) {
-    if (containers.includes(block)) continue;
-    const found = lookup.block({ kind: 'block', text: block, block, up: 0, into: [], path: [] });
+  for (const blockId of sources) {
+    if (containers.includes(blockId)) continue;
+    const found = lookup.block({ kind: 'block', text: blockId, block: blockId, up: 0, into: [], path: [] });
     if (found.ran) return isJsonObject(found.output) ? found.output : {};
   }
   return {};
@@ -199,10 +202,10 @@ export function portsOf(region: Region, node: number): string[] {
 }
 
 /**
- * Returns the lookup for the fields of a pause: a reference to the pause itself finds its links, not its output of an
- * earlier iteration.
+ * Returns the lookup for the fields of a pause: a reference to the pause itself resolves to its resume URLs, not to
+ * its output from an earlier iteration.
  */
-function withOwnLinks(blockId: string, services: ExecutorServices): Lookup {
+function withResumeUrls(blockId: string, services: ExecutorServices): Lookup {
   const { lookup } = services;
   return {
     block: (ref) =>

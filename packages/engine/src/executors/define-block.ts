@@ -39,22 +39,22 @@ export function defineBlock<
     ...(outputs === undefined ? {} : { outputs }),
     ...(required.length === 0 ? {} : { required }),
     async execute(context): Promise<BlockResult> {
-      const fields = input.safeParse(withoutEmpty(context.fields()));
-      if (!fields.success)
+      const parsedFields = input.safeParse(withoutEmpty(context.fields()));
+      if (!parsedFields.success)
         throw schemaError(
           'BLOCK_CONFIG_INVALID',
           `The fields of the block do not fit its type "${type}"`,
-          fields.error,
+          parsedFields.error,
         );
-      const result = await definition.run(fields.data, context);
-      const parsed = (output ?? ANY_OBJECT).safeParse(result);
-      if (!parsed.success)
+      const result = await definition.run(parsedFields.data, context);
+      const parsedOutput = (output ?? ANY_OBJECT).safeParse(result);
+      if (!parsedOutput.success)
         throw schemaError(
           'BLOCK_FAILED',
           `The output of the type "${type}" does not fit its schema`,
-          parsed.error,
+          parsedOutput.error,
         );
-      return { output: parsed.data };
+      return { output: parsedOutput.data };
     },
   };
 }
@@ -88,12 +88,12 @@ function declaredOutputs(schema: z.ZodType): { [name: string]: string } | undefi
   );
 }
 
-const SCALARS: ReadonlySet<Json> = new Set<Json>(['string', 'number', 'boolean', 'array']);
+const OUTPUT_TYPES: ReadonlySet<Json> = new Set<Json>(['string', 'number', 'boolean', 'array']);
 
 function outputType(property: Json): string {
   const type = isJsonObject(property) ? property['type'] : undefined;
   if (type === 'integer') return 'number';
-  return typeof type === 'string' && SCALARS.has(type) ? type : 'json';
+  return typeof type === 'string' && OUTPUT_TYPES.has(type) ? type : 'json';
 }
 
 function requiredFields(schema: z.ZodType): string[] {

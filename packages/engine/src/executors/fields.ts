@@ -14,12 +14,12 @@ import { readBuilder } from './response-builder.ts';
 import type { FieldReader, FieldContext } from './services.ts';
 
 /**
- * Reads a statement: its authored strings, and a `{value}` for each reference or placeholder between them, so that
- * values can be bound.
+ * Reads an SQL statement as a list: its authored strings, and `{value}` in place of each reference or placeholder, so
+ * that values can be bound.
  */
 const readStatement: FieldReader = (template, { lookup }) => {
-  const single = findSingleHole(template);
-  if (single || template.kind !== 'text') return resolveTemplate(single ?? template, lookup, 'native');
+  const singleHole = findSingleHole(template);
+  if (singleHole || template.kind !== 'text') return resolveTemplate(singleHole ?? template, lookup, 'native');
   return template.parts.map((part) => {
     if (typeof part === 'string') return part;
     const hole: Template = { kind: 'text', parts: [part] };
@@ -31,7 +31,7 @@ const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lo
 
 /**
  * Readers of fields with a structure, such as JSON, URLs and SQL statements, by block type. Other fields are resolved
- * as requested.
+ * in the mode that the executor requests.
  */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
   api: { url: readUrl, params: readJson, headers: readJson, body: readBody },
@@ -66,7 +66,9 @@ function readChildInput(template: Template, { lookup }: FieldContext): Json {
 
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);
 
-/** Returns a reader of rows `{type, value, …}`. The value of a row for an object or a list may be JSON text. */
+/**
+ * Returns a reader of a list of rows `{type, value, …}`. The value of a row for an object or a list may be JSON text.
+ */
 function typedRowsReader(mode: 'text' | 'native'): FieldReader {
   return (template, { lookup }) => {
     const structure = jsonStructure(template, lookup);

@@ -16,7 +16,7 @@ const runInSandbox = (fixture: BlockFixture): unknown => {
   return run({ ...fixture, services: { sandbox: async () => sandbox } });
 };
 
-/** A sandbox that only records the job. */
+/** Returns a sandbox that only records its jobs. */
 const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
   run: async (job) => {
     jobs.push(job);
@@ -96,9 +96,9 @@ describe('a function block', () => {
       'const e = new Error("c"); e.name = "Custom"; throw e',
       'Custom: Line 1: `const e = new Error("c"); e.name = "Custom"; throw e` - c',
     ],
-    ['a thrown text', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
-    ['a thrown text in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
-  ])('names type, line as authored and message of %s (r155–r165)', async (_what, code, message) => {
+    ['a thrown string', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
+    ['a thrown string in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
+  ])('reports the type, the authored line and the message of %s (r155–r165)', async (_what, code, message) => {
     expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,
@@ -152,7 +152,7 @@ describe('a function block', () => {
     });
   });
 
-  it('explains that a script needs an image', async () => {
+  it('explains that a shell script needs an image', async () => {
     expect(await failureOf(() => runInSandbox({ code: 'echo 1', language: 'shell' }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: expect.stringContaining('A shell script needs an image') as string,
@@ -193,7 +193,7 @@ describe('a function block', () => {
     });
   });
 
-  it('determines the mounted values before the run, from a list or JSON text; all values if a reference selects them', () => {
+  it('determines the mounted values before the run from a list or JSON text, or mounts all values if a reference selects them', () => {
     const mountedFor = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
       mountedNames(blockOf({ code: 'return environmentVariables', params: { secretScope, mountedSecrets } }));
     expect(mountedFor(['A'])).toEqual(new Set(['A']));
@@ -284,7 +284,7 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     ],
     ['x = 1\nreturn (x', "SyntaxError: Line 2: `return (x` - '(' was never closed"],
     ['return nope', "NameError: Line 1: `return nope` - name 'nope' is not defined"],
-  ])('names type, line as authored and message: %j', async (code, message) => {
+  ])('reports the type, the authored line and the message: %j', async (code, message) => {
     expect(await failureOf(() => runPython({ code, outputs: { P: { x: "it's" } } }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,

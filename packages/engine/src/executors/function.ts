@@ -11,10 +11,10 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 const MAX_MS = 3_600_000;
 
 /**
- * The difference between the sandbox's time limit and the remaining time of the block or run, so that the message does
- * not depend on which timer fires first.
+ * Margin by which the sandbox's time limit exceeds the remaining time of the block or run, so that the error message
+ * does not depend on which timer fires first.
  */
-const ABORT_MS = 1000;
+const DEADLINE_MARGIN_MS = 1000;
 
 /** Runs a function block's JavaScript, Python or bash script: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
@@ -76,10 +76,10 @@ function readsEnvironment(code: CodeTemplate): boolean {
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
   if (!code || !readsEnvironment(code)) return new Set();
   const { secretScope, mountedSecrets } = params;
-  const isFixed = [secretScope, mountedSecrets].every(
+  const isStatic = [secretScope, mountedSecrets].every(
     (template) => !template || (referencesIn(template).length === 0 && envNamesIn(template).length === 0),
   );
-  if (!isFixed || authoredValue(secretScope) !== 'selected') return 'all';
+  if (!isStatic || authoredValue(secretScope) !== 'selected') return 'all';
   return namesOf(parseIfJson(authoredValue(mountedSecrets) ?? null)) ?? 'all';
 }
 
@@ -112,8 +112,8 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 }
 
 /**
- * Returns the time limits of the code, up to the engine's limits. A timeout of the block also sets the processor time
- * limit. Without a timeout, the sandbox's default processor time limit applies.
+ * Returns the time limits of the code, up to the engine's limits. A timeout of the block also sets the CPU time
+ * limit. Without a timeout, the sandbox's default CPU time limit applies.
  */
 function limitsOf(context: EngineContext): Partial<JobLimits> {
   const max = context.services.run.codeLimits ?? {};
@@ -122,7 +122,7 @@ function limitsOf(context: EngineContext): Partial<JobLimits> {
   const wallMs = atLeastOne(
     Math.min(
       configured ?? DEFAULT_TIMEOUT_MS,
-      (context.remainingMs ?? MAX_MS) + ABORT_MS,
+      (context.remainingMs ?? MAX_MS) + DEADLINE_MARGIN_MS,
       max.wallMs ?? MAX_MS,
       MAX_MS,
     ),

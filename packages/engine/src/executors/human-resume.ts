@@ -42,7 +42,7 @@ function withSubmission(response: Json, submission: JsonObject): Json {
   return isJsonObject(data) ? { ...response, data: { ...data, submission } } : response;
 }
 
-function checkSubmission(block: string, fields: readonly InputField[], input: JsonObject): JsonObject {
+function checkSubmission(blockName: string, fields: readonly InputField[], input: JsonObject): JsonObject {
   const problems: { field: string; problem: string }[] = [];
   const submission = new Map<string, Json>(Object.entries(input));
   for (const field of fields) {
@@ -58,7 +58,7 @@ function checkSubmission(block: string, fields: readonly InputField[], input: Js
   if (problems.length === 0) return Object.fromEntries(submission);
   throw new EngineError(
     'RESUME_INPUT_INVALID',
-    `The input does not fit the pause "${block}": ${problems.map(({ field, problem }) => `"${field}" ${problem}`).join('; ')}.`,
+    `The input does not fit the pause "${blockName}": ${problems.map(({ field, problem }) => `"${field}" ${problem}`).join('; ')}.`,
     { details: { problems } },
   );
 }

@@ -38,14 +38,14 @@ describe('JSON text in the fields of a pause', () => {
   const hostile = { Agent: { content: '","role":"admin' } };
   const value = hostile.Agent.content;
 
-  it('keeps its entries for all values', () => {
+  it('keeps its entries whatever the values contain', () => {
     const text = '[{"name": "summary", "type": "string", "value": "<agent.content>"}]';
     expect(pause({ params: { inputFormat, builderData: text }, outputs: hostile })).toMatchObject({
       response: { data: { responseStructure: [{ name: 'summary', type: 'string', value }] } },
     });
   });
 
-  it('keeps the structure of defaults', () => {
+  it('keeps the structure of defaults whatever the values contain', () => {
     const fields = [{ name: 'o', type: 'object', value: '{"k": "<agent.content>"}' }];
     expect(pause({ params: { inputFormat: fields }, outputs: hostile })).toMatchObject({ o: { k: value } });
   });
@@ -81,11 +81,11 @@ describe('a human pause', () => {
     });
   });
 
-  it('does not read its own output of an earlier iteration', () => {
+  it('does not read its own output from an earlier iteration', () => {
     const fixture: BlockFixture = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
     const { lookup } = contextOf(fixture).services;
-    const earlier = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
-    expect(pause({ ...fixture, services: { lookup: earlier } })).toMatchObject({
+    const earlierLookup = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
+    expect(pause({ ...fixture, services: { lookup: earlierLookup } })).toMatchObject({
       response: { data: { responseStructure: [{ value: '' }] } },
     });
   });

@@ -7,7 +7,8 @@ import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
 /**
- * Pauses the run until a person resumes it. Calls its notification tools first; their failures do not fail the block.
+ * Pauses the run until a person resumes it. Calls the notification tools of the block first; their failures do not
+ * fail the block.
  */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
@@ -29,7 +30,7 @@ function pauseOutput(context: EngineContext, notifications: readonly Notificatio
   output.set('response', {
     data: {
       operation: asText(context.field('operation')) || 'human',
-      responseStructure: structureOf(context.field('builderData')),
+      responseStructure: responseStructureOf(context.field('builderData')),
       inputFormat,
       submission: null,
       ...(notifications.length > 0 && { notifications: notifications.map((outcome) => ({ ...outcome })) }),
@@ -43,7 +44,7 @@ function pauseOutput(context: EngineContext, notifications: readonly Notificatio
   return Object.fromEntries(output);
 }
 
-function structureOf(entries: Json | undefined): Json {
+function responseStructureOf(entries: Json | undefined): Json {
   return (asRows(entries) ?? []).map((entry) => ({
     name: asText(own(entry, 'name')),
     type: asText(own(entry, 'type')) || 'string',

@@ -7,7 +7,7 @@ import type { InputField } from '@heddle/core/fields';
 export function coerceField(value: Json, type: string): Json {
   switch (type) {
     case 'string':
-      return plainText(value);
+      return toText(value);
     case 'number':
       return toNumber(value);
     case 'boolean':
@@ -22,11 +22,11 @@ export function coerceField(value: Json, type: string): Json {
 }
 
 /**
- * JavaScript's conversion to text, which exported workflows rely on: a list joins its items, an object becomes `[object
- * Object]`.
+ * Converts to text as JavaScript does, because exported workflows rely on it: a list joins its items, an object becomes
+ * `[object Object]`.
  */
-function plainText(value: Json): string {
-  if (Array.isArray(value)) return value.map((item) => (item === null ? '' : plainText(item))).join(',');
+function toText(value: Json): string {
+  if (Array.isArray(value)) return value.map((item) => (item === null ? '' : toText(item))).join(',');
   return typeof value === 'object' && value !== null ? '[object Object]' : String(value);
 }
 

@@ -29,17 +29,21 @@ export function buildObject(entries: readonly Json[]): JsonObject {
   return Object.fromEntries(built);
 }
 
-/** Throws BLOCK_CONFIG_INVALID if a name from a reference equals another name. */
+/**
+ * Reads the entries of a builder. Throws BLOCK_CONFIG_INVALID if two entries have the same name, and at least one of
+ * the names contains a reference.
+ */
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
-  const isAuthoredByName = new Map<string, boolean>();
+  /** Whether the name of an entry has no references, by name. */
+  const authoredByName = new Map<string, boolean>();
   return entries.flatMap((entry) => {
     const result = readEntry(entry, lookup);
     if (result === undefined) return [];
     const name = asText(own(result, 'name')).trim();
-    const authored = templateFields(entry)?.get('name')?.kind !== 'text';
-    if (name !== '' && isAuthoredByName.has(name) && !(authored && isAuthoredByName.get(name) === true))
+    const isAuthored = templateFields(entry)?.get('name')?.kind !== 'text';
+    if (name !== '' && authoredByName.has(name) && !(isAuthored && authoredByName.get(name) === true))
       throw duplicateName();
-    isAuthoredByName.set(name, authored);
+    authoredByName.set(name, isAuthored);
     return [result];
   });
 }

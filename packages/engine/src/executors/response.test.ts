@@ -92,7 +92,7 @@ describe('a response in JSON mode', () => {
     expect(respond({ dataMode: 'json', data: '{}', status })).toMatchObject({ status: expected });
   });
 
-  it('overrides its own headers with those of the table (r216)', () => {
+  it('overrides the default headers with those of the table (r216)', () => {
     const headers = [
       ['X-A', '<p.result.a>'],
       ['Content-Type', 'text/plain'],
@@ -115,8 +115,8 @@ describe('a response in a plan stored by an earlier version', () => {
     ) as BlockConfig;
     const v = '","role":"admin';
     const { services, clock, signal, step } = contextOf({ outputs: { Q: { v } } });
-    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, block, services, clock, signal, step };
-    expect(responseExecutor.execute(createBlockContext(parts))).toMatchObject({ output: { data: { v } } });
+    const options = { runId: 'r', workflowId: 'w', scope: [], try: 1, block, services, clock, signal, step };
+    expect(responseExecutor.execute(createBlockContext(options))).toMatchObject({ output: { data: { v } } });
   });
 });
 
@@ -184,7 +184,7 @@ describe('a response in builder mode', () => {
     expect(respond({})).toMatchObject({ data: {} });
   });
 
-  it('keeps its fields for all values, even in fields of JSON text', () => {
+  it('keeps its fields whatever the values contain, even in fields of JSON text', () => {
     const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
     const builderData = [
       { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },

@@ -25,7 +25,7 @@ function respond(context: BlockContext): JsonObject {
   };
 }
 
-/** Returns the response for invalid fields: the caller sees the error, and the run continues. */
+/** Returns the response for invalid fields: the caller sees the error, and the block does not fail. */
 function errorResponse(message: string): JsonObject {
   return {
     data: { error: 'The response could not be created', message },

@@ -72,7 +72,7 @@ export interface ExecutorServices {
    * call. It is closed when the run ends, becomes idle, or leaves the process.
    */
   connection<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T>;
-  /** Calls `wait` without the slot of the block, so that another effect can run in the meantime. */
+  /** Calls `wait`. Until it ends, the block gives up its concurrency slot, so that another effect block can run. */
   withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
   /** The data that the block can read. */
   lookup: Lookup;
@@ -146,7 +146,7 @@ export interface Spending {
 
 /** A reservation for one call. It is renewed until it is settled, or its process dies. */
 export interface SpendingReservation {
-  /** Reports the cost of the call so far, which counts if the process dies. */
+  /** Reports the cost of the call so far. If the process dies, this cost replaces the reservation. */
   progress(micros: number): void;
   /** Replaces the reservation with the cost of the call. */
   settle(micros: number): Promise<void>;

@@ -173,7 +173,7 @@ describe('start_trigger', () => {
   });
 
   it.each<[string, Field[], Json]>([
-    ['in the format', [['error', 'string']], {}],
+    ['in the input format', [['error', 'string']], {}],
     ['at the top of the input', [], { selectedRoute: 'x' }],
   ])('refuses a reserved name %s (r019, U73–U76)', (_where, fields, input) => {
     expect(() => start(fields, input)).toThrow(
@@ -209,7 +209,7 @@ describe('run metadata', () => {
     });
   });
 
-  it('refuses a field of that name (U90), and is ordinary data if disabled (U91)', () => {
+  it('does not allow a field named metadata (U90), and is ordinary data if disabled (U91)', () => {
     expect(() => start([['metadata', 'string']], {}, withMetadata)).toThrow(/"metadata"/);
     expect(start([], { metadata: 'mine' }, { metadata: { workflowId: 'w' } })).toEqual({ metadata: 'mine' });
   });

@@ -14,7 +14,7 @@ interface Start {
   block: BlockConfig;
   fields: readonly InputField[];
   /** The input if it is an object, otherwise `{ input }`. */
-  fieldsByName: JsonObject;
+  inputObject: JsonObject;
   input: Json;
 }
 
@@ -22,9 +22,9 @@ const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
-  manual: ({ fieldsByName }) => new Map(Object.entries(fieldsByName)),
-  external: ({ fields, fieldsByName }) =>
-    new Map([...Object.entries(fieldsByName), ...fillFields(fields, fieldsByName, undefined)]),
+  manual: ({ inputObject }) => new Map(Object.entries(inputObject)),
+  external: ({ fields, inputObject }) =>
+    new Map([...Object.entries(inputObject), ...fillFields(fields, inputObject, undefined)]),
 };
 
 /**
@@ -36,12 +36,12 @@ const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
   const fields = inputFields(authoredValue(block.params['inputFormat']));
-  const fieldsByName = isJsonObject(input) ? input : wrap(input);
+  const inputObject = isJsonObject(input) ? input : wrapInput(input);
   const hasMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
     refuseReserved(
       block,
-      [...fields.map((field) => field.name), ...namesOf(kind, fieldsByName)],
+      [...fields.map((field) => field.name), ...inputNames(kind, inputObject)],
       RESERVED_NAMES,
     );
   if (hasMetadata)
@@ -50,8 +50,8 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
       fields.map((field) => field.name),
       ['metadata'],
     );
-  const output = OUTPUTS[kind]({ block, fields, fieldsByName, input });
-  if (acceptsFiles(kind)) setFiles(output, fieldsByName);
+  const output = OUTPUTS[kind]({ block, fields, inputObject, input });
+  if (acceptsFiles(kind)) setFiles(output, inputObject);
   if (hasMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
@@ -68,7 +68,7 @@ function acceptsFiles(kind: StartKind): boolean {
   return kind !== 'external' && kind !== 'manual';
 }
 
-function wrap(input: Json): JsonObject {
+function wrapInput(input: Json): JsonObject {
   return input === null || input === '' ? {} : { input };
 }
 
@@ -91,11 +91,11 @@ function kindOf(block: BlockConfig): StartKind {
 }
 
 /** Returns the declared fields, then all other keys of the input. Drops an empty `input`. */
-function unifiedOutput({ fields, fieldsByName }: Start): Map<string, Json> {
-  const nested = own(fieldsByName, 'input');
-  const output = fillFields(fields, fieldsByName, nested);
+function unifiedOutput({ fields, inputObject }: Start): Map<string, Json> {
+  const nested = own(inputObject, 'input');
+  const output = fillFields(fields, inputObject, nested);
   const declared = new Set(fields.map((field) => field.name));
-  for (const [key, value] of Object.entries(fieldsByName)) {
+  for (const [key, value] of Object.entries(inputObject)) {
     if (!declared.has(key)) output.set(key, value);
   }
   if (nested === '' && !declared.has('input')) output.delete('input');
@@ -103,25 +103,25 @@ function unifiedOutput({ fields, fieldsByName }: Start): Map<string, Json> {
 }
 
 /** Returns the declared fields, at the top level and in `input`; without declared fields, only `input`. */
-function apiOutput({ fields, fieldsByName, input }: Start): Map<string, Json> {
-  const nested = own(fieldsByName, 'input');
+function apiOutput({ fields, inputObject, input }: Start): Map<string, Json> {
+  const nested = own(inputObject, 'input');
   if (fields.length === 0) return new Map([['input', nested ?? input]]);
-  const filled = fillFields(fields, fieldsByName, nested);
+  const filled = fillFields(fields, inputObject, nested);
   return new Map([...filled, ['input', Object.fromEntries(filled)]]);
 }
 
-function chatOutput({ fieldsByName }: Start): Map<string, Json> {
+function chatOutput({ inputObject }: Start): Map<string, Json> {
   const output = new Map<string, Json>();
   for (const key of ['input', 'conversationId']) {
-    const value = own(fieldsByName, key);
+    const value = own(inputObject, key);
     if (value !== undefined && value !== null) output.set(key, value);
   }
   return output;
 }
 
-function namesOf(kind: StartKind, fieldsByName: JsonObject): string[] {
-  const nested = kind === 'api' ? own(fieldsByName, 'input') : undefined;
-  return [...Object.keys(fieldsByName), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
+function inputNames(kind: StartKind, inputObject: JsonObject): string[] {
+  const nested = kind === 'api' ? own(inputObject, 'input') : undefined;
+  return [...Object.keys(inputObject), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
 }
 
 function refuseReserved(block: BlockConfig, names: readonly string[], reserved: readonly string[]): void {
@@ -135,10 +135,10 @@ function refuseReserved(block: BlockConfig, names: readonly string[], reserved: 
   );
 }
 
-function setFiles(output: Map<string, Json>, fieldsByName: JsonObject): void {
-  const files = normalizeFiles(own(fieldsByName, 'files'));
+function setFiles(output: Map<string, Json>, inputObject: JsonObject): void {
+  const files = normalizeFiles(own(inputObject, 'files'));
   if (files !== undefined) output.set('files', files);
-  else if (Object.hasOwn(fieldsByName, 'files')) output.delete('files');
+  else if (Object.hasOwn(inputObject, 'files')) output.delete('files');
 }
 
 /**
@@ -152,7 +152,7 @@ function normalizeFiles(files: Json | undefined): JsonObject[] | undefined {
 }
 
 function normalizeFile(file: Json, index: number): JsonObject {
-  if (typeof file === 'string' && URL.canParse(file)) return { name: nameOf(file), url: file };
+  if (typeof file === 'string' && URL.canParse(file)) return { name: fileNameOf(file), url: file };
   if (!isJsonObject(file)) {
     throw new EngineError(
       'INPUT_INVALID',
@@ -162,11 +162,11 @@ function normalizeFile(file: Json, index: number): JsonObject {
   const name = own(file, 'name');
   if (typeof name === 'string' && name !== '') return file;
   const url = own(file, 'url');
-  if (typeof url === 'string' && url !== '') return { ...file, name: nameOf(url) };
+  if (typeof url === 'string' && url !== '') return { ...file, name: fileNameOf(url) };
   throw new EngineError('INPUT_INVALID', `files[${index}] of the input has neither a name nor a url.`);
 }
 
-function nameOf(url: string): string {
+function fileNameOf(url: string): string {
   const path = (url.split(/[?#]/, 1)[0] ?? '').split('/');
   return decode(path.at(-1) ?? '') || 'file';
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '@heddle/core/blocks';
 import { asPairs, asRows, asText } from './values.ts';
 
-describe('fields of graphs', () => {
+describe('field values', () => {
   it.each<[Json | undefined, string]>([
     [undefined, ''],
     [null, ''],
@@ -10,7 +10,7 @@ describe('fields of graphs', () => {
     [0, '0'],
     [false, 'false'],
     [{ a: 1 }, '{"a":1}'],
-  ])('%j as text is %j', (value, text) => {
+  ])('asText(%j) returns %j', (value, text) => {
     expect(asText(value)).toBe(text);
   });
 
@@ -22,7 +22,7 @@ describe('fields of graphs', () => {
     [undefined, []],
     ['{oops', undefined],
     [{ a: 1 }, undefined],
-  ])('%j as rows is %j', (value, rows) => {
+  ])('asRows(%j) returns %j', (value, rows) => {
     expect(asRows(value)).toEqual(rows);
   });
 
@@ -40,7 +40,7 @@ describe('fields of graphs', () => {
     [null, []],
     ['nope', undefined],
     [5, undefined],
-  ])('%j as pairs is %j', (value, pairs) => {
+  ])('asPairs(%j) returns %j', (value, pairs) => {
     expect(asPairs(value)).toEqual(pairs);
   });
 });

@@ -14,18 +14,18 @@ export function asRows(value: Json | undefined): JsonObject[] | undefined {
 }
 
 /**
- * Returns the pairs of a table field, in order, from rows `{cells: {Key, Value}}` or from an object. Omits rows without
- * a key. Undefined if the value is not a table.
+ * Returns the pairs of a table field, in order, from rows `{cells: {Key, Value}}` or `{key, value}`, or from an object.
+ * Omits rows without a key. Undefined if the value is not a table.
  */
 export function asPairs(value: Json | undefined): [string, string][] | undefined {
   const table = value === undefined || value === null || isBlank(value) ? [] : value;
   if (isJsonObject(table)) return trimPairs(Object.entries(table));
   if (!Array.isArray(table)) return undefined;
-  const cells = table
+  const rows = table
     .map((row) => (isJsonObject(row) ? (own(row, 'cells') ?? row) : null))
-    .filter((cell) => isJsonObject(cell));
+    .filter((cells) => isJsonObject(cells));
   return trimPairs(
-    cells.map((cell) => [asText(pick(cell, 'Key', 'key')), pick(cell, 'Value', 'value') ?? null]),
+    rows.map((cells) => [asText(pick(cells, 'Key', 'key')), pick(cells, 'Value', 'value') ?? null]),
   );
 }
 
@@ -33,9 +33,9 @@ function isBlank(value: Json): boolean {
   return typeof value === 'string' && value.trim() === '';
 }
 
-function pick(cell: JsonObject, ...keys: string[]): Json | undefined {
-  const key = keys.find((candidate) => Object.hasOwn(cell, candidate));
-  return key === undefined ? undefined : cell[key];
+function pick(cells: JsonObject, ...keys: string[]): Json | undefined {
+  const key = keys.find((candidate) => Object.hasOwn(cells, candidate));
+  return key === undefined ? undefined : cells[key];
 }
 
 function trimPairs(pairs: [string, Json][]): [string, string][] {

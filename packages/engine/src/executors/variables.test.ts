@@ -30,7 +30,7 @@ const assign = (rows: Json, fixture: BlockFixture = {}): unknown =>
 describe('JSON text in a row', () => {
   const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
 
-  it('keeps its structure for all values, in rows and in JSON text of rows', () => {
+  it('keeps its structure whatever the values contain, even if the list of rows is JSON text too', () => {
     const rows = [row('o', 'object', '{"k": "<q.v>", "n": <q.v>}'), row('l', 'array', '["<q.v>"]')];
     const output = { o: { k: outputs.Q.v, n: outputs.Q.v }, l: [outputs.Q.v] };
     expect(assign(rows, { outputs })).toMatchObject({ output });
@@ -85,7 +85,7 @@ describe('a variables block', () => {
     ['object', {}],
     ['array', []],
     ['string', ''],
-  ])('converts empty text and null to the empty %s (r248–r262)', (type, empty) => {
+  ])('converts empty text and null to the default value of the type %s (r248–r262)', (type, empty) => {
     const name = type[0] === 'a' ? 'l' : type[0]!;
     for (const value of ['', null])
       expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: empty } });
@@ -98,7 +98,7 @@ describe('a variables block', () => {
     ['o', 'object', 'nope'],
     ['l', 'array', '[1'],
     ['n', 'number', [5]],
-  ])('refuses for %s in a row of type %s the value %j (r245, r247)', async (name, type, value) => {
+  ])('for %s in a row of type %s, refuses the value %j (r245, r247)', async (name, type, value) => {
     expect(await failureOf(() => assign([row(name, type, value)]))).toMatchObject({
       code: 'VARIABLE_INVALID',
       message: expect.stringContaining(`"${name}"`) as string,
@@ -109,11 +109,11 @@ describe('a variables block', () => {
     ['n', 'number', ' 7 ', 7],
     ['b', 'boolean', 'TRUE', true],
     ['p', 'plain', '5', '5'],
-  ])('accepts for %s in a row of type %s the value %j (r257, r258, r260)', (name, type, value, expected) => {
+  ])('for %s in a row of type %s, accepts the value %j (r257, r258, r260)', (name, type, value, expected) => {
     expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: expected } });
   });
 
-  it('returns the type of the row and stores the type of the variable (r250, r252, r711)', () => {
+  it('outputs a value of the type of the row, and stores one of the type of the variable (r250, r252, r711)', () => {
     expect(assign([row('o', 'object', '[1]')])).toEqual({ output: { o: [1] }, set: { 'var-o': [1] } });
     expect(assign([row('l', 'array', '{"a":1}')])).toEqual({
       output: { l: { a: 1 } },

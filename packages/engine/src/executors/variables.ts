@@ -19,8 +19,8 @@ function assign(context: EngineContext): BlockResult {
     });
   // Reversed, so that the first of two equal names wins.
   const variables = context.services.run.variables.toReversed();
-  const byId = new Map<Json | undefined, VariableConfig>(variables.map((each) => [each.id, each]));
-  const byName = new Map(variables.map((each) => [each.name, each]));
+  const byId = new Map<Json | undefined, VariableConfig>(variables.map((item) => [item.id, item]));
+  const byName = new Map(variables.map((item) => [item.name, item]));
   const output = new Map<string, Json>();
   const set = new Map<string, Json>();
   for (const row of rows) {

@@ -24,7 +24,7 @@ describe('a wait', () => {
     });
   });
 
-  it('uses the unit of async waits, minutes by default, and returns when it resumed (W9–W17)', () => {
+  it('uses the unit of async waits, minutes by default, and outputs the time at which it resumes (W9–W17)', () => {
     const params = { async: true, timeValue: '1', timeUnit: 'seconds' };
     expect(wait(params)).toMatchObject({
       output: { waitDuration: 60_000, status: 'completed', resumeAt: '2026-01-01T00:01:00.000Z' },

@@ -19,8 +19,8 @@ export const waitExecutor: BlockExecutor = {
 function planWait(context: BlockContext): BlockResult {
   const fields = context.fields();
   const isAsync = isOn(own(fields, 'async'));
-  const unit = unitOf(fields, isAsync);
-  const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unit);
+  const unitMs = unitMsOf(fields, isAsync);
+  const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unitMs);
   const waitUntilMs = context.clock.now() + waitDuration;
   if (waitUntilMs > DATE_LIMIT_MS)
     throw invalidWait('The end of the wait is beyond the last date that can be represented.');
@@ -40,7 +40,7 @@ function amountOf(value: Json | undefined): number {
   throw invalidWait(`The duration "${text}" of the wait is not a number above 0.`);
 }
 
-function unitOf(fields: JsonObject, isAsync: boolean): number {
+function unitMsOf(fields: JsonObject, isAsync: boolean): number {
   const text = asText(own(fields, isAsync ? 'timeUnitLong' : 'timeUnit')).trim();
   const unit = waitUnit.safeParse(text || (isAsync ? 'minutes' : 'seconds'));
   if (!unit.success)

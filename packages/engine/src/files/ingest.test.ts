@@ -76,7 +76,7 @@ describe('files of an input', () => {
   });
 
   it.each<[string, Json, (stored: unknown) => Json]>([
-    ['one alone', { doc: ABC }, (stored) => (stored as { doc: Json }).doc],
+    ['as a single object', { doc: ABC }, (stored) => (stored as { doc: Json }).doc],
     ['as JSON text', { doc: JSON.stringify([ABC]) }, (stored) => (stored as { doc: Json }).doc],
     ['inside `input`', { input: { doc: [ABC] } }, (stored) => (stored as { input: { doc: Json } }).input.doc],
     ['in `files`, which every start has', { files: [ABC] }, (stored) => (stored as { files: Json }).files],
@@ -89,7 +89,7 @@ describe('files of an input', () => {
   it.each<[string, Json]>([
     ['a field of another type', { note: [ABC] }],
     ['an undeclared key', { other: [ABC] }],
-    ['items of another form', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
+    ['items that are not files', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
     ['a string', { doc: 'not JSON' }],
     ['an array', [ABC]],
     ['nothing', null],
@@ -97,7 +97,7 @@ describe('files of an input', () => {
     expect(await defaultEngine.storeFiles(SOURCE, input)).toEqual(input);
   });
 
-  it('are stored without items of another form', async () => {
+  it('are stored without the items that are not files', async () => {
     const stored = await defaultEngine.storeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
@@ -190,18 +190,19 @@ describe('a file with inline content', () => {
 });
 
 describe('a file with a URL', () => {
-  const url = (data: string, fields: { [key: string]: Json } = {}): Json => ({
+  const inputWithUrl = (data: string, fields: { [key: string]: Json } = {}): Json => ({
     doc: { type: 'url', name: 'far.csv', data, ...fields },
   });
 
   it('is downloaded, with the type from the caller or from the response', async () => {
-    const [file] = filesIn(await localEngine.storeFiles(SOURCE, url(`${origin}/ok`)));
+    const [file] = filesIn(await localEngine.storeFiles(SOURCE, inputWithUrl(`${origin}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
     expect(
       Buffer.from((await contentOf(localEngine, file ?? { id: '', key: '' })) ?? '', 'base64').toString(),
     ).toBe('a,b\n');
-    const named = filesIn(await localEngine.storeFiles(SOURCE, url(`${origin}/ok`, { mime: 'text/plain' })));
-    expect(named[0]?.type).toBe('text/plain');
+    const inputWithMime = inputWithUrl(`${origin}/ok`, { mime: 'text/plain' });
+    const withMime = filesIn(await localEngine.storeFiles(SOURCE, inputWithMime));
+    expect(withMime[0]?.type).toBe('text/plain');
   });
 
   it.each([
@@ -212,7 +213,7 @@ describe('a file with a URL', () => {
     ['a file of the server', 'file:///etc/passwd'],
     ['a string that is not a URL', 'far.csv'],
   ])('is not downloaded from %s', async (_what, source) => {
-    await expect(defaultEngine.storeFiles(SOURCE, url(source))).rejects.toMatchObject({
+    await expect(defaultEngine.storeFiles(SOURCE, inputWithUrl(source))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
@@ -222,7 +223,7 @@ describe('a file with a URL', () => {
     const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
     const engine = await createEngine({ egress });
     onTestFinished(() => engine.close());
-    await expect(engine.storeFiles(SOURCE, url(origin))).rejects.toMatchObject({
+    await expect(engine.storeFiles(SOURCE, inputWithUrl(origin))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.not.stringMatching(/allow-host|exceptions/),
     });
@@ -233,14 +234,14 @@ describe('a file with a URL', () => {
     ['responds that the file does not exist', 'gone'],
     ['sends too much', 'large'],
   ])('is refused when its server %s', async (_what, path) => {
-    await expect(localEngine.storeFiles(SOURCE, url(`${origin}/${path}`))).rejects.toMatchObject({
+    await expect(localEngine.storeFiles(SOURCE, inputWithUrl(`${origin}/${path}`))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });
 
   it('is not downloaded after the caller disconnects', async () => {
     const signal = AbortSignal.abort();
-    await expect(localEngine.storeFiles(SOURCE, url(origin), { signal })).rejects.toMatchObject({
+    await expect(localEngine.storeFiles(SOURCE, inputWithUrl(origin), { signal })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });

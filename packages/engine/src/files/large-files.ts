@@ -82,8 +82,8 @@ export function partsIn(value: Json): ListedParts | undefined {
 }
 
 /**
- * Returns the Base64 content of a part; undefined if the value is not this part: a workflow can store a list of
- * arbitrary keys.
+ * Returns the Base64 content of a part; undefined if the value is not the expected part. A list of parts cannot be
+ * trusted, because a workflow can store one with arbitrary keys.
  */
 export function partIn(
   text: string | undefined,
