@@ -3,7 +3,7 @@ import type { EngineOptions } from './options.ts';
 
 /**
  * Checks that the host confines code as strictly as the options require. Loads nothing if they set no minimum.
- * Throws ISOLATION_TOO_LOW with the reasons, and OPTIONS_INVALID.
+ * Throws ISOLATION_TOO_LOW with the reasons, and OPTIONS_INVALID for contradictory options.
  */
 export async function requireIsolation({ sandbox }: Pick<EngineOptions, 'sandbox'>): Promise<void> {
   const isolation = sandbox?.isolation;

@@ -85,8 +85,8 @@ function copyObject(value: object, walk: Walk): Json | undefined {
 }
 
 function notJsonError({ label, path }: Walk, key: string | number | undefined, reason: string): BlockError {
-  const all = key === undefined ? path : [...path, key];
-  const pathText = all.slice(0, 5).join('.') + (all.length > 5 ? '…' : '');
+  const fullPath = key === undefined ? path : [...path, key];
+  const pathText = fullPath.slice(0, 5).join('.') + (fullPath.length > 5 ? '…' : '');
   return new BlockError(
     'BLOCK_FAILED',
     `${label} cannot be recorded: ${pathText === '' ? 'it' : `"${pathText}"`} ${reason}, which is not JSON.`,

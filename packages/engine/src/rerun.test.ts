@@ -69,7 +69,7 @@ describe('a run that starts at a block of an earlier run', () => {
     );
   });
 
-  it('identifies the blocks whose outputs are replaced by id', () => {
+  it('stores replaced outputs by the ids of the blocks', () => {
     const reused = reuseFrom('B', earlierRun(['Start', 'A']), {
       edits: { outputs: { a: { of: 'a caller' } } },
     });

@@ -40,7 +40,7 @@ export function reuse(
   const { outputs } = source.ledger.root;
   const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
-    expectUpstream(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
+    expectUpstreamRan(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
   const rerunIndexes = downstreamOf(plan, index);
   const keptOutputs = plan.skeleton.nodes.flatMap((node, nodeIndex): [string, Stored][] => {
     const output = outputs.get(node.id);
@@ -155,7 +155,7 @@ function restartIndex(plan: Plan, block: BlockConfig, iterations: readonly numbe
 }
 
 /** Throws BLOCK_NOT_RESTARTABLE unless all source blocks have run. Triggers need not have run. */
-function expectUpstream(
+function expectUpstreamRan(
   plan: Plan,
   start: { block: BlockConfig; index: number; runId: string; hasRun: (id: string) => boolean },
 ): void {

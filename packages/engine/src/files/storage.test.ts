@@ -10,9 +10,9 @@ import { openStores } from '../store/open.ts';
 
 const DOC = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
-const REPLY = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
+const READ_BLOCK = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
 
-const readWorkflow = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
+const readWorkflow = (id: string): Json => workflow([READ_BLOCK], ['Start -> Read'], { id, name: id, ...DOC });
 
 /** Returns an engine and its value store. The id of a workflow begins with its tenant. */
 async function openEngine() {
@@ -70,7 +70,7 @@ describe('a file that was stored without an owner', () => {
     expect(output).toMatchObject({ result: { data: { text: 'YWJj' } } });
   });
 
-  it('is plain data for a run that receives its record later, in any workspace', async () => {
+  it('has a record that is plain data for later runs, in any workspace', async () => {
     const { putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
     await executeRead('a-read', [file], true);
@@ -78,7 +78,7 @@ describe('a file that was stored without an owner', () => {
     expect((await executeRead('a-read', [file]))[0]).toBe('');
   });
 
-  it('is plain data for an older run whose input does not contain it, or has another id', async () => {
+  it('cannot be opened by an older run whose input does not contain it, or contains it with another id', async () => {
     const { engine, putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
     const [, runId] = await executeRead('b-read', [await putOlderFile()], true);

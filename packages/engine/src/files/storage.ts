@@ -58,7 +58,7 @@ export async function storeFileStream(
 }
 
 /** The sources of a file reader. */
-export interface FileParts {
+export interface FileSources {
   stores: { runs: Pick<RunStore, 'header' | 'record' | 'journal'>; values: ValueStore };
   values: Pick<Values, 'load'>;
   tenant: TenantOf;
@@ -97,24 +97,30 @@ export interface FileContent {
   chunks(): AsyncGenerator<Uint8Array, void>;
 }
 
+interface ReaderOptions {
+  tenant?: (() => Promise<string | undefined>) | undefined;
+  /** Returns the error for a file of more than `maxBytes`. Default: the reader returns no content for such a file. */
+  refuse?: (bytes: number, maxBytes: number) => Error;
+}
+
 /**
  * Returns a function that reads files for one run, each key once. A record gives access to a file only for runs of the
  * tenant that owns the file.
  */
 export function fileReader(
-  parts: FileParts,
+  sources: FileSources,
   run: NewRun,
   { files = Infinity, bytes = Infinity, signal, tenant, refuse }: ReadLimits & ReaderOptions = {},
 ): FileReader {
   const reads = new Map<string, Promise<ReadFile | undefined>>();
   let remaining = bytes;
   const readText = async (key: string): Promise<string> => {
-    const text = (await storedText(parts.stores.values, key)) ?? '';
+    const text = (await storedText(sources.stores.values, key)) ?? '';
     remaining -= Buffer.byteLength(text);
     return text;
   };
   const read = async (key: string): Promise<ReadFile | undefined> => {
-    const file = await ownFile(parts, run, { key, text: await readText(key), tenant });
+    const file = await parseTenantFile(sources, run, { key, text: await readText(key), tenant });
     if (!file) return undefined;
     const isReadable =
       file.bytes <= Math.min(MAX_FILE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
@@ -131,12 +137,6 @@ export function fileReader(
     if (refuse && file.bytes > MAX_FILE_BYTES) throw refuse(file.bytes, MAX_FILE_BYTES);
     return file.content;
   };
-}
-
-interface ReaderOptions {
-  tenant?: (() => Promise<string | undefined>) | undefined;
-  /** Returns the error for a file of more than `maxBytes`. Default: the reader returns no content for such a file. */
-  refuse?: (bytes: number, maxBytes: number) => Error;
 }
 
 interface ReadFile extends StoredFile {
@@ -160,13 +160,13 @@ async function readWhole(
 
 /** Opens a file of the run's tenant by its record; undefined if the record belongs to no such file. */
 export async function openFile(
-  parts: FileParts,
+  sources: FileSources,
   run: NewRun,
   { id, key, tenant }: Pick<FileRecord, 'id' | 'key'> & Pick<ReaderOptions, 'tenant'>,
 ): Promise<FileContent | undefined> {
-  const { values } = parts.stores;
+  const { values } = sources.stores;
   const text = (await storedText(values, key)) ?? '';
-  const file = await ownFile(parts, run, { key, text, tenant });
+  const file = await parseTenantFile(sources, run, { key, text, tenant });
   if (file?.id !== id) return undefined;
   return { bytes: file.bytes, chunks: () => chunksOf(file, values) };
 }
@@ -186,9 +186,9 @@ async function* chunksOf(
   }
 }
 
-/** Returns the file with this key; undefined unless it belongs to the tenant of the run. */
-async function ownFile(
-  parts: FileParts,
+/** Parses the stored text of the file with this key; undefined unless the file belongs to the tenant of the run. */
+async function parseTenantFile(
+  sources: FileSources,
   run: NewRun,
   { key, text, tenant }: { key: string; text: string } & Pick<ReaderOptions, 'tenant'>,
 ): Promise<StoredFile | undefined> {
@@ -196,12 +196,12 @@ async function ownFile(
   if (!isJsonObject(stored)) return undefined;
   const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
   if (typeof id !== 'string') return undefined;
-  const runTenant = await (tenant ?? (async () => parts.tenant(run.workflowId)))();
-  const isOwn =
+  const runTenant = await (tenant ?? (async () => sources.tenant(run.workflowId)))();
+  const isOfTenant =
     owner === undefined
-      ? await isOlderFile(parts, run, { id, key }, runTenant)
+      ? await canReadOlderFile(sources, run, { id, key }, runTenant)
       : owner === (runTenant ?? null);
-  if (!isOwn) return undefined;
+  if (!isOfTenant) return undefined;
   if (typeof base64 === 'string')
     return { id, owner: owner ?? null, base64, bytes: Buffer.byteLength(base64, 'base64'), parts: [] };
   const listed = partsIn(stored);
@@ -212,12 +212,12 @@ async function ownFile(
 const MAX_ORIGINS = 100;
 
 /**
- * True for a file that was stored before files had owners, if the run has no tenant or the file was part of the input
- * of the run. The input of a newer run is no proof, because a caller can write any record into an input: instead, the
- * parent of the run is checked, or the run whose outputs it reuses.
+ * Returns true if the run can read a file that was stored before files had owners: the run has no tenant, or the file
+ * was part of its input. The input of a run that was created after files had owners is no proof, because a caller can
+ * write any record into an input. Instead, the parent of such a run is checked, or the run whose outputs it reuses.
  */
-async function isOlderFile(
-  parts: FileParts,
+async function canReadOlderFile(
+  sources: FileSources,
   run: NewRun,
   file: Pick<FileRecord, 'id' | 'key'>,
   runTenant: string | undefined,
@@ -225,24 +225,24 @@ async function isOlderFile(
   if (runTenant === undefined) return true;
   let ancestor: NewRun | undefined = run;
   for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
-    if ((await parts.tenant(ancestor.workflowId)) !== runTenant) return false;
+    if ((await sources.tenant(ancestor.workflowId)) !== runTenant) return false;
     if (!ancestor.ownsFiles)
-      return filesIn(await inputOf(parts, ancestor)).some(
+      return filesIn(await inputOf(sources, ancestor)).some(
         ({ id, key }) => id === file.id && key === file.key,
       );
-    const origin: string | undefined = ancestor.parent?.runId ?? (await reusedRunId(parts, ancestor.runId));
-    ancestor = origin === undefined ? undefined : await parts.stores.runs.header(origin);
+    const origin: string | undefined = ancestor.parent?.runId ?? (await reusedRunId(sources, ancestor.runId));
+    ancestor = origin === undefined ? undefined : await sources.stores.runs.header(origin);
   }
   return false;
 }
 
-async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promise<Json> {
+async function inputOf({ stores, values }: FileSources, { runId }: NewRun): Promise<Json> {
   const record = await stores.runs.record(runId);
   return record ? values.load(record.input) : null;
 }
 
 /** Returns the id of the run whose outputs this run reuses; undefined if there is none. */
-async function reusedRunId({ stores }: FileParts, runId: string): Promise<string | undefined> {
+async function reusedRunId({ stores }: FileSources, runId: string): Promise<string | undefined> {
   const [first] = await stores.runs.journal(runId);
   return first?.type === 'started' ? first.reused?.runId : undefined;
 }

@@ -28,7 +28,7 @@ describe('mocks', () => {
     expect(NO_MOCKS.valuesFor(BLOCK)).toBeUndefined();
   });
 
-  it('return their values in order and then repeat the last one, by the execution count in the record', () => {
+  it('return one value per execution of the block in order, and then repeat the last one', () => {
     const json = { types: { agent: [{ n: 1 }, { n: 2 }] } };
     const numberIn = (result: BlockResult | undefined) => (result as { output: JsonObject }).output['n'];
     expect([0, 1, 2, 9].map((execution) => numberIn(mockedResult(json, execution)))).toEqual([1, 2, 2, 2]);

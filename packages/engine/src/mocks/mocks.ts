@@ -50,7 +50,7 @@ export function parseMocks(json: Json): Mocks {
   const parsed = MocksSchema.safeParse(json);
   if (!parsed.success) throw invalidMocks(parsed.error);
   const blocks = Object.entries(parsed.data.blocks ?? {});
-  const byGivenName = new Map(blocks.map(([name, value]) => [name, toValueList(value)]));
+  const byExactName = new Map(blocks.map(([name, value]) => [name, toValueList(value)]));
   const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), toValueList(value)]));
   const byType = new Map(
     Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, toValueList(value)]),
@@ -58,10 +58,10 @@ export function parseMocks(json: Json): Mocks {
   return {
     json,
     valuesFor: ({ id, name, type }) =>
-      byGivenName.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
+      byExactName.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
     unusedNames: (planBlocks) => {
       const names = new Set(planBlocks.flatMap(({ id, name }) => [id, normalizeName(name)]));
-      return [...byGivenName.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
+      return [...byExactName.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
     },
   };
 }

@@ -92,19 +92,19 @@ interface Owners {
 }
 
 class StoreRunReader implements RunReader {
-  readonly #parts: { stores: SharedStores; definitions: { plan(hash: string): Promise<Plan> } };
+  readonly #sources: { stores: SharedStores; definitions: { plan(hash: string): Promise<Plan> } };
   readonly #values: Values;
   readonly #owners: Owners;
 
   constructor(stores: SharedStores, owners: Owners) {
-    this.#parts = { stores, definitions: { plan: (hash) => storedPlan(stores.definitions, hash) } };
+    this.#sources = { stores, definitions: { plan: (hash) => storedPlan(stores.definitions, hash) } };
     this.#values = new Values(stores.values);
     this.#owners = owners;
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
-    const { runs: store } = this.#parts.stores;
-    const read = (runId: string) => readRun(this.#parts, runId, { logs: false });
+    const { runs: store } = this.#sources.stores;
+    const read = (runId: string) => readRun(this.#sources, runId, { logs: false });
     const { runs, nextCursor } = await listDetails({ runs: store, values: this.#values, read }, query);
     return { runs: await this.#shownRuns(runs), nextCursor };
   }
@@ -124,13 +124,13 @@ class StoreRunReader implements RunReader {
   }
 
   async cancelReason(runId: string): Promise<string | undefined> {
-    const entries = await this.#parts.stores.runs.journal(runId);
+    const entries = await this.#sources.stores.runs.journal(runId);
     const entry = entries.findLast(({ type }) => type === 'cancelled');
     return entry?.type === 'cancelled' ? entry.reason : undefined;
   }
 
   async mocksOf(runId: string): Promise<Json> {
-    return (await readHeader(this.#parts, runId)).mocks;
+    return (await readHeader(this.#sources, runId)).mocks;
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
@@ -139,21 +139,21 @@ class StoreRunReader implements RunReader {
   }
 
   async planOf(runId: string): Promise<Plan> {
-    return (await readDefinition(this.#parts, runId)).plan;
+    return (await readDefinition(this.#sources, runId)).plan;
   }
 
   async *follow(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
     const { clock, mayContinue } = this.#owners;
-    yield* follow({ ...this.#parts, values: this.#values, clock, mayContinue }, runId, plan);
+    yield* follow({ ...this.#sources, values: this.#values, clock, mayContinue }, runId, plan);
   }
 
   close(): Promise<void> | void {
-    return this.#parts.stores.close();
+    return this.#sources.stores.close();
   }
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
-    const run = await readRun(this.#parts, runId, { logs: withLogs });
+    const run = await readRun(this.#sources, runId, { logs: withLogs });
     if (!run) throw runNotFound(runId);
     return run;
   }

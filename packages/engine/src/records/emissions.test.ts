@@ -14,7 +14,7 @@ import type { RunEvent } from '../types.ts';
 import { Emissions, MAX_EMITTED_CHARS } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
 
-const T = { block: 'T', scope: [] };
+const PLACE = { block: 'T', scope: [] };
 const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
 const sanitizerOf = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
 const text = (value: string): BlockEmission => ({ type: 'text', text: value });
@@ -59,10 +59,10 @@ describe('emissions', () => {
   it('of an attempt that repeats another one are preceded by a reset, even if that was in another process', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store);
-    emissions.add(T, text('a'), true);
-    emissions.add(T, text('b'), false);
-    emissions.add(T, text('c'), true);
-    openEmissions(store, { isNew: false }).emissions.add(T, text('d'), true);
+    emissions.add(PLACE, text('a'), true);
+    emissions.add(PLACE, text('b'), false);
+    emissions.add(PLACE, text('c'), true);
+    openEmissions(store, { isNew: false }).emissions.add(PLACE, text('d'), true);
     emissions.add({ block: 'U', scope: [0] }, text('e'), true);
     expect(readEmissions(store)).toEqual([
       text('a'),
@@ -75,11 +75,11 @@ describe('emissions', () => {
     ]);
   });
 
-  it('are collected during a write of the store, and the result of the block waits for them', async () => {
+  it('are collected while the store writes, and the result of the block waits for them', async () => {
     const store = new SlowStore();
     const { emissions, events } = openEmissions(store);
     expect(emissions.flushed()).toBeUndefined();
-    for (const word of ['a', 'b', 'c']) emissions.add(T, text(word), word === 'a');
+    for (const word of ['a', 'b', 'c']) emissions.add(PLACE, text(word), word === 'a');
     expect(store.writes.map((write) => write.events.length)).toEqual([1]);
     let flushed = false;
     const flushing = emissions.flushed()?.then(() => (flushed = true));
@@ -100,13 +100,13 @@ describe('emissions', () => {
     const store = new SlowStore();
     const { emissions, errors } = openEmissions(store);
     const fail = async (nth: number): Promise<void> => {
-      emissions.add(T, text(String(nth)), nth === 0);
+      emissions.add(PLACE, text(String(nth)), nth === 0);
       store.writes[nth]?.settle(new Error('Disk full.'));
       await new Promise(setImmediate);
     };
     await fail(0);
     await fail(1);
-    emissions.add(T, text('kept'), false);
+    emissions.add(PLACE, text('kept'), false);
     store.writes[2]?.settle();
     await new Promise(setImmediate);
     expect(errors).toEqual([new Error('Disk full.')]);
@@ -119,7 +119,7 @@ describe('emissions', () => {
   it('are dropped if too many are waiting for a slow store', async () => {
     const store = new SlowStore();
     const { emissions } = openEmissions(store);
-    for (let nth = 0; nth < 5000; nth++) emissions.add(T, text('x'), nth === 0);
+    for (let nth = 0; nth < 5000; nth++) emissions.add(PLACE, text('x'), nth === 0);
     store.writes[0]?.settle();
     await expect.poll(() => emissions.flushed() && store.writes.length).toBe(2);
     store.writes[1]?.settle();
@@ -132,7 +132,7 @@ describe('emissions', () => {
       fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (offset, unit) => {
         const store = new MemoryLiveEvents(new TestClock());
         const long = 'x'.repeat(offset) + unit.repeat(20_000);
-        openEmissions(store).emissions.add(T, text(long), true);
+        openEmissions(store).emissions.add(PLACE, text(long), true);
         const pieces = readEmissions(store).map((each) => (each.type === 'text' ? each.text : ''));
         expect(pieces.join('')).toBe(long);
         for (const piece of pieces) {
@@ -144,12 +144,12 @@ describe('emissions', () => {
     );
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store);
-    emissions.add(T, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
+    emissions.add(PLACE, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
     expect(readEmissions(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
     const other = new MemoryLiveEvents(new TestClock());
     const progress = { type: 'progress' as const, progress: 1 };
     const long = { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) };
-    openEmissions(other).emissions.add(T, long, true);
+    openEmissions(other).emissions.add(PLACE, long, true);
     expect(readEmissions(other)).toEqual([
       { ...progress, id: 'i'.repeat(200), message: 'm'.repeat(MAX_EMITTED_CHARS) },
     ]);
@@ -194,12 +194,12 @@ describe('emitted texts with a secret', () => {
   const tool: BlockEmission = { type: 'tool', phase: 'start', id: '1', name: 'search' };
   const reset: BlockEmission = { type: 'reset' };
   const redactor = createRedactor({ KEY: 'sesame-open' });
-  const HIDDEN = '«redacted:KEY»';
-  const WHOLE = { isCut: false };
+  const REDACTED = '«redacted:KEY»';
+  const COMPLETE = { isCut: false };
 
-  /** Emits in one attempt at T. */
+  /** Emits in one attempt at PLACE. */
   function emit(emissions: Emissions, ...all: readonly BlockEmission[]): void {
-    for (const [nth, each] of all.entries()) emissions.add(T, each, nth === 0);
+    for (const [nth, each] of all.entries()) emissions.add(PLACE, each, nth === 0);
   }
 
   it('are redacted across their parts, by kind and place, even with other emissions in between', () => {
@@ -208,15 +208,15 @@ describe('emitted texts with a secret', () => {
     const other = { block: 'T', scope: [1] };
     emit(emissions, text('- ses'), thinking('? sesame'), tool, text('ame'));
     emissions.add(other, text('ame-open'), true);
-    emissions.add(T, text('-open!'), false);
-    emissions.add(T, thinking('-open'), false);
+    emissions.add(PLACE, text('-open!'), false);
+    emissions.add(PLACE, thinking('-open'), false);
     const earlier = [text('- '), thinking('? '), tool];
     expect(readEmissions(store)).toEqual(earlier);
-    for (const place of [T, other]) emissions.end(place, WHOLE);
+    for (const place of [PLACE, other]) emissions.end(place, COMPLETE);
     expect(readEmissions(store)).toEqual([
       ...earlier,
-      text(`${HIDDEN}!`),
-      thinking(HIDDEN),
+      text(`${REDACTED}!`),
+      thinking(REDACTED),
       text('ame-open'),
     ]);
   });
@@ -225,11 +225,11 @@ describe('emitted texts with a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
-    emissions.end(T, WHOLE);
+    emissions.end(PLACE, COMPLETE);
     expect(emissions.flushed()).toBeUndefined();
     expect(readEmissions(store)).toEqual([text('- '), text('sesame'), thinking('ses')]);
-    emissions.add(T, text('too late'), false);
-    emissions.end(T, WHOLE);
+    emissions.add(PLACE, text('too late'), false);
+    emissions.end(PLACE, COMPLETE);
     expect(readEmissions(store)).toHaveLength(3);
   });
 
@@ -237,7 +237,7 @@ describe('emitted texts with a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
-    emissions.end(T, { isCut: true });
+    emissions.end(PLACE, { isCut: true });
     expect(readEmissions(store)).toEqual([text('- ')]);
   });
 
@@ -245,8 +245,8 @@ describe('emitted texts with a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- ses'), thinking('sesame'), reset, text('ame-open'), thinking('-open'));
-    emissions.end(T, WHOLE);
-    expect(readEmissions(store)).toEqual([text('- '), reset, thinking(HIDDEN), text('ame-open')]);
+    emissions.end(PLACE, COMPLETE);
+    expect(readEmissions(store)).toEqual([text('- '), reset, thinking(REDACTED), text('ame-open')]);
   });
 
   it('reset an earlier attempt with the first published part, and lose its held-back text', () => {
@@ -255,7 +255,7 @@ describe('emitted texts with a secret', () => {
     emit(emissions, text('- ses'));
     emit(emissions, text('s'), text('esame'), text('-open'));
     emit(emissions, text('sesam'));
-    emissions.end(T, WHOLE);
+    emissions.end(PLACE, COMPLETE);
     expect(readEmissions(store)).toEqual([text('- '), reset, text('sesam')]);
     expect(events).toMatchObject([1, 2, 3].map((number) => ({ number })));
   });
@@ -266,18 +266,18 @@ describe('emitted texts with a secret', () => {
     const { emissions } = openEmissions(store, { redactor, run: changingReplica });
     emit(emissions, text('ses'));
     Object.assign(changingReplica, { seq: 4 });
-    emissions.end(T, WHOLE);
+    emissions.end(PLACE, COMPLETE);
     expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
   });
 
-  it('are redacted like the whole text, for every division into parts', () => {
+  it('are redacted like the whole text, however it is divided into parts', () => {
     const part = fc.constantFrom('ses', 'ame', '-', 'open', 'c2Vz', 'YW1lLW9wZW4', ' ', 'x');
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {
         const store = new MemoryLiveEvents(new TestClock());
         const { emissions } = openEmissions(store, { redactor });
         emit(emissions, ...parts.map(([isText, value]) => (isText ? text(value) : thinking(value))));
-        emissions.end(T, WHOLE);
+        emissions.end(PLACE, COMPLETE);
         const joined = (all: readonly BlockEmission[], type: string): string =>
           all.flatMap((each) => (each.type === type && 'text' in each ? [each.text] : [])).join('');
         for (const type of ['text', 'thinking']) {

@@ -46,7 +46,7 @@ interface OpenAttempt extends Omit<QueuedEmission, 'emission'> {
   streams: Map<TextEmission['type'], RedactionStream>;
 }
 
-interface EmissionsParts {
+interface EmissionsOptions {
   replica: Replica;
   store: LiveEventStore;
   clock: Clock;
@@ -66,21 +66,21 @@ interface EmissionsParts {
  * another event reports the loss.
  */
 export class Emissions {
-  readonly #parts: EmissionsParts;
+  readonly #options: EmissionsOptions;
   readonly #attempts = new Map<string, OpenAttempt>();
   #queue: QueuedEmission[] = [];
   /** Places with published events; undefined: not read yet. */
   #places: Set<string> | undefined;
   #publishing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #lostAt: Place | undefined;
+  #lostPlace: Place | undefined;
   #hasFailed = false;
   #hasReported = false;
   #isStopped = false;
 
-  constructor(parts: EmissionsParts) {
-    this.#parts = parts;
-    if (parts.isNew) this.#places = new Set();
+  constructor(options: EmissionsOptions) {
+    this.#options = options;
+    if (options.isNew) this.#places = new Set();
   }
 
   /**
@@ -88,7 +88,7 @@ export class Emissions {
    * attempt's end are dropped. Throws BLOCK_FAILED if the emission is not JSON.
    */
   add(place: Place, emission: BlockEmission, isFirst: boolean): void {
-    const { replica, clock } = this.#parts;
+    const { replica, clock } = this.#options;
     const isText = emission.type === 'text' || emission.type === 'thinking';
     const redacted = isText ? undefined : this.#redact(emission);
     const key = placeKey(place);
@@ -138,11 +138,11 @@ export class Emissions {
   }
 
   #redact(emission: BlockEmission): BlockEmission {
-    return this.#parts.sanitizer.json(emission, 'The emission of a block') as BlockEmission;
+    return this.#options.sanitizer.json(emission, 'The emission of a block') as BlockEmission;
   }
 
   #addText(attempt: OpenAttempt, { type, text }: TextEmission): void {
-    const stream = attempt.streams.get(type) ?? this.#parts.sanitizer.stream();
+    const stream = attempt.streams.get(type) ?? this.#options.sanitizer.stream();
     attempt.streams.set(type, stream);
     this.#enqueue(attempt, { type, text: stream.push(text) });
   }
@@ -153,7 +153,7 @@ export class Emissions {
     if (emission.type === 'reset') streams.delete('text');
     for (const each of splitEmission(emission)) {
       if (this.#queue.length >= MAX_WAITING) {
-        this.#lostAt = attempt.place;
+        this.#lostPlace = attempt.place;
         return;
       }
       this.#queue.push({ ...header, isFirst: attempt.isFirst, emission: each });
@@ -196,7 +196,7 @@ export class Emissions {
 
   /** Collects further emissions for a while, by the machine's clock, even if the run uses another clock. */
   #collect(): void {
-    const { batchMs } = this.#parts.store;
+    const { batchMs } = this.#options.store;
     if (batchMs === 0 || this.#publishing || this.#isStopped) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#publish(), batchMs);
@@ -205,25 +205,25 @@ export class Emissions {
 
   #loadPlaces(): Set<string> | Promise<Set<string>> {
     if (this.#places) return this.#places;
-    const { store, replica } = this.#parts;
+    const { store, replica } = this.#options;
     return thenMaybe(store.places(replica.runId), (places) => (this.#places = new Set(places)));
   }
 
   #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
-    const { store, replica } = this.#parts;
+    const { store, replica } = this.#options;
     const events = batch.flatMap((each) => {
       const isRepeated = each.isFirst && places.has(each.key) && each.emission.type !== 'reset';
       places.add(each.key);
       return isRepeated ? [{ ...each, emission: { type: 'reset' } as const }, each] : [each];
     });
     const [oldest] = events;
-    const lostAt = this.#lostAt;
-    this.#lostAt = undefined;
-    if (lostAt && oldest)
+    const lostPlace = this.#lostPlace;
+    this.#lostPlace = undefined;
+    if (lostPlace && oldest)
       events.unshift({
         ...oldest,
-        place: lostAt,
-        key: placeKey(lostAt),
+        place: lostPlace,
+        key: placeKey(lostPlace),
         emission: { type: 'error', message: LOST_MESSAGE },
       });
     return thenMaybe(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
@@ -233,20 +233,20 @@ export class Emissions {
   }
 
   #notify(events: readonly QueuedEmission[], last: number): void {
-    const { replica } = this.#parts;
+    const { replica } = this.#options;
     for (const [index, { place, atMs, emission }] of events.entries()) {
       const { block, scope } = place;
       const number = last - events.length + 1 + index;
-      this.#parts.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
+      this.#options.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
     }
   }
 
   #fail(error: unknown, batch: readonly QueuedEmission[]): void {
     this.#hasFailed = true;
-    this.#lostAt = batch.at(-1)?.place;
+    this.#lostPlace = batch.at(-1)?.place;
     if (this.#hasReported || this.#isStopped) return;
     this.#hasReported = true;
-    this.#parts.report(error);
+    this.#options.report(error);
   }
 }
 
@@ -283,15 +283,15 @@ function splitEmission(emission: BlockEmission): BlockEmission[] {
       return piecesOf(emission.text).map((text) => ({ ...emission, text }));
     case 'tool': {
       const { id, name } = emission;
-      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), name: cut(name, MAX_NAME_CHARS) }];
+      return [{ ...emission, id: truncate(id, MAX_NAME_CHARS), name: truncate(name, MAX_NAME_CHARS) }];
     }
     case 'progress': {
       const { id, message } = emission;
-      const truncated = message === undefined ? {} : { message: cut(message, MAX_EMITTED_CHARS) };
-      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), ...truncated }];
+      const truncated = message === undefined ? {} : { message: truncate(message, MAX_EMITTED_CHARS) };
+      return [{ ...emission, id: truncate(id, MAX_NAME_CHARS), ...truncated }];
     }
     case 'error':
-      return [{ ...emission, message: cut(emission.message, MAX_EMITTED_CHARS) }];
+      return [{ ...emission, message: truncate(emission.message, MAX_EMITTED_CHARS) }];
     default:
       return [emission];
   }
@@ -301,14 +301,15 @@ function splitEmission(emission: BlockEmission): BlockEmission[] {
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   for (let remaining = text; remaining !== '';) {
-    const piece = cut(remaining, MAX_EMITTED_CHARS);
+    const piece = truncate(remaining, MAX_EMITTED_CHARS);
     pieces.push(piece);
     remaining = remaining.slice(piece.length);
   }
   return pieces;
 }
 
-function cut(text: string, chars: number): string {
+/** Returns the first `chars` UTF-16 units of the text, without half of a surrogate pair at the end. */
+function truncate(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1));
   return text.slice(0, splitsPair ? chars - 1 : chars);

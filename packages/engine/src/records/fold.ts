@@ -22,7 +22,7 @@ export function foldJournal(
 
 /**
  * Returns the record and logs of a run after the entries of its journal. They may be newer than the stored record and
- * logs. Throws JOURNAL_CORRUPT.
+ * logs. `suspended`: the reason why the run does not continue. Throws JOURNAL_CORRUPT.
  */
 export function foldRun(
   { header, plan, suspended }: { header: NewRun; plan: Plan; suspended: string | undefined },

@@ -18,7 +18,7 @@ const POLLS_PER_CHECK = 10;
 /** Maximum number of emissions per read. */
 const LIVE_PAGE = 500;
 
-interface Parts {
+interface FollowContext {
   stores: Pick<SharedStores, 'runs' | 'live'>;
   values: Values;
   clock: Clock;
@@ -36,19 +36,19 @@ interface Start {
 }
 
 /**
- * Returns the events of a run, from its growing journal and from the emissions of its blocks: the same events that the
- * executing process has. An emission comes after the start of its block and before its end.
+ * Returns the events of a run, from its growing journal and from the emissions of its blocks: the same events as in the
+ * executing process. An emission comes after the start of its block and before its end.
  */
 export async function* follow(
-  parts: Parts,
+  context: FollowContext,
   runId: string,
   plan: Plan,
   { replica = new Replica(runId, plan), emission = 0 }: Start = {},
 ): AsyncGenerator<RunEvent> {
-  const emissions = new FollowedEmissions(parts.stores.live, replica, emission);
+  const emissions = new FollowedEmissions(context.stores.live, replica, emission);
   const stop = emissions.watch();
   try {
-    yield* mergedEvents(parts, replica, emissions);
+    yield* mergedEvents(context, replica, emissions);
   } finally {
     stop();
   }
@@ -59,7 +59,7 @@ export async function* follow(
  * then. Throws JOURNAL_CORRUPT.
  */
 export async function* eventsBetween(
-  { stores, values }: Pick<Parts, 'stores' | 'values'>,
+  { stores, values }: Pick<FollowContext, 'stores' | 'values'>,
   { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
   after: EventPosition,
   upTo: number,
@@ -83,27 +83,27 @@ export async function* eventsBetween(
  * process executes it.
  */
 async function* mergedEvents(
-  parts: Parts,
+  context: FollowContext,
   replica: Replica,
   emissions: FollowedEmissions,
 ): AsyncGenerator<RunEvent> {
   let reportedState: IdleState = 'running';
-  for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
-    const entries = await parts.stores.runs.tail(replica.runId, replica.seq);
-    const isCheck = idlePolls % POLLS_PER_CHECK === 0;
+  for (let idlePolls = 0; !context.signal?.aborted; idlePolls++) {
+    const entries = await context.stores.runs.tail(replica.runId, replica.seq);
+    const isCheckDue = idlePolls % POLLS_PER_CHECK === 0;
     // Read after the entries: an emission is published before the entry that ends its block.
-    await emissions.read({ always: isCheck || entries.length > 0 });
-    yield* newEvents(replica, entries, { values: parts.values, emissions });
+    await emissions.read({ always: isCheckDue || entries.length > 0 });
+    yield* newEvents(replica, entries, { values: context.values, emissions });
     const state = replica.idleState();
     if (state === 'ended') return;
     if (entries.length > 0) {
       idlePolls = -1;
       continue;
     }
-    if (state !== reportedState) yield idleEvent(replica, state, parts.clock.now());
+    if (state !== reportedState) yield idleEvent(replica, state, context.clock.now());
     reportedState = state;
-    if (state === 'human' || (isCheck && !parts.mayContinue())) return;
-    await waitForNextPoll(emissions.whenPublished(), parts.clock);
+    if (state === 'human' || (isCheckDue && !context.mayContinue())) return;
+    await waitForNextPoll(emissions.whenPublished(), context.clock);
   }
 }
 
@@ -118,7 +118,7 @@ export const RUN_START: EventPosition = { seq: 0, emission: 0 };
 
 /** Returns the current position in the events of a run. `record` may be older than the journal. */
 export async function currentPosition(
-  { runs, live }: Parts['stores'],
+  { runs, live }: FollowContext['stores'],
   record: Pick<RunRecord, 'runId' | 'seq'>,
 ): Promise<EventPosition> {
   const [newer, emission] = await Promise.all([
@@ -128,24 +128,24 @@ export async function currentPosition(
   return { seq: newer.at(-1)?.seq ?? record.seq, emission };
 }
 
-/** The parts for a run whose plan is not read yet. */
-interface PlannedParts extends Parts {
+/** The context for a run whose plan is not read yet. */
+interface UnplannedContext extends FollowContext {
   definitions: { plan(hash: string): Promise<Plan> };
 }
 
 /** Returns the past and future events of a run after a position; no events if the run does not exist. */
 export async function* eventsAfter(
-  parts: PlannedParts,
+  context: UnplannedContext,
   runId: string,
   after: EventPosition,
 ): AsyncGenerator<RunEvent> {
-  const { runs } = parts.stores;
+  const { runs } = context.stores;
   const header = await runs.header(runId);
   if (!header) return;
-  const plan = await parts.definitions.plan(header.planHash);
+  const plan = await context.definitions.plan(header.planHash);
   const past = after.seq === 0 ? [] : (await runs.journal(runId)).filter(({ seq }) => seq <= after.seq);
   const { replica } = foldJournal(runId, plan, past);
-  yield* follow(parts, runId, plan, { replica, emission: after.emission });
+  yield* follow(context, runId, plan, { replica, emission: after.emission });
 }
 
 /** The emissions of a run's blocks, for a follower of its journal. */
@@ -194,7 +194,7 @@ class FollowedEmissions {
   *takeBefore(entry: Entry): Generator<RunEvent> {
     if (!('block' in entry) || entry.block === undefined) return;
     const key = placeKey(entry as Place);
-    // An attempt that follows this entry emits after it.
+    // The next attempt of the block emits only after this entry.
     const last = this.#waiting.findLastIndex((each) => each.key === key && each.emission.seq < entry.seq);
     yield* this.#take(last + 1);
   }

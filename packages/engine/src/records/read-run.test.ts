@@ -47,7 +47,7 @@ describe('a run whose journal cannot be read', () => {
   });
 });
 
-it('a list by status keeps a run whose status has changed since it was stored, as a cursor counts the listed runs', async () => {
+it('a list by status keeps a run whose status has changed since it was stored, because a cursor counts the listed runs', async () => {
   const { runs, values } = openStores();
   await runs.create(newRun('r'), startedEntry(), record('r', { seq: 1, status: 'running' }));
   const read = () => Promise.resolve({ record: record('r', { seq: 2, status: 'completed' }) });

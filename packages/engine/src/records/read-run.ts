@@ -5,7 +5,7 @@ import { foldRun } from './fold.ts';
 import { runNotFound } from './run-errors.ts';
 import { newRecord } from './run-record.ts';
 
-interface Parts {
+interface Sources {
   stores: Pick<SharedStores, 'runs'>;
   definitions: { plan(hash: string): Promise<Plan> };
 }
@@ -23,18 +23,18 @@ export interface RunState {
  * other run, throws PLAN_FORMAT_UNSUPPORTED or JOURNAL_CORRUPT.
  */
 export async function readRun(
-  parts: Parts,
+  sources: Sources,
   runId: string,
   { logs: withLogs }: { logs: boolean },
 ): Promise<RunState | undefined> {
-  const { runs } = parts.stores;
+  const { runs } = sources.stores;
   const record = await runs.record(runId);
   const stored = record && { record, logs: withLogs ? await runs.logs(runId) : [] };
   if (stored && isEnded(stored.record.status)) return stored;
   try {
     // Record and logs are stored together, after their entries: without newer entries they belong together.
     if (stored && (await runs.tail(runId, stored.record.seq)).length === 0) return stored;
-    return await foldStored(parts, runId, record?.suspended);
+    return await foldStored(sources, runId, record?.suspended);
   } catch (error) {
     // The record of a suspended run contains the reason, which may be the same error.
     if (stored?.record.suspended !== undefined) return stored;
@@ -43,48 +43,48 @@ export async function readRun(
 }
 
 /** Returns the header of a run. Throws RUN_NOT_FOUND. */
-export async function readHeader({ stores }: Pick<Parts, 'stores'>, runId: string): Promise<NewRun> {
+export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: string): Promise<NewRun> {
   const header = await stores.runs.header(runId);
   if (!header) throw runNotFound(runId);
   return header;
 }
 
 /** Returns the header and the plan of a run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-export async function readDefinition(parts: Parts, runId: string): Promise<{ header: NewRun; plan: Plan }> {
-  const header = await readHeader(parts, runId);
-  return { header, plan: await parts.definitions.plan(header.planHash) };
+export async function readDefinition(sources: Sources, runId: string): Promise<{ header: NewRun; plan: Plan }> {
+  const header = await readHeader(sources, runId);
+  return { header, plan: await sources.definitions.plan(header.planHash) };
 }
 
 /**
  * Writes to the record of a run why it does not continue, unless the run has ended. Updates record and logs to the end
  * of the journal if the journal can be read.
  */
-export async function recordSuspension(parts: Parts, runId: string, reason: string): Promise<void> {
-  const { runs } = parts.stores;
+export async function recordSuspension(sources: Sources, runId: string, reason: string): Promise<void> {
+  const { runs } = sources.stores;
   const stored = await runs.record(runId);
   if (stored && isEnded(stored.status)) return;
-  const run = await foldStored(parts, runId, reason).catch(() => undefined);
+  const run = await foldStored(sources, runId, reason).catch(() => undefined);
   if (run) await runs.saveRecord(run.record, run.logs);
   else {
-    const record = stored ?? (await recordWithoutPlan(parts, runId));
+    const record = stored ?? (await recordWithoutPlan(sources, runId));
     if (record) await runs.saveRecord({ ...record, suspended: reason }, []);
   }
 }
 
 async function foldStored(
-  parts: Parts,
+  sources: Sources,
   runId: string,
   suspended: string | undefined,
 ): Promise<RunState | undefined> {
-  const { runs } = parts.stores;
+  const { runs } = sources.stores;
   const header = await runs.header(runId);
   if (!header) return undefined;
-  const plan = await parts.definitions.plan(header.planHash);
+  const plan = await sources.definitions.plan(header.planHash);
   return foldRun({ header, plan, suspended }, await runs.journal(runId));
 }
 
 /** Returns the record of a run whose plan cannot be read, from its header and its first entry. */
-async function recordWithoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
+async function recordWithoutPlan({ stores: { runs } }: Sources, runId: string): Promise<RunRecord | undefined> {
   const header = await runs.header(runId);
   const [first] = await runs.journal(runId);
   if (!header || first?.type !== 'started') return undefined;

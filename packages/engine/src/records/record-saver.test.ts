@@ -67,14 +67,14 @@ describe('RecordSaver', () => {
 
   it('returns record and logs for the commit of an entry that makes the run idle, and does not save them again', async () => {
     const { saver, clock, run, saved } = createSaver();
-    const applied = (order: number): AppliedEntry => ({
+    const appliedEntry = (order: number): AppliedEntry => ({
       entry: entry(order),
       applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
     });
-    expect(saver.takeForCommit([applied(1)])).toBeUndefined();
+    expect(saver.takeForCommit([appliedEntry(1)])).toBeUndefined();
     saver.saveSoon();
     run.idle = true;
-    expect(saver.takeForCommit([applied(2), applied(3)])).toMatchObject({
+    expect(saver.takeForCommit([appliedEntry(2), appliedEntry(3)])).toMatchObject({
       record: { seq: 1 },
       logs: [{ executionOrder: 1 }, { executionOrder: 2 }, { executionOrder: 3 }],
     });

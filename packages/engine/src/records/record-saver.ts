@@ -5,7 +5,7 @@ import type { AppliedEntry } from './fold.ts';
 /** Maximum delay until readers of the record see a change. */
 const SAVE_DELAY_MS = 500;
 
-interface RecordSaverParts {
+interface RecordSaverOptions {
   clock: Clock;
   record(): RunRecord;
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
@@ -21,7 +21,7 @@ interface RecordSaverParts {
  * journal lacks.
  */
 export class RecordSaver {
-  readonly #parts: RecordSaverParts;
+  readonly #options: RecordSaverOptions;
   /**
    * Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in
    * `older`.
@@ -36,8 +36,8 @@ export class RecordSaver {
   #lastWrite: Promise<void> = Promise.resolve();
   #writes = 0;
 
-  constructor(parts: RecordSaverParts) {
-    this.#parts = parts;
+  constructor(options: RecordSaverOptions) {
+    this.#options = options;
   }
 
   markChanged(logs: readonly BlockLog[]): void {
@@ -56,13 +56,13 @@ export class RecordSaver {
 
   /** True if the stored record and logs are up to date. */
   get isSaved(): boolean {
-    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.isWriting();
+    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#options.isWriting();
   }
 
   /** Saves within SAVE_DELAY_MS. */
   saveSoon(): void {
     if (!this.#isDirty) return;
-    const { clock, report } = this.#parts;
+    const { clock, report } = this.#options;
     this.#cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
       this.save().catch(report);
     });
@@ -82,7 +82,7 @@ export class RecordSaver {
    */
   takeForCommit(batch: readonly AppliedEntry[]): RunProjection | undefined {
     for (const { applied } of batch) this.markChanged(applied.logs);
-    return this.#parts.isIdle() ? this.#take() : undefined;
+    return this.#options.isIdle() ? this.#take() : undefined;
   }
 
   #take(): RunProjection {
@@ -92,7 +92,7 @@ export class RecordSaver {
     this.#logs = [];
     this.#older.clear();
     this.#isDirty = false;
-    return { record: this.#parts.record(), logs };
+    return { record: this.#options.record(), logs };
   }
 
   /** Marks the stored record and logs as up to date. */
@@ -111,7 +111,7 @@ export class RecordSaver {
           reject(error as Error);
         }
       };
-      if (this.#parts.isWriting()) this.#waiting.push({ begin, reject });
+      if (this.#options.isWriting()) this.#waiting.push({ begin, reject });
       else begin();
     });
   }
@@ -137,7 +137,7 @@ export class RecordSaver {
     const { record, logs } = this.#take();
     this.#writes++;
     try {
-      await this.#parts.save(record, logs);
+      await this.#options.save(record, logs);
     } catch (error) {
       this.#isDirty = true;
       for (const log of logs) this.#addLog(log);

@@ -5,7 +5,7 @@ import { isStorable } from '../store/stores.ts';
 import type { SharedStores, StoredChange } from '../store/stores.ts';
 import type { RunChanges, RunSummary } from '../types.ts';
 
-interface Parts {
+interface ReadChangesContext {
   stores: Pick<SharedStores, 'changes'>;
   definitions: Pick<Definitions, 'plan'>;
   /** Receives JOURNAL_CORRUPT for runs whose changes are omitted. */
@@ -17,8 +17,8 @@ const MAX_MS = 8.64e15;
 const time = z.int().min(-MAX_MS).max(MAX_MS);
 const text = z.string().refine(isStorable);
 
-/** The parts of a stored header and record that a summary has. */
-const HEADER = z.object({
+/** The properties of a stored header and record that a summary contains. */
+const HEADER_SCHEMA = z.object({
   callerId: text.optional(),
   workflowId: text,
   version: z.int().optional(),
@@ -26,7 +26,7 @@ const HEADER = z.object({
   planHash: text,
   createdMs: time,
 });
-const RECORD = z.object({
+const RECORD_SCHEMA = z.object({
   status: z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled']),
   seq: z.int(),
   startedMs: time.optional(),
@@ -37,8 +37,8 @@ const RECORD = z.object({
  * Returns the changes that are not acknowledged, at most `limit`, one per run. Corrupt data of a run must not stop the
  * changes of other runs: it is reported, and its change is omitted.
  */
-export async function readChanges(parts: Parts, limit: number): Promise<RunChanges> {
-  const { stores, definitions } = parts;
+export async function readChanges(context: ReadChangesContext, limit: number): Promise<RunChanges> {
+  const { stores, definitions } = context;
   await stores.changes.begin();
   const stored = await stores.changes.read(limit);
   // Every change contains the current state of the run, so the last one is enough.
@@ -47,7 +47,7 @@ export async function readChanges(parts: Parts, limit: number): Promise<RunChang
   for (const change of latest.values()) {
     const { runId } = change;
     const run = await summaryOf(change, definitions);
-    if (isEngineError(run)) parts.report(run, runId);
+    if (isEngineError(run)) context.report(run, runId);
     else changes.push({ runId, run });
   }
   return {
@@ -64,8 +64,8 @@ async function summaryOf(
 ): Promise<RunSummary | EngineError | null> {
   if (error) return error;
   if (header === undefined) return null;
-  const identity = HEADER.safeParse(header);
-  const state = RECORD.optional().safeParse(record);
+  const identity = HEADER_SCHEMA.safeParse(header);
+  const state = RECORD_SCHEMA.optional().safeParse(record);
   if (!identity.success || !state.success)
     return new EngineError(
       'JOURNAL_CORRUPT',
@@ -81,13 +81,13 @@ async function summaryOf(
 }
 
 function stateOf(
-  record: z.infer<typeof RECORD> | undefined,
+  record: z.infer<typeof RECORD_SCHEMA> | undefined,
 ): Pick<RunSummary, 'status' | 'startedAt' | 'endedAt' | 'durationMs' | 'seq'> {
   // The run was just created, and its first record is not saved yet.
   if (!record) return { status: 'running', startedAt: null, endedAt: null, durationMs: null, seq: 0 };
   const { status, startedMs, endedMs, seq } = record;
   const durationMs = startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs;
-  return { status, startedAt: timeOf(startedMs), endedAt: timeOf(endedMs), durationMs, seq };
+  return { status, startedAt: toIsoTime(startedMs), endedAt: toIsoTime(endedMs), durationMs, seq };
 }
 
 async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'plan'>): Promise<string[]> {
@@ -101,6 +101,6 @@ async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'pl
   }
 }
 
-function timeOf(ms: number | undefined): string | null {
+function toIsoTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }

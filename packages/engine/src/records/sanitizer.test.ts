@@ -31,15 +31,15 @@ describe('Sanitizer', () => {
     expect(await new Values(store).load(large)).toMatch(/^«redacted:KEY» x/);
   });
 
-  it('wraps errors of the store in an InfrastructureError, except for callers', async () => {
+  it('wraps errors of the store in an InfrastructureError, but throws them unchanged to callers', async () => {
     const full = new Error('full');
-    const refusing = new Sanitizer(
+    const failingSanitizer = new Sanitizer(
       new Values({ put: () => Promise.reject(full), get: () => undefined, prune: () => undefined }),
       createRedactor({}),
     );
     const large = 'x'.repeat(9000);
-    await expect(async () => refusing.store(large, 'It')).rejects.toBeInstanceOf(InfrastructureError);
-    await expect(refusing.storeAllForCaller({ large }, 'It')).rejects.toBe(full);
+    await expect(async () => failingSanitizer.store(large, 'It')).rejects.toBeInstanceOf(InfrastructureError);
+    await expect(failingSanitizer.storeAllForCaller({ large }, 'It')).rejects.toBe(full);
   });
 });
 
