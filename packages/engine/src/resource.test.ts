@@ -34,7 +34,7 @@ describe('resourceOf and detailOf', () => {
     expect(await resourceOf(ended, values)).toMatchObject({ durationMs: 2500, output: { n: 1 } });
   });
 
-  it('show the output of the only pause point of a paused run, or a list of all', async () => {
+  it('show the output of the only pause point that waits for a person, or a list of the outputs of all', async () => {
     const paused = record('r', { status: 'paused', pauses: [pause('H'), pause('W', 'time')] });
     expect((await resourceOf(paused, values)).output).toEqual({ of: 'H' });
     const both = record('r', { status: 'paused', pauses: [pause('H'), pause('I')] });
@@ -65,7 +65,7 @@ describe('resourceOf and detailOf', () => {
     });
   });
 
-  it('show the values at selected paths, from the latest run of a block, or null', async () => {
+  it('show the values at selected paths in the latest output of a block, or null', async () => {
     const logs = [
       log('r', 1, { blockName: 'My A', output: { v: { list: [1] } } }),
       log('r', 2, { blockName: 'My A', output: { v: { list: [1, { x: 2 }] } } }),

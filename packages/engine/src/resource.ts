@@ -137,7 +137,8 @@ export async function listDetails(
   const details = await Promise.all(
     page.runs.map(async (stored) => {
       const current = await currentRecord(stored, read);
-      // A run whose status has changed since then stays in the page: callers take cursors from the number of its runs.
+      // A run whose status has changed since it was stored stays in the page, because callers compute the next cursor
+      // from the number of runs in the page.
       const isMatch = !status || status.includes(current.status);
       return detailOf(isMatch ? current : stored, values);
     }),
@@ -146,7 +147,7 @@ export async function listDetails(
 }
 
 /** The errors of a run whose plan or journal cannot be read. */
-const UNREADABLE: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
+const UNREADABLE_CODES: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
 
 type ReadRun = (runId: string) => Promise<{ record: RunRecord } | undefined>;
 
@@ -156,7 +157,7 @@ async function currentRecord(stored: RunRecord, read: ReadRun): Promise<RunRecor
   try {
     return (await read(stored.runId))?.record ?? stored;
   } catch (error) {
-    if (isEngineError(error) && UNREADABLE.has(error.code)) return stored;
+    if (isEngineError(error) && UNREADABLE_CODES.has(error.code)) return stored;
     throw error;
   }
 }

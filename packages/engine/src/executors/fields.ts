@@ -19,7 +19,8 @@ import type { FieldReader, FieldContext } from './services.ts';
  */
 const readStatement: FieldReader = (template, { lookup }) => {
   const singleHole = findSingleHole(template);
-  if (singleHole || template.kind !== 'text') return resolveTemplate(singleHole ?? template, lookup, 'native');
+  if (singleHole || template.kind !== 'text')
+    return resolveTemplate(singleHole ?? template, lookup, 'native');
   return template.parts.map((part) => {
     if (typeof part === 'string') return part;
     const hole: Template = { kind: 'text', parts: [part] };

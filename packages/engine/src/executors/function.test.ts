@@ -98,7 +98,7 @@ describe('a function block', () => {
     ],
     ['a thrown string', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
     ['a thrown string in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
-  ])('reports the type, the authored line and the message of %s (r155–r165)', async (_what, code, message) => {
+  ])('reports type, authored line and message of %s (r155–r165)', async (_what, code, message) => {
     expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,
@@ -284,7 +284,7 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     ],
     ['x = 1\nreturn (x', "SyntaxError: Line 2: `return (x` - '(' was never closed"],
     ['return nope', "NameError: Line 1: `return nope` - name 'nope' is not defined"],
-  ])('reports the type, the authored line and the message: %j', async (code, message) => {
+  ])('reports type, authored line and message: %j', async (code, message) => {
     expect(await failureOf(() => runPython({ code, outputs: { P: { x: "it's" } } }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,

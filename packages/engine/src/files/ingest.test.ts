@@ -89,7 +89,7 @@ describe('files of an input', () => {
   it.each<[string, Json]>([
     ['a field of another type', { note: [ABC] }],
     ['an undeclared key', { other: [ABC] }],
-    ['items that are not files', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
+    ['items other than files', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
     ['a string', { doc: 'not JSON' }],
     ['an array', [ABC]],
     ['nothing', null],

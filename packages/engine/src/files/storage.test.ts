@@ -12,7 +12,8 @@ const DOC = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 const READ_BLOCK = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
 
-const readWorkflow = (id: string): Json => workflow([READ_BLOCK], ['Start -> Read'], { id, name: id, ...DOC });
+const readWorkflow = (id: string): Json =>
+  workflow([READ_BLOCK], ['Start -> Read'], { id, name: id, ...DOC });
 
 /** Returns an engine and its value store. The id of a workflow begins with its tenant. */
 async function openEngine() {

@@ -50,7 +50,10 @@ export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: str
 }
 
 /** Returns the header and the plan of a run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-export async function readDefinition(sources: Sources, runId: string): Promise<{ header: NewRun; plan: Plan }> {
+export async function readDefinition(
+  sources: Sources,
+  runId: string,
+): Promise<{ header: NewRun; plan: Plan }> {
   const header = await readHeader(sources, runId);
   return { header, plan: await sources.definitions.plan(header.planHash) };
 }
@@ -84,7 +87,10 @@ async function foldStored(
 }
 
 /** Returns the record of a run whose plan cannot be read, from its header and its first entry. */
-async function recordWithoutPlan({ stores: { runs } }: Sources, runId: string): Promise<RunRecord | undefined> {
+async function recordWithoutPlan(
+  { stores: { runs } }: Sources,
+  runId: string,
+): Promise<RunRecord | undefined> {
   const header = await runs.header(runId);
   const [first] = await runs.journal(runId);
   if (!header || first?.type !== 'started') return undefined;

@@ -9,7 +9,7 @@ import type { Membership } from './membership.ts';
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 300_000;
 
-interface OwnershipParts {
+interface OwnershipOptions {
   leases: LeaseStore;
   membership: Membership;
   clock: Clock;
@@ -24,24 +24,24 @@ interface Retry {
 /** Owns runs through the leases that this process holds. */
 export class LeasedRunOwnership implements RunOwnership {
   readonly shared = true;
-  readonly #parts: OwnershipParts;
+  readonly #options: OwnershipOptions;
   readonly #leases = new Map<string, Lease>();
   /** Claimed runs that are not recovered yet. */
   readonly #claimed = new Set<string>();
   readonly #retries = new Map<string, Retry>();
 
-  constructor(parts: OwnershipParts) {
-    this.#parts = parts;
+  constructor(options: OwnershipOptions) {
+    this.#options = options;
   }
 
   async create(run: NewRun, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
-    const lease = await this.#asMember((owner) => this.#parts.leases.create(owner, run, first, record));
+    const lease = await this.#asMember((owner) => this.#options.leases.create(owner, run, first, record));
     return lease && this.#hold(lease);
   }
 
   async acquire(runId: string): Promise<TailableRunStore> {
     if (this.#claimed.delete(runId)) return this.writer(runId);
-    const lease = await this.#asMember((owner) => this.#parts.leases.acquire(owner, runId));
+    const lease = await this.#asMember((owner) => this.#options.leases.acquire(owner, runId));
     if (!lease) throw heldByOther(runId);
     return this.#hold(lease);
   }
@@ -49,12 +49,12 @@ export class LeasedRunOwnership implements RunOwnership {
   writer(runId: string): TailableRunStore {
     const lease = this.#leases.get(runId);
     if (!lease) throw heldByOther(runId);
-    return this.#parts.leases.runStore(lease);
+    return this.#options.leases.runStore(lease);
   }
 
   /** Claims this process's share of the runs without an owner, at most `limit`, and returns their ids. */
   async claim(limit: number): Promise<string[]> {
-    const leases = await this.#asMember((owner) => this.#parts.leases.claim(owner, limit));
+    const leases = await this.#asMember((owner) => this.#options.leases.claim(owner, limit));
     for (const lease of leases) {
       this.#hold(lease);
       this.#claimed.add(lease.runId);
@@ -66,7 +66,8 @@ export class LeasedRunOwnership implements RunOwnership {
     const lease = this.#leases.get(runId);
     this.forget(runId);
     // If this fails, the process keeps the lease and acquires the run when it is needed.
-    if (lease) this.#parts.leases.release(lease).catch((error: unknown) => this.#parts.report(error, runId));
+    if (lease)
+      this.#options.leases.release(lease).catch((error: unknown) => this.#options.report(error, runId));
   }
 
   forget(runId: string): void {
@@ -79,7 +80,7 @@ export class LeasedRunOwnership implements RunOwnership {
   /** Schedules the next recovery of a run that this process still owns. */
   onFailure(runId: string, recover: () => void): void {
     if (!this.#leases.has(runId)) return;
-    const { clock } = this.#parts;
+    const { clock } = this.#options;
     const count = this.#retries.get(runId)?.count ?? 0;
     const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** count);
     const cancel = clock.at(clock.now() + delayMs, recover);
@@ -88,7 +89,7 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   checkOwnership(): void {
-    this.#parts.membership.checkExpiry();
+    this.#options.membership.checkExpiry();
   }
 
   forgetAll(): void {
@@ -97,7 +98,7 @@ export class LeasedRunOwnership implements RunOwnership {
 
   #hold(lease: Lease): TailableRunStore {
     this.#leases.set(lease.runId, lease);
-    return this.#parts.leases.runStore(lease);
+    return this.#options.leases.runStore(lease);
   }
 
   /**
@@ -105,7 +106,7 @@ export class LeasedRunOwnership implements RunOwnership {
    * the call once.
    */
   async #asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
-    const { membership } = this.#parts;
+    const { membership } = this.#options;
     const owner = await membership.ensureMember();
     try {
       return await work(owner);

@@ -4,7 +4,7 @@ import type { Clock } from '@heddle/core';
 import { repeat } from '../../clock.ts';
 import type { LeaseStore } from '../../store/leases.ts';
 
-export interface MembershipParts {
+export interface MembershipOptions {
   leases: LeaseStore;
   clock: Clock;
   /** Time without a heartbeat after which a process loses its runs. */
@@ -15,7 +15,7 @@ const RENEWAL_FAILED = 'it could not renew its lease in the database in time';
 const LEASE_EXPIRED = 'the database received no heartbeat for the duration of a lease';
 
 /** Number of heartbeats during one lease. */
-const BEATS_PER_LEASE = 3;
+const HEARTBEATS_PER_LEASE = 3;
 
 /**
  * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease
@@ -26,21 +26,21 @@ const BEATS_PER_LEASE = 3;
  * the response was late.
  */
 export class Membership {
-  readonly #parts: MembershipParts;
+  readonly #options: MembershipOptions;
   #onLost: (reason: string) => void = () => undefined;
   /** Id of the process. It changes after each loss, so that leases of an earlier membership are never valid again. */
   #id = randomUUID() as string;
   #hasJoined = false;
   #hasEnded = false;
   #joining: Promise<string> | undefined;
-  #expiresMs = 0;
+  #expiresAtMs = 0;
   /** Ids of earlier memberships that are still in the database. */
   readonly #formerIds = new Set<string>();
   #cancelExpiry = (): void => undefined;
   #stopHeartbeats: () => Promise<void> = () => Promise.resolve();
 
-  constructor(parts: MembershipParts) {
-    this.#parts = parts;
+  constructor(options: MembershipOptions) {
+    this.#options = options;
   }
 
   /** The id under which the process may own runs now; undefined: it owns none. */
@@ -54,12 +54,12 @@ export class Membership {
    */
   async begin(onLost: (reason: string) => void): Promise<void> {
     this.#onLost = onLost;
-    const { clock, leaseMs } = this.#parts;
+    const { clock, leaseMs } = this.#options;
     await this.ensureMember();
     this.#stopHeartbeats = repeat(
       clock,
-      leaseMs / BEATS_PER_LEASE,
-      () => this.#beat(),
+      leaseMs / HEARTBEATS_PER_LEASE,
+      () => this.#sendHeartbeat(),
       // A failed heartbeat has no effect before the lease expires, and the expiry is reported.
       () => undefined,
     );
@@ -77,7 +77,7 @@ export class Membership {
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
   checkExpiry(): void {
-    if (this.#hasJoined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(RENEWAL_FAILED);
+    if (this.#hasJoined && this.#options.clock.now() >= this.#expiresAtMs) this.#lose(RENEWAL_FAILED);
   }
 
   /**
@@ -95,32 +95,32 @@ export class Membership {
     return this.#joining;
   }
 
-  async #beat(): Promise<void> {
-    const { leases, clock, leaseMs } = this.#parts;
+  async #sendHeartbeat(): Promise<void> {
+    const { leases, clock, leaseMs } = this.#options;
     const { owner } = this;
     if (owner !== undefined) {
-      const requestedMs = clock.now();
+      const requestedAtMs = clock.now();
       const renewed = await leases.renew(owner, leaseMs);
-      if (owner === this.owner && renewed) return this.#extend(requestedMs);
+      if (owner === this.owner && renewed) return this.#extend(requestedAtMs);
     }
     await this.ensureMember(owner);
   }
 
   async #join(): Promise<string> {
-    const { leases, clock, leaseMs } = this.#parts;
+    const { leases, clock, leaseMs } = this.#options;
     await this.#removeFormerIds();
-    const requestedMs = clock.now();
+    const requestedAtMs = clock.now();
     await leases.join(this.#id, leaseMs);
     this.#hasJoined = true;
-    this.#extend(requestedMs);
+    this.#extend(requestedAtMs);
     return this.#id;
   }
 
-  #extend(requestedMs: number): void {
-    const { clock, leaseMs } = this.#parts;
+  #extend(requestedAtMs: number): void {
+    const { clock, leaseMs } = this.#options;
     this.#cancelExpiry();
-    this.#expiresMs = requestedMs + leaseMs;
-    this.#cancelExpiry = clock.at(this.#expiresMs, () => this.#lose(RENEWAL_FAILED));
+    this.#expiresAtMs = requestedAtMs + leaseMs;
+    this.#cancelExpiry = clock.at(this.#expiresAtMs, () => this.#lose(RENEWAL_FAILED));
   }
 
   #lose(reason: string): void {
@@ -141,7 +141,7 @@ export class Membership {
   /** Removes earlier memberships, so that other processes need not wait for their expiry. */
   async #removeFormerIds(): Promise<void> {
     for (const id of this.#formerIds) {
-      await this.#parts.leases.leave(id);
+      await this.#options.leases.leave(id);
       this.#formerIds.delete(id);
     }
   }

@@ -16,7 +16,7 @@ import type { EventPosition } from '../../records/follow.ts';
 /** Duration of the wait for an outcome before this process tries again to own the run. */
 const OUTCOME_WAIT_MS = 1000;
 
-interface PeerRunsParts {
+interface PeerRunsOptions {
   runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
   requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
@@ -25,18 +25,18 @@ interface PeerRunsParts {
 
 /** Runs that other processes own: reads them from the stores, and sends requests to their owners. */
 export class PeerRuns {
-  readonly #parts: PeerRunsParts;
+  readonly #options: PeerRunsOptions;
   #isClosed = false;
 
-  constructor(parts: PeerRunsParts) {
-    this.#parts = parts;
+  constructor(options: PeerRunsOptions) {
+    this.#options = options;
   }
 
   /** Returns the run as seen from this process; undefined if it has ended. */
   async open(runId: string): Promise<LiveRun | undefined> {
-    const { record } = (await readRun(this.#parts.runtime, runId, { logs: false })) ?? {};
+    const { record } = (await readRun(this.#options.runtime, runId, { logs: false })) ?? {};
     if (!record || isEnded(record.status)) return undefined;
-    const position = await currentPosition(this.#parts.runtime.stores, record);
+    const position = await currentPosition(this.#options.runtime.stores, record);
     return {
       runId,
       whenIdle: () => this.whenIdle(runId, record.seq),
@@ -49,9 +49,9 @@ export class PeerRuns {
    * person.
    */
   async whenIdle(runId: string, seq: number): Promise<void> {
-    const { runs } = this.#parts.runtime.stores;
-    for await (const _ of polls(this.#parts.clock)) {
-      this.#expectOpen();
+    const { runs } = this.#options.runtime.stores;
+    for await (const _ of polls(this.#options.clock)) {
+      this.#throwIfClosed();
       const record = await runs.record(runId);
       if (record && record.seq >= seq && isIdle(record)) return;
     }
@@ -59,24 +59,24 @@ export class PeerRuns {
 
   /** Returns the events after a position. */
   events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
-    const { runtime, clock } = this.#parts;
+    const { runtime, clock } = this.#options;
     return eventsAfter({ ...runtime, clock, mayContinue: () => !this.#isClosed }, runId, after);
   }
 
   /**
-   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns the
-   * result, converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the
+   * Calls `executeLocally` if this process can own the run. Otherwise sends the request to the run's owner, and returns
+   * the result, converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the
    * EngineError with which the owner rejects it.
    */
   async request<T>(
     request: NewControlRequest,
-    local: () => Promise<T>,
+    executeLocally: () => Promise<T>,
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
-    const { requests, clock } = this.#parts;
+    const { requests, clock } = this.#options;
     const outcomes = {
       outcome: (requestId: string) => {
-        this.#expectOpen();
+        this.#throwIfClosed();
         return requests.outcome(requestId);
       },
     };
@@ -84,7 +84,7 @@ export class PeerRuns {
     try {
       for (;;) {
         try {
-          return await local();
+          return await executeLocally();
         } catch (error) {
           if (!isHeldByOther(error)) throw error;
         }
@@ -100,7 +100,7 @@ export class PeerRuns {
 
   /** Returns the request without the secrets that the run's blocks can read, because the request is stored. */
   async #redact(request: NewControlRequest): Promise<NewControlRequest> {
-    const { stores, definitions, environments } = this.#parts.runtime;
+    const { stores, definitions, environments } = this.#options.runtime;
     const header = await stores.runs.header(request.runId);
     if (!header) return request;
     const environment = await environments.open(await definitions.plan(header.planHash));
@@ -112,7 +112,7 @@ export class PeerRuns {
     this.#isClosed = true;
   }
 
-  #expectOpen(): void {
+  #throwIfClosed(): void {
     if (this.#isClosed)
       throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
   }

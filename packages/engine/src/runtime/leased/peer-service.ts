@@ -16,7 +16,7 @@ const SWEEP_MS = 1000;
 /** Maximum number of runs in one claim. */
 const CLAIM_LIMIT = 32;
 
-interface PeerServiceParts {
+interface PeerServiceOptions {
   local: LocalParts;
   leases: LeaseStore;
   requests: RequestStore;
@@ -30,13 +30,13 @@ interface PeerServiceParts {
 
 /** Serves the requests of other processes, and takes over the runs of processes that have died. */
 export class PeerService {
-  readonly #parts: PeerServiceParts;
+  readonly #options: PeerServiceOptions;
   readonly #stops: (() => Promise<void>)[] = [];
   readonly #server: ControlServer;
 
-  constructor(parts: PeerServiceParts) {
-    this.#parts = parts;
-    const { requests, report } = parts;
+  constructor(options: PeerServiceOptions) {
+    this.#options = options;
+    const { requests, report } = options;
     this.#server = new ControlServer({
       requests,
       onError: report,
@@ -48,7 +48,7 @@ export class PeerService {
    * Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database.
    */
   async start(): Promise<void> {
-    const { clock, recover, requests, report } = this.#parts;
+    const { clock, recover, requests, report } = this.#options;
     await requests.prune();
     if (recover) {
       await this.#sweep();
@@ -69,7 +69,7 @@ export class PeerService {
    */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
-      return await executeControl(this.#parts.local, request);
+      return await executeControl(this.#options.local, request);
     } catch (error) {
       if (isHeldByOther(error)) return undefined;
       throw error;
@@ -77,13 +77,13 @@ export class PeerService {
   }
 
   async #poll(): Promise<void> {
-    const { membership, local } = this.#parts;
+    const { membership, local } = this.#options;
     local.runs.evictIdle();
     if (membership.owner !== undefined) await this.#server.check(membership.owner);
   }
 
   async #sweep(): Promise<void> {
-    const { leases, ownership, local } = this.#parts;
+    const { leases, ownership, local } = this.#options;
     await leases.expireOwners();
     for (;;) {
       const claimed = await ownership.claim(CLAIM_LIMIT);

@@ -24,7 +24,7 @@ import { Driver } from './driver.ts';
 import { RunListeners } from './event-stream.ts';
 import { Pauses } from './pauses.ts';
 
-export interface ActiveRunParts {
+export interface ActiveRunOptions {
   runtime: RuntimeParts;
   header: NewRun;
   plan: Plan;
@@ -44,7 +44,7 @@ export interface ActiveRunParts {
 }
 
 /** The phase of a run in this process. A closing, evicted or stopped run accepts no entries. */
-type RunLife =
+type RunPhase =
   /** `suspended`: the reason why the run executes no commands; undefined if it executes them. */
   | { state: 'open'; suspended: string | undefined }
   | { state: 'closing'; suspended: string | undefined }
@@ -60,7 +60,7 @@ export class ActiveRun {
   readonly pauses: Pauses;
   /** Number of the last entry that is written and that listeners were notified of. */
   lastNotifiedSeq = 0;
-  readonly #parts: ActiveRunParts;
+  readonly #options: ActiveRunOptions;
   readonly #driver: Driver;
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
@@ -69,7 +69,7 @@ export class ActiveRun {
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
   readonly #awaitingChildStatus = new Set<string>();
-  #life: RunLife;
+  #phase: RunPhase;
   #lastIdleState: IdleState = 'running';
   #lastIdleSeq = -1;
   #notifiedIdleState: IdleStateEvent | undefined;
@@ -78,15 +78,15 @@ export class ActiveRun {
    */
   #saving: Promise<void> | undefined;
 
-  constructor(parts: ActiveRunParts) {
-    this.#parts = parts;
-    this.header = parts.header;
-    this.#life = { state: 'open', suspended: parts.suspended };
-    this.replica = new Replica(parts.header.runId, parts.plan);
-    this.#connections = parts.runtime.connections.ofRun();
+  constructor(options: ActiveRunOptions) {
+    this.#options = options;
+    this.header = options.header;
+    this.#phase = { state: 'open', suspended: options.suspended };
+    this.replica = new Replica(options.header.runId, options.plan);
+    this.#connections = options.runtime.connections.ofRun();
     this.#emissions = this.#createEmissions();
     this.#executor = this.#createExecutor();
-    const { runtime, store, environment } = parts;
+    const { runtime, store, environment } = options;
     this.#driver = new Driver({
       replica: this.replica,
       clock: runtime.clock,
@@ -113,12 +113,12 @@ export class ActiveRun {
       save: (record, logs) => store.saveRecord(record, logs),
       isWriting: () => this.#driver.isWriting,
       isIdle: () => this.replica.idleState() !== 'running',
-      report: (error) => parts.report(error, this.runId),
+      report: (error) => options.report(error, this.runId),
     });
   }
 
   #append(batch: readonly AppliedEntry[]): Promise<void> | void {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     return thenMaybe(this.#endEmissions(batch), () => {
       if (this.stopError) throw this.stopError;
       return store.append(this.runId, batch.map(entryOf), this.#saver.takeForCommit(batch));
@@ -138,7 +138,7 @@ export class ActiveRun {
   }
 
   #createEmissions(): Emissions {
-    const { runtime, environment, isNew } = this.#parts;
+    const { runtime, environment, isNew } = this.#options;
     return new Emissions({
       replica: this.replica,
       store: runtime.stores.live,
@@ -146,12 +146,12 @@ export class ActiveRun {
       sanitizer: environment.sanitizer,
       isNew,
       onPublished: (event) => this.#listeners.hasEventListeners && this.#emit({ type: 'event', event }),
-      report: (error) => this.#parts.report(error, this.runId),
+      report: (error) => this.#options.report(error, this.runId),
     });
   }
 
   #createExecutor(): CommandExecutor {
-    const { runtime, header, environment, limiter } = this.#parts;
+    const { runtime, header, environment, limiter } = this.#options;
     const { clock, values } = runtime;
     const { replica } = this;
     return new CommandExecutor({
@@ -159,7 +159,7 @@ export class ActiveRun {
       workflowId: header.workflowId,
       clock,
       values,
-      steps: this.#parts.store,
+      steps: this.#options.store,
       environment,
       limiter,
       token: randomToken,
@@ -170,7 +170,7 @@ export class ActiveRun {
         limiter,
         token: randomToken,
         connections: this.#connections,
-        runChild: (request, place, task) => this.#parts.runChild(this, request, place, task),
+        runChild: (request, place, task) => this.#options.runChild(this, request, place, task),
       }),
       post: (body) => {
         this.#driver.post(body);
@@ -187,17 +187,17 @@ export class ActiveRun {
 
   /** The reason why the run does not continue. */
   get suspended(): string | undefined {
-    const life = this.#life;
-    return life.state === 'open' || life.state === 'closing' ? life.suspended : undefined;
+    const phase = this.#phase;
+    return phase.state === 'open' || phase.state === 'closing' ? phase.suspended : undefined;
   }
 
   /** The error that stopped the run in this process; undefined if it was not stopped. */
   get stopError(): Error | undefined {
-    return this.#life.state === 'stopped' ? this.#life.error : undefined;
+    return this.#phase.state === 'stopped' ? this.#phase.error : undefined;
   }
 
   get evicted(): boolean {
-    return this.#life.state === 'evicted';
+    return this.#phase.state === 'evicted';
   }
 
   /**
@@ -227,7 +227,7 @@ export class ActiveRun {
         this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
     this.#driver.begin(commands);
     this.#saver.save().catch((error: unknown) => {
-      if (error !== this.stopError) this.#parts.report(error, this.runId);
+      if (error !== this.stopError) this.#options.report(error, this.runId);
     });
   }
 
@@ -257,7 +257,7 @@ export class ActiveRun {
 
   /** Cancels the run and aborts its blocks. Resolves when the cancellation is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    const redacted = reason === undefined ? {} : { reason: this.#parts.environment.text(reason) };
+    const redacted = reason === undefined ? {} : { reason: this.#options.environment.text(reason) };
     this.#driver.post({ type: 'cancelled', ...redacted });
     await this.#waitUntil(() => this.ended());
   }
@@ -324,9 +324,9 @@ export class ActiveRun {
 
   /** Records the reason why the run cannot continue. */
   suspend(reason: string): void {
-    const { state } = this.#life;
+    const { state } = this.#phase;
     if (state !== 'open' && state !== 'closing') return;
-    this.#life = { state, suspended: reason };
+    this.#phase = { state, suspended: reason };
     this.#saver.markChanged([]);
     this.#saveThenNotify(this.#lastIdleState);
   }
@@ -346,9 +346,9 @@ export class ActiveRun {
     await this.#driver.flushed();
   }
 
-  /** Stops accepting entries. The next start produces the missing entries again. */
+  /** Stops accepting entries. The next recovery of the run produces the missing entries again. */
   beginClose(): void {
-    if (this.#life.state === 'open') this.#life = { ...this.#life, state: 'closing' };
+    if (this.#phase.state === 'open') this.#phase = { ...this.#phase, state: 'closing' };
     this.#detach();
   }
 
@@ -363,7 +363,7 @@ export class ActiveRun {
 
   /** Removes the run from memory. Holders of this object have to open the run again. */
   evict(): void {
-    this.#life = { state: 'evicted' };
+    this.#phase = { state: 'evicted' };
     this.#detach();
     this.#connections.close();
   }
@@ -417,14 +417,14 @@ export class ActiveRun {
 
   #fail(error: unknown): void {
     if (this.stopError) return;
-    if (this.#life.state === 'open') this.#parts.report(error, this.runId);
+    if (this.#phase.state === 'open') this.#options.report(error, this.runId);
     this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
   /** Stops immediately because of `error`; nothing more is written. */
   stop(error: Error): void {
     if (this.stopError) return;
-    this.#life = { state: 'stopped', error };
+    this.#phase = { state: 'stopped', error };
     this.#detach();
     this.#executor.halt(error);
     this.#connections.close();
@@ -436,7 +436,7 @@ export class ActiveRun {
   #emit(event: RawEvent): void {
     if (event.type === 'idle-state') {
       this.#notifiedIdleState = event;
-      this.#parts.onIdleState(this, event);
+      this.#options.onIdleState(this, event);
     }
     this.#listeners.notify(event);
   }

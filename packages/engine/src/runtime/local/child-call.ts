@@ -33,8 +33,8 @@ export interface ChildCall extends ChildAttempt {
 }
 
 /**
- * Starts or recovers the child run and waits for its end. The parent takes on the child's idle states. A cancelled
- * parent cancels the child.
+ * Starts or recovers the child run and waits for its end. The idle state of the parent follows that of the child. A
+ * cancelled parent cancels the child.
  */
 export async function callChild(
   runs: RunSource,
@@ -65,10 +65,10 @@ export async function callChild(
  */
 function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
   if (task.stopped) return;
-  const on = task.children.blockedOn;
-  parent.post({ type: 'blocked', ...place, childRunId, on });
+  const { blockedOn } = task.children;
+  parent.post({ type: 'blocked', ...place, childRunId, on: blockedOn });
   // A block with several children has reported its status only when it is blocked on all of them.
-  if (call === undefined || on !== null) parent.childReported(place);
+  if (call === undefined || blockedOn !== null) parent.childReported(place);
 }
 
 async function openChild(
@@ -86,7 +86,7 @@ async function openChild(
 function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
   const { parent, task } = call;
   const { signal } = task;
-  const report = (idleState: IdleState): void => {
+  const reportIdleState = (idleState: IdleState): void => {
     task.children.set(child.runId, idleState === 'human' || idleState === 'time' ? idleState : 'running');
     postBlocked(call, child.runId);
     if (child.suspended !== undefined) parent.suspend(child.suspended);
@@ -106,7 +106,7 @@ function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
     };
     const stopListening = child.listen((event) => {
       if (event.type !== 'idle-state') return;
-      if (event.error === undefined && event.idleState !== 'ended') return report(event.idleState);
+      if (event.error === undefined && event.idleState !== 'ended') return reportIdleState(event.idleState);
       removeListeners();
       if (event.error === undefined) resolve();
       else reject(event.error);
@@ -116,6 +116,6 @@ function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
     else if (child.ended() || child.stopError) {
       removeListeners();
       child.whenIdle().then(resolve, reject);
-    } else report(child.replica.idleState());
+    } else reportIdleState(child.replica.idleState());
   });
 }

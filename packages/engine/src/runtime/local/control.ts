@@ -8,8 +8,8 @@ import { resumeRun } from './resume.ts';
 import type { ResumeParts } from './resume.ts';
 
 /**
- * Serves the requests that other processes send to the owner of the data folder. Returns a function that stops this,
- * like `serveRequests`. If the engine does not recover runs (`recover` false), requests to resume runs that it has
+ * Serves the requests that other processes send to the owner of the data folder. Returns a function that stops it, as
+ * `serveRequests` does. If the engine does not recover runs (`recover` false), requests to resume runs that it has
  * neither started nor opened stay open for the next owner.
  */
 export function serveControl(

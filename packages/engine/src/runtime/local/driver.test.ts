@@ -125,12 +125,12 @@ describe('Driver', () => {
   it('reports whether an entry was written, ignored or dropped', async () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
-    const note = (name: string) => (result: string) => void results.push(`${name} ${result}`);
-    driver.post(completedEntry('Start'), note('first'));
-    driver.post(completedEntry('Start'), note('again'));
+    const listenerFor = (name: string) => (result: string) => void results.push(`${name} ${result}`);
+    driver.post(completedEntry('Start'), listenerFor('first'));
+    driver.post(completedEntry('Start'), listenerFor('again'));
     await driver.flushed();
     driver.stop();
-    driver.post(completedEntry('A'), note('late'));
+    driver.post(completedEntry('A'), listenerFor('late'));
     expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
     expect(calls.filter((call) => call.startsWith('write'))).toEqual(['write 2']);
   });

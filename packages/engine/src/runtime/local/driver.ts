@@ -5,7 +5,7 @@ import type { AppliedEntry } from '../../records/fold.ts';
 /** Number of batches after which the driver lets other work of the process run. */
 const BATCHES_PER_TURN = 256;
 
-interface DriverParts {
+interface DriverOptions {
   replica: Replica;
   clock: Clock;
   /** Writes entries as durably as the deployment requires. */
@@ -34,7 +34,7 @@ export type PostListener = (result: PostResult) => void;
  * 2. The driver contains no rules: the machine decides what happens next.
  */
 export class Driver {
-  readonly #parts: DriverParts;
+  readonly #options: DriverOptions;
   readonly #inbox = new Inbox();
   readonly #idleListeners: (() => void)[] = [];
   /** True while entries are processed. */
@@ -42,8 +42,8 @@ export class Driver {
   /** True while the replica includes entries that the journal does not contain yet. */
   isWriting = false;
 
-  constructor(parts: DriverParts) {
-    this.#parts = parts;
+  constructor(options: DriverOptions) {
+    this.#options = options;
   }
 
   post(body: EntryBody, listener?: PostListener): void {
@@ -53,7 +53,7 @@ export class Driver {
 
   /**
    * Executes commands that result from entries that are already written. Like those of a batch, they all begin before
-   * the first result is applied (R6).
+   * the first result is applied (rule R6 in docs/semantics.md).
    */
   begin(commands: readonly Command[]): void {
     void this.#pump(commands);
@@ -72,35 +72,36 @@ export class Driver {
   async #pump(commands: readonly Command[] = []): Promise<void> {
     this.isBusy = true;
     try {
-      for (const command of commands) this.#parts.execute(command);
+      for (const command of commands) this.#options.execute(command);
       for (let batches = 1; !this.#inbox.isEmpty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
-        const write = this.#parts.append(batch);
+        const write = this.#options.append(batch);
         this.isWriting = write !== undefined;
         if (write ?? batches % BATCHES_PER_TURN === 0) {
-          this.#parts.onYield();
+          this.#options.onYield();
           await (write ?? new Promise(setImmediate));
         }
         this.isWriting = false;
-        this.#parts.onWritten(batch);
+        this.#options.onWritten(batch);
         this.#inbox.batchWritten();
-        for (const { applied } of batch) for (const command of applied.commands) this.#parts.execute(command);
+        for (const { applied } of batch)
+          for (const command of applied.commands) this.#options.execute(command);
       }
     } catch (error) {
       this.#inbox.batchLost();
-      this.#parts.onError(error);
+      this.#options.onError(error);
     }
     this.isWriting = this.isBusy = false;
     for (const resolve of this.#idleListeners.splice(0)) resolve();
-    this.#parts.onIdle();
+    this.#options.onIdle();
   }
 
   #apply(): AppliedEntry[] {
     const batch: AppliedEntry[] = [];
     this.#inbox.takeAll((body) => {
-      const entry = toEntry(body, this.#parts.replica.seq + 1, this.#parts.clock.now());
-      const applied = this.#parts.replica.apply(entry);
+      const entry = toEntry(body, this.#options.replica.seq + 1, this.#options.clock.now());
+      const applied = this.#options.replica.apply(entry);
       if (applied.changed) batch.push({ entry, applied });
       return applied.changed;
     });
