@@ -17,10 +17,10 @@ const STORED = {
 } as const;
 
 /**
- * Returns an executor that waits for `ready`, gets the credential of its fields, and puts it into all kinds of run
- * data.
+ * Returns an executor that waits for `ready`, gets the credential for its field `query`, and puts the secret into all
+ * kinds of run data.
  */
-const credentialUser = (ready: Promise<void>): EngineExecutor => ({
+const credentialExecutor = (ready: Promise<void>): EngineExecutor => ({
   types: ['use'],
   class: 'effect',
   async execute(context) {
@@ -34,18 +34,18 @@ const credentialUser = (ready: Promise<void>): EngineExecutor => ({
   },
 });
 
-interface Setting {
+interface TestRun {
   credentials: TenantCredentials;
   fields?: JsonObject;
   engine?: EngineOptions;
 }
 
-/** Runs a block with these fields, and a block that reads its output. Returns all stored and shown data of the run. */
-async function run({ credentials, fields = {}, engine: options }: Setting) {
+/** Runs a block with these fields, and a block that reads its output. `visible`: all data that callers can read. */
+async function run({ credentials, fields = {}, engine: options }: TestRun) {
   const errors: unknown[] = [];
   const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
   const engine = await createEngine({
-    blocks: [credentialUser(listening)],
+    blocks: [credentialExecutor(listening)],
     tenantCredentials: credentials,
     tenant: () => 'a',
     onError: (error) => void errors.push(error),
@@ -65,8 +65,8 @@ async function run({ credentials, fields = {}, engine: options }: Setting) {
   }
   const result = await started.result();
   const { runId } = started;
-  const shown = JSON.stringify([result, events, await engine.getRun(runId), await engine.getLogs(runId)]);
-  return { result, shown, errors };
+  const visible = JSON.stringify([result, events, await engine.getRun(runId), await engine.getLogs(runId)]);
+  return { result, visible, errors };
 }
 
 it('gives a block the credential of its tenant, and redacts it in all data of the run', async () => {
@@ -75,21 +75,21 @@ it('gives a block the credential of its tenant, and redacts it in all data of th
     queries.push(query);
     return STORED;
   };
-  const { result, shown } = await run({ credentials: { find } });
+  const { result, visible } = await run({ credentials: { find } });
   expect(queries).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
   expect(result).toMatchObject({
     status: 'completed',
     output: { result: ['«redacted:The_shop»'] },
   });
   for (const text of ['I have ', '«redacted:The_shop»'])
-    expect(shown).toContain(JSON.stringify({ type: 'text', text }));
-  expect(shown).not.toContain(SECRET);
+    expect(visible).toContain(JSON.stringify({ type: 'text', text }));
+  expect(visible).not.toContain(SECRET);
 });
 
 it('redacts the credential in the error of the block', async () => {
-  const { result, shown } = await run({ credentials: { find: () => STORED }, fields: { fails: true } });
+  const { result, visible } = await run({ credentials: { find: () => STORED }, fields: { fails: true } });
   expect(result).toMatchObject({ error: { code: 'SHOP_FAILED', message: '401 for «redacted:The_shop»' } });
-  expect(shown).not.toContain(SECRET);
+  expect(visible).not.toContain(SECRET);
 });
 
 it('also calls the source for a workflow without a tenant, and returns undefined for an unknown credential', async () => {
@@ -121,6 +121,6 @@ it('fails the block with the error of the source, and reports an unexpected erro
     },
   });
   expect(broken.result.error).toMatchObject({ code: 'CREDENTIAL_UNAVAILABLE' });
-  expect(broken.shown).not.toContain('db.internal');
+  expect(broken.visible).not.toContain('db.internal');
   expect(broken.errors).toMatchObject([{ message: 'unreachable: db.internal' }]);
 });

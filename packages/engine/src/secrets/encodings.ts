@@ -11,11 +11,11 @@ const MIN_PART_CHARS = 8;
 const MIN_BASE64_CHARS = 6;
 
 /** The first and last line of every PEM key. */
-const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
+const PEM_BOUNDARY = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
 
 /**
  * Returns the parts of a value that are secret: the trimmed value, each line of a multi-line value, and each string in
- * a JSON value. Lines and strings have at least 8 characters.
+ * a JSON value. Skips lines and strings of fewer than 8 characters.
  */
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
@@ -25,12 +25,12 @@ export function secretPartsOf(value: string): Set<string> {
     if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
     else parts.add(trimmed);
     for (const line of lines.length > 1 ? lines.map((each) => each.trim()) : [])
-      if (line.length >= MIN_PART_CHARS && !PEM_ARMOUR.test(line)) parts.add(line);
+      if (line.length >= MIN_PART_CHARS && !PEM_BOUNDARY.test(line)) parts.add(line);
   }
   return parts;
 }
 
-/** Returns the strings in a value that is a JSON object or list. */
+/** Returns the strings in a value that is a JSON object or array. */
 function stringsInJson(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
   const strings: string[] = [];
@@ -84,7 +84,7 @@ function urlForms(text: string): string[] {
   ];
 }
 
-/** Returns the text in lower case, as hosts are written, and as part of a URL. */
+/** Returns the text in lower case, and as a URL contains it if the text is a host or a whole URL. */
 function hostForms(text: string): string[] {
   const hostUrl = URL.parse(`http://${text}/`);
   const isHost = hostUrl?.href === `http://${hostUrl?.host}/`;

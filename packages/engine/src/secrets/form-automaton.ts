@@ -70,7 +70,7 @@ export class FormAutomaton {
   /** Returns the state one character deeper; undefined if no form has this prefix. */
   #extend(state: State, code: number): State | undefined {
     const { depth } = state;
-    const first = this.#bound(state, code);
+    const first = this.#lowerBound(state, code);
     if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
     const key = first * (this.longest + 1) + depth + 1;
     return this.#states.get(key) ?? this.#create({ state, code, first, key });
@@ -78,12 +78,12 @@ export class FormAutomaton {
 
   /**
    * Creates a state after creating its fallback, recursively. The prefixes in such a chain have different lengths, and
-   * no form has two of them, so the recursion is at most as deep as the square root of twice the total length of the
-   * forms.
+   * no form begins with two of them, because the shorter one would already have a state. So the recursion is at most as
+   * deep as the square root of twice the total length of the forms.
    */
   #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
     const depth = state.depth + 1;
-    const last = this.#bound({ ...state, first }, code + 1);
+    const last = this.#lowerBound({ ...state, first }, code + 1);
     const fallback = state === this.#root ? undefined : this.#longestSuffix(state.fallback, code);
     const isForm = this.#forms[first]?.length === depth;
     const created: State = {
@@ -108,7 +108,7 @@ export class FormAutomaton {
    * Returns the index of the state's first form whose next character is at least `code`. A form without a next
    * character comes before all others.
    */
-  #bound({ first, last, depth }: State, code: number): number {
+  #lowerBound({ first, last, depth }: State, code: number): number {
     let [low, high] = [first, last];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -118,8 +118,8 @@ export class FormAutomaton {
     return low;
   }
 
-  #codeAt(form: number, depth: number): number {
-    const text = this.#forms[form] ?? '';
+  #codeAt(formIndex: number, depth: number): number {
+    const text = this.#forms[formIndex] ?? '';
     return depth < text.length ? text.charCodeAt(depth) : -1;
   }
 }

@@ -66,7 +66,7 @@ describe('a stream of redacted text', () => {
     ]);
   });
 
-  it('splits no character', () => {
+  it('never splits a surrogate pair', () => {
     const parts = ['😀'.repeat(40), 'a', '😀'.repeat(40), 'b'];
     const all = publishParts(redactor.stream(), parts);
     expect(all.join('')).toBe(parts.join(''));
@@ -87,18 +87,18 @@ describe('a stream of redacted text', () => {
       maxLength: 9,
     });
     const withSpace = noSpace.map((text) => `${text} ${text}`);
-    const alike = fc.oneof(fc.tuple(noSpace, noSpace), fc.tuple(withSpace, withSpace));
+    const secretPairs = fc.oneof(fc.tuple(noSpace, noSpace), fc.tuple(withSpace, withSpace));
     fc.assert(
-      fc.property(alike, fc.array(fc.oneof(letters, fc.nat(20)), { maxLength: 40 }), (both, pieces) => {
+      fc.property(secretPairs, fc.array(fc.oneof(letters, fc.nat(20)), { maxLength: 40 }), (both, pieces) => {
         const [one, other] = both.map((secret) => createRedactor({ KEY: secret })) as [Redactor, Redactor];
         // The text has many beginnings of the first secret.
         const parts = pieces.map((piece) => (typeof piece === 'string' ? piece : both[0].slice(0, piece)));
         const text = parts.join('');
         fc.pre([one, other].every((each) => each.text(text) === text));
         expect(publishParts(one.stream(), parts)).toEqual(publishParts(other.stream(), parts));
-        const [cut, otherCut] = [one.stream(), other.stream()];
-        expect(parts.map((part) => cut.push(part))).toEqual(parts.map((part) => otherCut.push(part)));
-        expect(cut.end({ isCut: true })).toBe(otherCut.end({ isCut: true }));
+        const [stream, otherStream] = [one.stream(), other.stream()];
+        expect(parts.map((part) => stream.push(part))).toEqual(parts.map((part) => otherStream.push(part)));
+        expect(stream.end({ isCut: true })).toBe(otherStream.end({ isCut: true }));
       }),
       { numRuns: scale(300, 5000) },
     );
@@ -181,7 +181,7 @@ describe('a stream of redacted text', () => {
   });
 });
 
-describe('a stream that follows the redactor', () => {
+describe('a stream whose redactor changes', () => {
   it('also redacts secrets that are added between two parts', () => {
     let current = NO_SECRETS;
     const stream = dynamicRedactionStream(() => current);

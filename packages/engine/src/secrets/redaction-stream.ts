@@ -19,7 +19,7 @@ export interface RedactionStream {
 /** A stream without secrets. */
 export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
-/** Returns a stream with the current redactor, even if that changes between two parts. */
+/** Returns a stream that always uses the current redactor, which may change between two parts. */
 export function dynamicRedactionStream(current: () => { stream(): RedactionStream }): RedactionStream {
   let redactor = current();
   let stream = redactor.stream();
@@ -55,9 +55,9 @@ const LIMIT_WITH_SPACE = 256;
 /**
  * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the
  * beginning of a secret: otherwise a caller who can make a block repeat chosen texts could guess a secret character by
- * character, from the times at which the texts arrive. The stream holds back the last word, as far as a form could
- * begin there. If a form contains white space, it holds back a fixed number of characters, and more if they continue
- * the beginning of a form.
+ * character, from the times at which the texts arrive. The stream holds back the last word, up to a limit. If a form
+ * contains white space, the stream holds back a fixed number of characters, and more if they are part of the beginning
+ * of a form.
  */
 export class FormStream implements RedactionStream {
   readonly #automaton: FormAutomaton;
@@ -99,7 +99,7 @@ export class FormStream implements RedactionStream {
       if (!this.#automaton.hasSpace && isSpace(code)) this.#wordStart = this.#length;
       const { form } = this.#state;
       if (form !== undefined)
-        this.#replace({
+        this.#addRange({
           start: this.#length - form.length,
           end: this.#length,
           name: this.#automaton.nameOf(form),
@@ -120,7 +120,7 @@ export class FormStream implements RedactionStream {
   }
 
   /** Adds a range that ends where the text ends. Overlapping ranges get the name of the range that begins first. */
-  #replace(range: HeldRange): void {
+  #addRange(range: HeldRange): void {
     for (let last = this.#ranges.at(-1); last && last.end > range.start; last = this.#ranges.at(-1)) {
       if (last.start < range.start) {
         last.end = range.end;

@@ -9,15 +9,15 @@ const HIDDEN = '«redacted:KEY»';
 
 describe('redaction', () => {
   it.each<[string, string]>([
-    ['in plain form', SECRET],
-    ['in JSON text', JSON.stringify(SECRET).slice(1, -1)],
-    ['in JSON text in JSON text', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
+    ['in plain text', SECRET],
+    ['in a JSON string', JSON.stringify(SECRET).slice(1, -1)],
+    ['in a JSON string within another', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
     ['in a URL', encodeURIComponent(SECRET)],
-    ['in a URL, lower case', encodeURIComponent(SECRET).replace(/%../g, (hex) => hex.toLowerCase())],
-    ['in a form', new URLSearchParams({ k: SECRET }).toString().slice(2)],
+    ['in a URL with lower-case hex', encodeURIComponent(SECRET).replace(/%../g, (hex) => hex.toLowerCase())],
+    ['in a form-encoded body', new URLSearchParams({ k: SECRET }).toString().slice(2)],
     ['in base64', Buffer.from(SECRET).toString('base64').replace(/=+$/, '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
-  ])('removes the value from a text %s', (_how, form) => {
+  ])('removes a value %s', (_where, form) => {
     expect(redactor.text(`a ${form} b ${form}`)).toBe(`a ${HIDDEN} b ${HIDDEN}`);
   });
 
@@ -49,7 +49,7 @@ describe('redaction', () => {
     });
   });
 
-  it('numbers thousands of such keys in linear time', () => {
+  it('numbers thousands of keys that redaction makes equal in linear time', () => {
     // Each key contains the secret 13 times, in one of two forms each time.
     const spellings = [SECRET, encodeURIComponent(SECRET)];
     const keys = Array.from({ length: 2 ** 13 }, (_, number) =>
@@ -132,7 +132,7 @@ describe('redaction', () => {
 
   it.each([
     ['a host', 'Tenant-Ab12.Example.COM', 'https://tenant-ab12.example.com/x'],
-    ['a host with other letters', 'schlüssel.example', new URL('https://schlüssel.example/x').href],
+    ['a host with non-ASCII letters', 'schlüssel.example', new URL('https://schlüssel.example/x').href],
     ['a whole URL', 'https://Hooks.Example.com/T0/secret', 'https://hooks.example.com/T0/secret'],
     ['a path', 'a|b[c]^"d', new URL('https://h/a|b[c]^"d').href],
     ['a query', `it's"<1>`, new URL(`https://h/?q=it's"<1>`).href],
@@ -174,7 +174,7 @@ describe('redaction', () => {
     expect(createRedactor({}).json(value)).toBe(value);
   });
 
-  it('treats special characters of patterns literally', () => {
+  it('treats special characters of regular expressions literally', () => {
     const value = String.raw`a.*+?^${'$'}{}()|[]\b/-c`;
     expect(createRedactor({ K: value }).text(`<${value}> axx+`)).toBe('<«redacted:K»> axx+');
   });

@@ -5,7 +5,7 @@ import { FormStream, PASS_THROUGH } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 
 /** JSON keywords, which occur in most JSON documents. */
-const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
+const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
 
 /** Replaces secret values with `«redacted:NAME»`. */
 export interface Redactor {
@@ -37,7 +37,7 @@ interface TextRange {
  * that begins first.
  */
 export function createRedactor(values: SecretValues): Redactor {
-  const { names, numbers } = formsOf(values);
+  const { names, numbers } = indexForms(values);
   if (names.size === 0) return NO_SECRETS;
   const finder = new Finder([...names.keys()]);
   const text = (value: string): string => {
@@ -60,16 +60,16 @@ export function createRedactor(values: SecretValues): Redactor {
  * Returns the names by the forms of their values (the encodings in which a value can occur), and by their values as
  * numbers. A form of several values belongs to the first name.
  */
-function formsOf(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
+function indexForms(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
   const names = new Map<string, string>();
   const numbers = new Map<number, string>();
   const add = (form: string, name: string): void => {
-    if (form.length >= MIN_SECRET_CHARS && !LITERALS.has(form) && !names.has(form)) names.set(form, name);
+    if (form.length >= MIN_SECRET_CHARS && !KEYWORDS.has(form) && !names.has(form)) names.set(form, name);
   };
   for (const [key, value] of Object.entries(values)) {
     const name = key.replace(/[^\w.-]/g, '_');
     for (const part of [value].flat().flatMap((each) => [...secretPartsOf(each)])) {
-      if (part.length < MIN_SECRET_CHARS || LITERALS.has(part)) continue;
+      if (part.length < MIN_SECRET_CHARS || KEYWORDS.has(part)) continue;
       for (const form of encodingsOf(part)) add(form, name);
       const number = numberOf(part);
       if (number === undefined || String(Math.abs(number)).length < MIN_SECRET_CHARS) continue;
@@ -80,7 +80,7 @@ function formsOf(values: SecretValues): { names: Map<string, string>; numbers: M
   return { names, numbers };
 }
 
-const PAIRS = 2 ** 16;
+const PAIR_HASH_COUNT = 2 ** 16;
 
 /**
  * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The
@@ -97,7 +97,7 @@ class Finder {
 
   constructor(forms: readonly string[]) {
     this.#minLength = forms.reduce((min, { length }) => Math.min(min, length), 255);
-    this.#skips = new Uint8Array(PAIRS).fill(this.#minLength - 1);
+    this.#skips = new Uint8Array(PAIR_HASH_COUNT).fill(this.#minLength - 1);
     for (const form of forms.toSorted((a, b) => b.length - a.length)) this.#add(form);
   }
 
@@ -138,7 +138,7 @@ class Finder {
 
 /** Returns a hash of the character at `index` and the one before it. */
 function pairAt(text: string, index: number): number {
-  return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIRS - 1);
+  return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIR_HASH_COUNT - 1);
 }
 
 function placeholder(name: string): string {
@@ -155,12 +155,12 @@ function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   return result + text.slice(position);
 }
 
-interface Scalars {
+interface ScalarRedactor {
   text(value: string): string;
   number(value: number): Json;
 }
 
-function redactJson(value: Json, scalars: Scalars): Json {
+function redactJson(value: Json, scalars: ScalarRedactor): Json {
   if (typeof value === 'string') return scalars.text(value);
   if (typeof value === 'number') return scalars.number(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -170,9 +170,9 @@ function redactJson(value: Json, scalars: Scalars): Json {
   }
   const entries = Object.entries(value);
   const changed = new Map<string, Json>();
-  const counts = new Map<string, number>();
+  const nextNumbers = new Map<string, number>();
   for (const [key, item] of entries)
-    changed.set(uniqueKey(scalars.text(key), changed, counts), redactJson(item, scalars));
+    changed.set(uniqueKey(scalars.text(key), changed, nextNumbers), redactJson(item, scalars));
   const isUnchanged = [...changed].every(
     ([key, item], index) => key === entries[index]?.[0] && item === entries[index][1],
   );
@@ -182,12 +182,12 @@ function redactJson(value: Json, scalars: Scalars): Json {
 /**
  * Returns the key, with a number if the key is taken: keys that differ only in a secret must not overwrite each other.
  *
- * `counts` has the next number for each key, so that many equal keys take linear time.
+ * `nextNumbers`: the number to try next for each key, so that many equal keys take linear time.
  */
-function uniqueKey(key: string, taken: ReadonlyMap<string, Json>, counts: Map<string, number>): string {
+function uniqueKey(key: string, taken: ReadonlyMap<string, Json>, nextNumbers: Map<string, number>): string {
   if (!taken.has(key)) return key;
-  let count = counts.get(key) ?? 2;
-  while (taken.has(`${key} (${count})`)) count++;
-  counts.set(key, count + 1);
-  return `${key} (${count})`;
+  let number = nextNumbers.get(key) ?? 2;
+  while (taken.has(`${key} (${number})`)) number++;
+  nextNumbers.set(key, number + 1);
+  return `${key} (${number})`;
 }

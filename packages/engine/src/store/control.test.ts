@@ -10,7 +10,7 @@ import { openDatabase } from './sqlite/database.ts';
 import type { Stores } from './stores.ts';
 
 const REQUEST = { runId: 'r', kind: 'cancel', payload: null } as const;
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 function open(options: StoreOptions): Stores {
   const stores = openStores(options);
@@ -52,7 +52,7 @@ it('stores an outcome at the next check if its first write failed, without handl
   const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
   const saved: ControlOutcome[] = [];
   const errors: unknown[] = [];
-  let handled = 0;
+  let handledCount = 0;
   let isDiskFull = true;
   const server = new ControlServer({
     requests: {
@@ -63,7 +63,7 @@ it('stores an outcome at the next check if its first write failed, without handl
       },
     },
     onError: (error: unknown) => void errors.push(error),
-    handle: () => (handled += 1),
+    handle: () => (handledCount += 1),
   });
   await server.check();
   await vi.waitUntil(() => errors.length === 1);
@@ -101,7 +101,7 @@ it('does not handle a request again that was settled while the open requests wer
   expect(handledCount).toBe(1);
 });
 
-/** Adds a request like another process, without a notification. */
+/** Adds a request as another process would, but without a notification. */
 function insertRequest(
   data: string,
   id: string,
@@ -165,9 +165,9 @@ it('deletes outcomes after a day, but no open request', async () => {
   openStores({ data }).close();
   const outcome = '{"status":"done","value":null}';
   insertRequest(data, 'old', { createdMs: 0, outcome });
-  insertRequest(data, 'new', { createdMs: 2 * HOUR, outcome });
+  insertRequest(data, 'new', { createdMs: 2 * HOUR_MS, outcome });
   insertRequest(data, 'open', { createdMs: 0 });
-  const { control } = open({ data, clock: new TestClock(25 * HOUR) });
+  const { control } = open({ data, clock: new TestClock(25 * HOUR_MS) });
   await vi.waitUntil(() => control.outcome('old') === undefined);
   expect(control.outcome('new')).toBeDefined();
   expect(await control.pending()).toMatchObject([{ id: 'open' }]);

@@ -31,7 +31,7 @@ export type ControlHandler = (request: ControlRequest) => Promise<Json | undefin
 /**
  * Requests from any process to the process that executes a run.
  *
- * 1. A request stays open until it has an outcome: without an owner of the run, the next owner handles it.
+ * 1. A request stays open until it has an outcome: if no process owns the run, its next owner handles the request.
  * 2. A request may be handled twice: if an owner dies before it stores the outcome, the next owner handles the request
  *    again. Handlers must therefore be idempotent (cancel and resume are).
  */
@@ -40,7 +40,7 @@ export interface RequestStore {
   add(request: NewControlRequest): Promise<string>;
   /** Returns the outcome; undefined while the request is open. */
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
-  /** Returns the open requests, oldest first. `owner`: id of a process; only requests for the runs that it holds. */
+  /** Returns the open requests, oldest first. `owner`: id of a process; returns only requests for runs that it owns. */
   pending(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
   /** Stores the outcome of a request that has none yet. */
   settle(id: string, outcome: ControlOutcome): Promise<void>;
@@ -115,7 +115,7 @@ export class ControlServer {
 
   /**
    * Starts to handle the open requests that are not in progress, oldest first, and stores the outcomes whose first
-   * write failed. `owner`: id of a process; only requests for the runs that it holds. Throws the errors of the store.
+   * write failed. `owner`: id of a process; handles only requests for runs that it owns. Throws errors of the store.
    */
   async check(owner?: string): Promise<void> {
     const settledIds = new Set<string>();

@@ -71,32 +71,32 @@ interface EventOptions {
 export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerator<RunEvent> {
   const { lastNotifiedSeq, notifiedIdleState } = run;
   const buffer: RawEvent[] = [];
-  // A listener that has seen the last entry knows this state, and waits for the next one.
+  // A caller that has seen the last entry already knows this idle state, and waits for the next one.
   if (notifiedIdleState && lastNotifiedSeq > options.after) buffer.push(notifiedIdleState);
   let wake = (): void => undefined;
-  const stop = run.listen((event) => {
+  const unsubscribe = run.listen((event) => {
     buffer.push(event);
-    if (event.type === 'idle-state' && event.idleState === 'ended') stop();
+    if (event.type === 'idle-state' && event.idleState === 'ended') unsubscribe();
     wake();
   });
   const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return streamEvents(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, stop });
+  return streamEvents(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, unsubscribe });
 }
 
 interface Subscription extends EventOptions {
   upTo: number;
   buffer: RawEvent[];
   nextEvent(): Promise<void>;
-  stop(): void;
+  unsubscribe(): void;
 }
 
 async function* streamEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {
   try {
-    const emission = yield* missedEvents(run, subscription);
+    const lastEmission = yield* missedEvents(run, subscription);
     for await (const event of laterEvents(run, subscription))
-      if (event.type !== 'block:emission' || event.number > emission) yield event;
+      if (event.type !== 'block:emission' || event.number > lastEmission) yield event;
   } finally {
-    subscription.stop();
+    subscription.unsubscribe();
   }
 }
 
@@ -105,17 +105,17 @@ async function* missedEvents(
   run: StreamedRun,
   { readMissed, upTo }: Subscription,
 ): AsyncGenerator<RunEvent, number> {
-  let emission = 0;
+  let lastEmission = 0;
   try {
     for await (const event of readMissed(upTo)) {
-      if (event.type === 'block:emission') emission = event.number;
+      if (event.type === 'block:emission') lastEmission = event.number;
       yield event;
     }
   } catch (error) {
-    // The stores may be closed.
+    // If the run was stopped, the stores may be closed: the reason for the stop explains the error.
     throw run.stopError ?? error;
   }
-  return emission;
+  return lastEmission;
 }
 
 async function* laterEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {

@@ -63,7 +63,7 @@ export class LocalRuntime implements RuntimePort {
     };
     const reopenedEvents = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await reopen();
-      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readParts(), runId, after);
+      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readerParts(), runId, after);
     };
     return {
       runId,
@@ -82,8 +82,8 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  /** Returns the parts for reading a run that has ended. */
-  #readParts() {
+  /** Returns the parts for reading the events of a run that has ended. */
+  #readerParts() {
     return { ...this.parts, mayContinue: () => true };
   }
 

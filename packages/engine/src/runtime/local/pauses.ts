@@ -8,7 +8,7 @@ interface PausesParts {
   replica: Replica;
   sanitizer: Sanitizer;
   post: (body: EntryBody, listener: PostListener) => void;
-  /** Returns the reason why the run accepts no entries. */
+  /** Returns the error that explains why the run accepts no more entries. */
   stopReason: () => Error;
 }
 
@@ -46,7 +46,7 @@ export class Pauses {
 
   /**
    * Records the resume of a point. A second resume of the same point is ignored. Throws RESUME_POINT_CLOSED if the run
-   * has continued without it.
+   * has continued without the answer.
    */
   resume(point: PausePoint, input: Json, output: Json): Promise<void> {
     const inProgress = this.#resuming.get(point.token);

@@ -44,8 +44,10 @@ async function submit(
       throw new EngineError('ENV_MISSING', run.suspended, { details: { runId } });
     return run.pauses.resume(point, input, await resumedOutput(parts, run.replica.plan, point, input));
   }
-  const repeated =
+  // An earlier resume with the same token: one that is being recorded, or one in the journal.
+  const earlierResume =
     token !== undefined &&
     (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(parts, runId, token, 'resumed'));
-  if ((await repeated) === false) await rejectResume(parts, runId, { open: run?.pauses.openPoints(), token });
+  if ((await earlierResume) === false)
+    await rejectResume(parts, runId, { open: run?.pauses.openPoints(), token });
 }

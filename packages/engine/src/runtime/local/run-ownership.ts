@@ -22,7 +22,7 @@ export interface RunOwnership {
   forget(runId: string): void;
   /** Stops the runs that this process has lost. Called before an external effect. */
   checkOwnership(): void;
-  /** Called when an error has stopped the run, after the error is in its record. `recover` recovers the run again. */
+  /** Called when an error has stopped the run, after the error is in its record. `recover` tries to continue it. */
   onFailure(runId: string, recover: () => void): void;
 }
 

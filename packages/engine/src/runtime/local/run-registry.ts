@@ -21,8 +21,8 @@ import { callChild } from './child-call.ts';
 import type { RunOwnership } from './run-ownership.ts';
 
 /**
- * Number of runs waiting for a person that stay in memory, so that an early answer finds its run there. None stays if
- * other processes own runs in the same stores.
+ * Maximum number of runs waiting for a person that stay in memory, so that an early answer finds its run there. None
+ * stays if other processes own runs in the same stores.
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
@@ -63,7 +63,7 @@ export class RunRegistry {
    * ENGINE_CLOSED, DATA_UNWRITABLE.
    */
   async start(request: StartRequest): Promise<ActiveRun> {
-    this.#expectOpen();
+    this.#throwIfClosing();
     const { runId } = request;
     if (this.#runs.has(runId)) throw runIdTaken(runId);
     const starting = this.#create(request);
@@ -92,10 +92,10 @@ export class RunRegistry {
   }
 
   #begin(request: StartRequest, first: Entry, resources: RunResources): ActiveRun {
-    this.#expectOpen();
+    this.#throwIfClosing();
     const run = this.#createRun(request.plan, { ...resources, isNew: true });
     this.#addActive(run);
-    // R29: if the caller cancels before the start, no block runs.
+    // If the caller cancels before the start, no block may run.
     if (request.signal?.aborted) run.stopExecuting();
     run.start(first);
     return run;
@@ -127,7 +127,7 @@ export class RunRegistry {
   }
 
   async #openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
-    this.#expectOpen();
+    this.#throwIfClosing();
     const previous = this.#runs.get(runId);
     if (previous?.state === 'active') return previous.run;
     if (previous?.state === 'opening') return previous.opened;
@@ -151,7 +151,7 @@ export class RunRegistry {
     const suspended = missingEnvironment(header, environment.values);
     const run = this.#createRun(plan, { header, store, environment, isNew: false, suspended });
     run.restore(await store.journal(runId), latestRecord);
-    this.#expectOpen();
+    this.#throwIfClosing();
     this.#ownership.writer(runId);
     this.#addActive(run);
     proceed(run);
@@ -208,7 +208,7 @@ export class RunRegistry {
     try {
       const header = await runs.header(runId);
       if (header?.elsewhere) return;
-      if (header?.parent && !(await this.#isWanted(header, header.parent.runId))) {
+      if (header?.parent && !(await this.#isAwaitedByParent(header, header.parent.runId))) {
         await this.cancel(runId, 'The parent run has ended.');
         return;
       }
@@ -227,7 +227,7 @@ export class RunRegistry {
    * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is
    * recovered.
    */
-  async #isWanted(child: NewRun, parentId: string): Promise<boolean> {
+  async #isAwaitedByParent(child: NewRun, parentId: string): Promise<boolean> {
     try {
       const parent = await this.open(parentId);
       return parent !== undefined && isAwaited(child, parent);
@@ -334,7 +334,7 @@ export class RunRegistry {
     return [...this.#runs.values()].flatMap((each) => (each.state === 'active' ? [each.run] : []));
   }
 
-  #expectOpen(): void {
+  #throwIfClosing(): void {
     if (this.#isClosing)
       throw new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.');
   }

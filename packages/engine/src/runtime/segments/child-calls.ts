@@ -15,8 +15,11 @@ import type { RecordedRun } from './recording.ts';
 
 /** A child run that a block waits for. */
 export interface CalledChild extends RecordedRun {
+  /** Address of the block. */
   at: readonly number[];
+  /** Number of the block's attempt. */
   try: number;
+  /** Number of times that the attempt was resumed. */
   resumes?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The parts of runtimes that execute an engine's runs in other processes. */
+/** Exports for runtimes that execute the runs of an engine in other processes. */
 export { createHost } from '../../assemble.ts';
 export type { Host } from '../../assemble.ts';
 export { requireIsolation } from '../../isolation.ts';

@@ -11,13 +11,13 @@ export interface OrderItem {
   id: string;
   /** A JSON array of entries without their numbers. */
   chunk: Stored;
-  /** Indexes of late entries, which changed nothing and have no number. */
+  /** Indexes in `chunk` of entries that arrived too late: they changed nothing and have no number. */
   skip?: number[];
 }
 
 /** A position in a run's journal, with the entries that the store may lack. */
 export interface Position {
-  /** Number of entries so far. */
+  /** Number of the last entry. */
   seq: number;
   /** Id of the last item. */
   tip: string;

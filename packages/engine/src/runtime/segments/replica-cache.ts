@@ -23,13 +23,13 @@ export class ReplicaCache {
   }
 
   /**
-   * Returns a replica at `position`, with the stores written up to there. It belongs to the caller until `release`.
+   * Writes the stores up to `position`, and returns a replica there. The replica belongs to the caller until `release`.
    */
   async take(runId: string, position: Position): Promise<RunReplica> {
     return this.#replicaAt(runId, position, false);
   }
 
-  /** Returns a replica at `position` for reading only, with the stores written up to there. */
+  /** Writes the stores up to `position`, and returns a replica there that the caller only reads. */
   async read(runId: string, position: Position): Promise<RunReplica> {
     return this.#replicaAt(runId, position, true);
   }

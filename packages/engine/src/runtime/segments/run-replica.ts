@@ -56,7 +56,8 @@ export class RunReplica {
       const index = written.findIndex((entry) => entry.seq === currentSeq + 1);
       const entries =
         index >= 0 ? written.slice(index) : await runs.tail(runId, currentSeq === 0 ? -1 : currentSeq);
-      for (const entry of entries) if (entry.seq <= seq) this.#logsChanged(this.replica.replay(entry).logs);
+      for (const entry of entries)
+        if (entry.seq <= seq) this.#addChangedLogs(this.replica.replay(entry).logs);
       if (this.replica.seq !== seq)
         throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
@@ -74,10 +75,10 @@ export class RunReplica {
   /** True if the replica is at `position` or can reach it by applying further entries. */
   canReach({ seq, tip, unwritten }: Position): boolean {
     if (this.#isAt(seq, tip)) return true;
-    return this.replica.seq < seq && (!this.#isSpeculative || this.#confirmedBy(unwritten));
+    return this.replica.seq < seq && (!this.#isSpeculative || this.#isConfirmedBy(unwritten));
   }
 
-  /** True if this replica has confirmed more entries than `other` includes. */
+  /** True if all entries of this replica are confirmed, and they are more than those of `other`. */
   isAheadOf(other: RunReplica): boolean {
     return !this.#isSpeculative && this.replica.seq > other.replica.seq;
   }
@@ -87,7 +88,7 @@ export class RunReplica {
   }
 
   /** True if `items` contain the speculative entries at the same place as the replica. */
-  #confirmedBy(items: readonly OrderItem[]): boolean {
+  #isConfirmedBy(items: readonly OrderItem[]): boolean {
     const index = items.findIndex(({ id }) => id === this.#lastItemId);
     return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
   }
@@ -98,7 +99,7 @@ export class RunReplica {
     this.#isSpeculative = false;
   }
 
-  #logsChanged(logs: readonly BlockLog[]): void {
+  #addChangedLogs(logs: readonly BlockLog[]): void {
     this.#isDirty = true;
     for (const log of logs) this.#logs.set(log.executionOrder, log);
   }
@@ -110,7 +111,7 @@ export class RunReplica {
   markAdvanced(id: string, logs: readonly BlockLog[]): void {
     this.#lastItemId = id;
     this.#isSpeculative = true;
-    this.#logsChanged(logs);
+    this.#addChangedLogs(logs);
   }
 
   /** Writes the entries that end the run, with the record and the logs. The replica already includes the entries. */

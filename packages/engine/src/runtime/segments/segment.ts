@@ -38,7 +38,7 @@ export interface SegmentOutcome {
 interface SegmentParts {
   runtime: RuntimeParts;
   limiter: ConcurrencyLimiter;
-  calls: ChildCalls;
+  childCalls: ChildCalls;
   runReplica: RunReplica;
   environment: RunEnvironment;
   /** True: continues with every block that can run here. False: executes only the given commands. */
@@ -222,7 +222,7 @@ export class Segment {
     for (const command of commands) this.#handle(command);
   }
 
-  /** Returns the commands with which the machine responds to `body`; undefined if it is late. */
+  /** Returns the commands with which the machine responds to `body`; undefined if `body` arrived too late. */
   #advance(body: EntryBody, atMs: number): Command[] | undefined {
     const entry: Entry = { seq: this.#replica.seq + 1, atMs, ...body };
     const applied = this.#replica.apply(entry);
@@ -267,19 +267,19 @@ export class Segment {
    * starts it and waits for it.
    */
   async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
-    const { calls, runReplica } = this.#parts;
+    const { childCalls, runReplica } = this.#parts;
     const { attempt, resumes, children } = task;
     const child = { place, attempt, call: request.call };
     const runId = childRunId(runReplica.header, child);
     children.add(runId, 'starting', request.othersDone);
     try {
-      const outcome = await calls.outcome(runReplica.header, child);
+      const outcome = await childCalls.outcome(runReplica.header, child);
       if (outcome) return outcome;
       this.#calls.push({
         at: this.#replica.index.addressOf(place.block, place.scope),
         try: attempt,
         ...(resumes !== undefined && { resumes }),
-        ...(await calls.record(runReplica.header, { ...child, request })),
+        ...(await childCalls.record(runReplica.header, { ...child, request })),
       });
       children.set(runId, 'running');
       return await new Promise((_, reject) => {

@@ -56,7 +56,7 @@ type SegmentResponse = SegmentOutcome & {
 export class Segments {
   readonly #parts: RuntimeParts;
   readonly #cache: ReplicaCache;
-  readonly #calls: ChildCalls;
+  readonly #childCalls: ChildCalls;
   readonly #detached = new DetachedSegments();
   readonly #queue: PQueue;
   readonly #stalls: StallDetector;
@@ -65,7 +65,7 @@ export class Segments {
     this.#parts = parts;
     this.#stalls = stalls;
     this.#cache = new ReplicaCache({ ...parts, stalls });
-    this.#calls = new ChildCalls(parts);
+    this.#childCalls = new ChildCalls(parts);
     this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
@@ -137,7 +137,7 @@ export class Segments {
     const segment = new Segment({
       runtime: this.#parts,
       limiter: createLimiter(this.#queue, concurrency.run),
-      calls: this.#calls,
+      childCalls: this.#childCalls,
       runReplica,
       environment,
       beyond,

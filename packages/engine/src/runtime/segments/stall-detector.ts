@@ -10,12 +10,12 @@ const CHECK_INTERVAL_MS = 500;
  * its pending writes may be outdated and must not overwrite later writes of other workers.
  */
 export class StallDetector {
-  /** The number of stalls when the current work began. */
-  readonly #stallsAtBegin = new AsyncLocalStorage<number>();
+  /** The number of stalls when the current work started. */
+  readonly #stallCountAtStart = new AsyncLocalStorage<number>();
   readonly #now: () => number;
   #lastCheckMs = 0;
-  #stalls = 0;
-  #working = 0;
+  #stallCount = 0;
+  #activeWorkCount = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `now`: a clock that advances while the process is stalled. */
@@ -25,21 +25,21 @@ export class StallDetector {
 
   /** Runs `work`, which may write unless the process was stalled. */
   async watch<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#working++ === 0) {
+    if (this.#activeWorkCount++ === 0) {
       this.#lastCheckMs = this.#now();
       this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
     }
     try {
-      return await this.#stallsAtBegin.run(this.#check(), work);
+      return await this.#stallCountAtStart.run(this.#check(), work);
     } finally {
-      if (--this.#working === 0) clearInterval(this.#timer);
+      if (--this.#activeWorkCount === 0) clearInterval(this.#timer);
     }
   }
 
   /** True if the process was stalled since the current work began. */
   get wasStalled(): boolean {
-    const atBegin = this.#stallsAtBegin.getStore();
-    return atBegin !== undefined && atBegin !== this.#check();
+    const countAtStart = this.#stallCountAtStart.getStore();
+    return countAtStart !== undefined && countAtStart !== this.#check();
   }
 
   /** Throws RUN_ELSEWHERE if the process was stalled since the current work began. Called before each write. */
@@ -47,15 +47,15 @@ export class StallDetector {
     if (!this.wasStalled) return;
     throw new EngineError(
       'RUN_ELSEWHERE',
-      `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so nothing of it is written here.`,
+      `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so this process writes no more of it.`,
       { details: { runId } },
     );
   }
 
   #check(): number {
     const nowMs = this.#now();
-    if (nowMs - this.#lastCheckMs > STALL_MS) this.#stalls++;
+    if (nowMs - this.#lastCheckMs > STALL_MS) this.#stallCount++;
     this.#lastCheckMs = nowMs;
-    return this.#stalls;
+    return this.#stallCount;
   }
 }
