@@ -33,10 +33,10 @@ export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[]
  * and gaps.
  */
 export function readTail(runId: string, rows: readonly JournalRow[], afterSeq: number | undefined): Entry[] {
-  let expected = afterSeq === undefined ? rows[0]?.seq : afterSeq + 1;
+  let expectedSeq = afterSeq === undefined ? rows[0]?.seq : afterSeq + 1;
   return rows.map((row) => {
-    if (row.seq !== expected) throw journalCorrupt(runId, `entry ${expected} is missing`);
-    expected += 1;
+    if (row.seq !== expectedSeq) throw journalCorrupt(runId, `entry ${expectedSeq} is missing`);
+    expectedSeq += 1;
     return readEntry(runId, row);
   });
 }

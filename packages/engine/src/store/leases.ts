@@ -30,7 +30,7 @@ export interface LeaseStore {
   renew(owner: string, leaseMs: number): Promise<boolean>;
   /** Removes the process, and frees its runs immediately. */
   leave(owner: string): Promise<void>;
-  /** Removes the processes whose time has expired. */
+  /** Removes the processes whose leases have expired. */
   expireOwners(): Promise<void>;
   /**
    * Takes free runs that can continue, oldest first: the fair share of this process, at most `limit`. A child run is

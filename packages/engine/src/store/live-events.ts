@@ -44,28 +44,28 @@ export interface LiveEventStore {
 
 /** The functions to call when events of a run were published. */
 export class LiveWatchers {
-  readonly #wakes = new Map<string, Set<() => void>>();
+  readonly #callbacks = new Map<string, Set<() => void>>();
 
   get size(): number {
-    return this.#wakes.size;
+    return this.#callbacks.size;
   }
 
   /** Returns a function that removes `wake`. */
   add(runId: string, wake: () => void): () => void {
-    const wakes = this.#wakes.get(runId) ?? new Set();
-    this.#wakes.set(runId, wakes);
-    wakes.add(wake);
+    const callbacks = this.#callbacks.get(runId) ?? new Set();
+    this.#callbacks.set(runId, callbacks);
+    callbacks.add(wake);
     return () => {
-      wakes.delete(wake);
-      if (wakes.size === 0 && this.#wakes.get(runId) === wakes) this.#wakes.delete(runId);
+      callbacks.delete(wake);
+      if (callbacks.size === 0 && this.#callbacks.get(runId) === callbacks) this.#callbacks.delete(runId);
     };
   }
 
   wake(runId: string): void {
-    for (const wake of this.#wakes.get(runId) ?? []) wake();
+    for (const wake of this.#callbacks.get(runId) ?? []) wake();
   }
 
   wakeAll(): void {
-    for (const runId of this.#wakes.keys()) this.wake(runId);
+    for (const runId of this.#callbacks.keys()) this.wake(runId);
   }
 }

@@ -40,7 +40,7 @@ const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
 /** Time for an owner that is closing to release the lock, or for another process to finish its check of the lock. */
 const LOCK_TIMEOUT_MS = 100;
-/** Longer than a failing attempt to lock exclusively: until it fails, such an attempt blocks new readers. */
+/** Longer than `LOCK_TIMEOUT_MS`: an attempt to lock exclusively blocks new readers until it fails. */
 const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
 
 /**

@@ -24,11 +24,11 @@ export class MemoryLiveEvents implements LiveEventStore {
   readonly #clock: Clock;
   readonly #streams = new Map<string, Stream>();
   readonly #watchers = new LiveWatchers();
-  #prunedMs: number;
+  #lastPruneMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#prunedMs = clock.now();
+    this.#lastPruneMs = clock.now();
   }
 
   publish(runId: string, events: readonly NewLiveEvent[]): number {
@@ -70,8 +70,8 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 
   #prune(nowMs: number): void {
-    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
-    this.#prunedMs = nowMs;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    this.#lastPruneMs = nowMs;
     for (const [runId, { publishedMs }] of this.#streams)
       if (publishedMs < nowMs - LIVE_RETENTION_MS) this.#streams.delete(runId);
   }

@@ -24,10 +24,10 @@ export class MemoryConversations implements ConversationStore {
 
   newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
     const exchanges = [...(this.#tenants.get(tenant)?.get(id)?.values() ?? [])];
-    let first = exchanges.length;
+    let firstIndex = exchanges.length;
     let remaining = maxChars;
-    while (first > 0 && (remaining -= (exchanges[first - 1] ?? '').length) >= 0) first -= 1;
-    return exchanges.slice(first);
+    while (firstIndex > 0 && (remaining -= (exchanges[firstIndex - 1] ?? '').length) >= 0) firstIndex -= 1;
+    return exchanges.slice(firstIndex);
   }
 
   remove({ tenant, id }: ConversationKey): void {
@@ -61,17 +61,18 @@ export class MemoryRates implements RateStore {
 
   correct(key: string, tokensMs: number): void {
     const state = this.#keys.get(key);
-    if (state) state.tokensMs += tokensMs;
+    if (state) state.nextTokenMs += tokensMs;
   }
 
   block(key: string, untilMs: number): void {
     const state = this.#state(key);
-    this.#keys.set(key, { ...state, blockedMs: Math.max(state.blockedMs, untilMs) });
+    this.#keys.set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
   }
 
   prune(beforeMs: number): void {
     for (const [key, state] of this.#keys)
-      if (Math.max(state.requestsMs, state.tokensMs, state.blockedMs) < beforeMs) this.#keys.delete(key);
+      if (Math.max(state.nextRequestMs, state.nextTokenMs, state.blockedUntilMs) < beforeMs)
+        this.#keys.delete(key);
   }
 
   #state(key: string): RateState {
@@ -110,7 +111,7 @@ export class MemorySpending implements SpendingStore {
       this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
     const reservation = { accounts: accounts.map((account) => account.id), counted: 0, minMicros, expiresMs };
     this.#reservations.set(id, reservation);
-    this.#count(reservation, maxMicros);
+    this.#setCounted(reservation, maxMicros);
     return undefined;
   }
 
@@ -123,7 +124,7 @@ export class MemorySpending implements SpendingStore {
     const reservation = this.#reservations.get(id);
     if (!reservation) return;
     this.#reservations.delete(id);
-    this.#count(reservation, micros);
+    this.#setCounted(reservation, micros);
   }
 
   sum(account: string): number {
@@ -139,13 +140,13 @@ export class MemorySpending implements SpendingStore {
   #expire(nowMs: number): void {
     for (const reservation of this.#reservations.values())
       if (reservation.expiresMs <= nowMs) {
-        this.#count(reservation, reservation.minMicros);
+        this.#setCounted(reservation, reservation.minMicros);
         reservation.expiresMs = EXPIRED;
       }
   }
 
   /** Changes the amount that the sums of the accounts include. */
-  #count(reservation: Reservation, micros: number): void {
+  #setCounted(reservation: Reservation, micros: number): void {
     for (const account of reservation.accounts) {
       const sum = this.#sums.get(account);
       if (sum) sum.micros += micros - reservation.counted;

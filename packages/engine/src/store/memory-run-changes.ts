@@ -39,7 +39,7 @@ export class MemoryRunChanges implements RunChangeStore {
     return new Map(
       runIds.flatMap((runId) => {
         const run = this.#runs.get(runId);
-        return run ? [[runId, bytesOf(JSON.stringify(run))]] : [];
+        return run ? [[runId, byteSizeOf(JSON.stringify(run))]] : [];
       }),
     );
   }
@@ -51,7 +51,7 @@ export class MemoryRunChanges implements RunChangeStore {
 }
 
 /** Returns the bytes of the text and of the stored values that it refers to. */
-function bytesOf(text: string): number {
+function byteSizeOf(text: string): number {
   const refs = text.matchAll(/"key":"sha256:[0-9a-f]{64}","bytes":(\d+)/g);
   return [...refs].reduce((sum, [, bytes]) => sum + Number(bytes), Buffer.byteLength(text));
 }

@@ -39,7 +39,7 @@ interface MemoryRun {
   steps?: Map<string, Map<string, string | undefined>>;
 }
 
-/** Runs in memory. Keeps the objects that it receives, and returns copies that equal the values of a data folder. */
+/** Runs in memory. Keeps the objects that it receives, and returns copies, which equal the results of a data folder. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
   /** Ids of child runs by the ids of their parents. */
@@ -343,9 +343,9 @@ export class MemoryControlStore implements ControlStore {
   }
 
   async prune(): Promise<void> {
-    const endMs = this.#clock.now() - OUTCOME_RETENTION_MS;
+    const beforeMs = this.#clock.now() - OUTCOME_RETENTION_MS;
     for (const { id, outcome, createdMs } of this.#rows.values())
-      if (outcome !== undefined && createdMs < endMs) this.#rows.delete(id);
+      if (outcome !== undefined && createdMs < beforeMs) this.#rows.delete(id);
   }
 
   watch(onRequest: () => void): () => void {

@@ -126,7 +126,7 @@ function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): S
   // In a shared folder, another process may be writing an unfinished file.
   if (!shared) files.removeUnfinished();
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: true });
-  const stores = storesOf(location, db, { commit, files, live, writer: () => ({ db, commit }) });
+  const stores = createStores(location, db, { commit, files, live, writer: () => ({ db, commit }) });
   // Runs in the background, because old outcomes only take space.
   stores.control.prune().catch(location.onError);
   return {
@@ -163,7 +163,7 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
     (writeConnection ??= connect(location, (connection) => expectNewest(connection, location.file)));
   const commit = new GroupCommit(db, location.file);
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: false });
-  const stores = storesOf(location, db, { commit, files: valueFiles(location), live, writer });
+  const stores = createStores(location, db, { commit, files: valueFiles(location), live, writer });
   return {
     ...stores,
     close() {
@@ -191,7 +191,7 @@ function valueFiles(location: StoreLocation): ValueFiles {
   return new ValueFiles(join(location.data, 'values'), location.durability);
 }
 
-function storesOf(
+function createStores(
   location: StoreLocation,
   db: DatabaseSync,
   parts: { commit: GroupCommit; files: ValueFiles; live: SqliteLiveEvents; writer: () => WriteConnection },

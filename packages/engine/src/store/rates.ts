@@ -1,7 +1,7 @@
 /** The amounts that a call takes from the rates of its key. A rate is expressed as the time between two units. */
 export interface RateDemand {
   nowMs: number;
-  /** The times that the request and its tokens take from their rates. 0: no limit. */
+  /** The shares of the rates that the request and its tokens take, as times. 0: no limit. */
   requestMs: number;
   tokensMs: number;
   /** The times by which calls may exceed these rates (burst). */
@@ -14,9 +14,9 @@ export interface RateDemand {
  * time at which the provider accepts the key again.
  */
 export interface RateState {
-  requestsMs: number;
-  tokensMs: number;
-  blockedMs: number;
+  nextRequestMs: number;
+  nextTokenMs: number;
+  blockedUntilMs: number;
 }
 
 /** Rates of keys. A key is a hash, never a secret. `describeRates` tests an implementation. */
@@ -37,9 +37,10 @@ export interface RateStore {
  */
 export function waitMsFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;
-  const requests = requestMs > 0 ? state.requestsMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;
-  const tokens = tokensMs > 0 ? state.tokensMs - nowMs - Math.max(0, tokenBurstMs - tokensMs) : 0;
-  return Math.max(0, Math.ceil(Math.max(state.blockedMs - nowMs, requests, tokens)));
+  const requestWaitMs =
+    requestMs > 0 ? state.nextRequestMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;
+  const tokenWaitMs = tokensMs > 0 ? state.nextTokenMs - nowMs - Math.max(0, tokenBurstMs - tokensMs) : 0;
+  return Math.max(0, Math.ceil(Math.max(state.blockedUntilMs - nowMs, requestWaitMs, tokenWaitMs)));
 }
 
 /** True for a call without limits: it takes nothing, and waits only while its key is blocked. */
@@ -54,10 +55,10 @@ export function stateAfter(
 ): RateState {
   return {
     ...state,
-    requestsMs: Math.max(state.requestsMs, nowMs) + requestMs,
-    tokensMs: Math.max(state.tokensMs, nowMs) + tokensMs,
+    nextRequestMs: Math.max(state.nextRequestMs, nowMs) + requestMs,
+    nextTokenMs: Math.max(state.nextTokenMs, nowMs) + tokensMs,
   };
 }
 
 /** The state of a key that was never used. */
-export const UNUSED_KEY: RateState = { requestsMs: 0, tokensMs: 0, blockedMs: 0 };
+export const UNUSED_KEY: RateState = { nextRequestMs: 0, nextTokenMs: 0, blockedUntilMs: 0 };

@@ -38,8 +38,8 @@ export interface SpendingStore {
   /** Extends a reservation, with a new `minMicros`. Does nothing if it is settled or has expired. */
   renew(id: string, renewal: { minMicros: number; expiresMs: number }): Promise<void> | void;
   /**
-   * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Later calls
-   * do nothing.
+   * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Does
+   * nothing if the reservation is settled already.
    */
   settle(id: string, micros: number): Promise<void> | void;
   /** Returns the sum of an account, including reserved amounts; 0 for an unknown account. */

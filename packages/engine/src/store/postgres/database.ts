@@ -38,7 +38,7 @@ export class Database {
   readonly build: Kysely<Tables>;
   readonly #url: string;
   readonly #pool: Pool;
-  readonly #names = new Map<string, string>();
+  readonly #statementNames = new Map<string, string>();
   readonly #queue: PQueue;
   #closing: Promise<void> | undefined;
 
@@ -48,7 +48,7 @@ export class Database {
     this.#url = options.url;
     this.#queue = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
-      Client: CleanClient,
+      Client: SocketClosingClient,
       connectionString: options.url,
       max: options.maxConnections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -73,7 +73,7 @@ export class Database {
   ): Promise<{ rows: Row[]; changed: number }> {
     const { sql, parameters } = query.compile();
     return this.#enqueue(urgent ? 1 : 0, async () => {
-      const statement = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
+      const statement = { name: this.#statementName(sql), text: sql, values: [...parameters] };
       for (let attempt = 1; ; attempt += 1) {
         try {
           const { rows, rowCount } = await this.#pool.query(statement);
@@ -147,9 +147,9 @@ export class Database {
     return this.#queue.add(work, { priority });
   }
 
-  #nameOf(text: string): string {
-    const name = this.#names.get(text) ?? `heddle_${this.#names.size}`;
-    this.#names.set(text, name);
+  #statementName(text: string): string {
+    const name = this.#statementNames.get(text) ?? `heddle_${this.#statementNames.size}`;
+    this.#statementNames.set(text, name);
     return name;
   }
 }
@@ -157,7 +157,7 @@ export class Database {
 /**
  * Closes the socket of a login that failed on the client side; `pg` itself leaves it open until the server times out.
  */
-class CleanClient extends Client {
+class SocketClosingClient extends Client {
   override connect(): Promise<Client>;
   override connect(done: (error: Error | null, client?: Client) => void): void;
   override connect(done?: (error: Error, client?: Client) => void): Promise<Client> | void {

@@ -41,7 +41,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   async find(workflow: string, version?: number): Promise<Deployment | undefined> {
-    // A reference may come from the input of a run.
+    // The text may come from the input of a run, and PostgreSQL cannot store every character.
     if (!isStorable(workflow)) return undefined;
     const { build } = this.#database;
     const byId = build

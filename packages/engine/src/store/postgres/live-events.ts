@@ -21,7 +21,7 @@ export class PostgresLiveEvents implements LiveEventStore {
   readonly #database: Database;
   readonly #channel: string;
   readonly #listener: LiveListener;
-  #prunedMs = -Infinity;
+  #lastPruneMs = -Infinity;
 
   constructor(database: Database) {
     this.#database = database;
@@ -67,8 +67,8 @@ export class PostgresLiveEvents implements LiveEventStore {
 
   async #prune(): Promise<void> {
     const nowMs = performance.now();
-    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
-    this.#prunedMs = nowMs;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    this.#lastPruneMs = nowMs;
     await this.#run(sql`
       DELETE FROM ${this.#table('live_streams')}
         WHERE touched < clock_timestamp() - make_interval(secs => ${LIVE_RETENTION_MS / 1000}::float8)`);

@@ -21,7 +21,8 @@ const MAX_NAME_BYTES = 63;
 
 export interface PostgresOptions {
   /**
-   * `postgresql://user:password@host:5432/database`; missing parts come from PostgreSQL's variables (`PGPASSWORD`, …).
+   * `postgresql://user:password@host:5432/database`; missing parts come from the environment variables of PostgreSQL
+   * (`PGPASSWORD`, …).
    */
   url: string;
   /** The schema of the tables, created if it is missing. Default `heddle`. */

@@ -12,7 +12,7 @@ export class PostgresRates implements RateStore {
 
   async take(key: string, demand: RateDemand): Promise<number> {
     if (isUnlimited(demand)) {
-      const { rows } = await this.#database.run(this.#state(key));
+      const { rows } = await this.#database.run(this.#stateQuery(key));
       return waitMsFor(rows[0] ?? UNUSED_KEY, demand);
     }
     return this.#change(key, async (state, set) => {
@@ -33,7 +33,7 @@ export class PostgresRates implements RateStore {
 
   async block(key: string, untilMs: number): Promise<void> {
     await this.#change(key, (state, set) =>
-      set({ ...state, blockedMs: Math.max(state.blockedMs, Math.ceil(untilMs)) }),
+      set({ ...state, blockedUntilMs: Math.max(state.blockedUntilMs, Math.ceil(untilMs)) }),
     );
   }
 
@@ -47,10 +47,10 @@ export class PostgresRates implements RateStore {
     );
   }
 
-  #state(key: string) {
+  #stateQuery(key: string) {
     return this.#database.build
       .selectFrom('rates')
-      .select(['requests_ms as requestsMs', 'tokens_ms as tokensMs', 'blocked_ms as blockedMs'])
+      .select(['requests_ms as nextRequestMs', 'tokens_ms as nextTokenMs', 'blocked_ms as blockedUntilMs'])
       .where('key', '=', key);
   }
 
@@ -64,9 +64,9 @@ export class PostgresRates implements RateStore {
           .values({ key, requests_ms: 0, tokens_ms: 0, blocked_ms: 0 })
           .onConflict((conflict) => conflict.doNothing()),
       );
-      const [row] = await run(this.#state(key).forUpdate());
-      const set = async ({ requestsMs, tokensMs, blockedMs }: RateState): Promise<void> => {
-        const changed = { requests_ms: requestsMs, tokens_ms: tokensMs, blocked_ms: blockedMs };
+      const [row] = await run(this.#stateQuery(key).forUpdate());
+      const set = async ({ nextRequestMs, nextTokenMs, blockedUntilMs }: RateState): Promise<void> => {
+        const changed = { requests_ms: nextRequestMs, tokens_ms: nextTokenMs, blocked_ms: blockedUntilMs };
         await run(build.updateTable('rates').set(changed).where('key', '=', key));
       };
       return work(row ?? UNUSED_KEY, set);

@@ -57,8 +57,8 @@ export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, f
 function entriesTable(rows: readonly JournalRow[]) {
   const seqs = rows.map((row) => row.seq);
   const entries = rows.map((row) => row.entry);
-  return sql<{ seq: number; entry: string }>`unnest(${seqs}::bigint[], ${entries}::text[])`.as<'given'>(
-    sql`given(seq, entry)`,
+  return sql<{ seq: number; entry: string }>`unnest(${seqs}::bigint[], ${entries}::text[])`.as<'input'>(
+    sql`input(seq, entry)`,
   );
 }
 
@@ -68,7 +68,7 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(entriesTable(rows)).select([numberOf(db, runId).as('run'), 'given.seq', 'given.entry']),
+      eb.selectFrom(entriesTable(rows)).select([numberOf(db, runId).as('run'), 'input.seq', 'input.entry']),
     );
 }
 
@@ -94,7 +94,7 @@ export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly Jou
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(['leased', entriesTable(rows)]).select(['leased.number', 'given.seq', 'given.entry']),
+      eb.selectFrom(['leased', entriesTable(rows)]).select(['leased.number', 'input.seq', 'input.entry']),
     );
 }
 
@@ -123,8 +123,8 @@ export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>
     .columns(['run', 'execution_order', 'log'])
     .expression((eb) =>
       eb
-        .selectFrom(['saved', logsTable.as<'given'>(sql`given(execution_order, log)`)])
-        .select(['saved.number', 'given.execution_order', 'given.log']),
+        .selectFrom(['saved', logsTable.as<'input'>(sql`input(execution_order, log)`)])
+        .select(['saved.number', 'input.execution_order', 'input.log']),
     )
     .onConflict((conflict) =>
       conflict.columns(['run', 'execution_order']).doUpdateSet((eb) => ({ log: eb.ref('excluded.log') })),

@@ -50,11 +50,11 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async journal(runId: string): Promise<Entry[]> {
-    return readJournal(runId, await this.#rows(runId, -1));
+    return readJournal(runId, await this.#journalRows(runId, -1));
   }
 
   async tail(runId: string, afterSeq: number): Promise<Entry[]> {
-    const rows = await this.#rows(runId, afterSeq);
+    const rows = await this.#journalRows(runId, afterSeq);
     return afterSeq < 0 ? readJournal(runId, rows) : readTail(runId, rows, afterSeq);
   }
 
@@ -213,7 +213,7 @@ export class PostgresRunStore implements TailableRunStore {
       .values({ run: sql<number>`${run}`, place: stepPlace(place), key, result });
   }
 
-  #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, rows: number) {
+  #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, maxRows: number) {
     const after = decodeCursor(query);
     const comparison = sql.raw(order === 'asc' ? '>' : '<');
     return this.#database.build
@@ -232,10 +232,10 @@ export class PostgresRunStore implements TailableRunStore {
       )
       .orderBy('created_ms', order)
       .orderBy('run_id', order)
-      .limit(rows);
+      .limit(maxRows);
   }
 
-  async #rows(runId: string, afterSeq: number): Promise<JournalRow[]> {
+  async #journalRows(runId: string, afterSeq: number): Promise<JournalRow[]> {
     const query = this.#database.build
       .selectFrom('journal')
       .select(['seq', 'entry'])

@@ -2,8 +2,7 @@ import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending
 import type { Database, Transaction } from './database.ts';
 
 /**
- * Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that no two transactions block each
- * other.
+ * Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that transactions cannot deadlock.
  */
 export class PostgresSpending implements SpendingStore {
   readonly #database: Database;
@@ -95,7 +94,7 @@ export class PostgresSpending implements SpendingStore {
     );
   }
 
-  /** Counts `least` of expired reservations from now on. Returns the sum of the account. */
+  /** From now on, counts only `least` of expired reservations. Returns the sum of the account. */
   async #expire(run: Transaction, account: string, nowMs: number): Promise<number> {
     const { build } = this.#database;
     const expired = build

@@ -7,7 +7,8 @@ import { lazyStatements, withFileErrors } from './database.ts';
 function prepare(db: DatabaseSync) {
   return {
     state: db.prepare(`
-      SELECT requests_ms AS requestsMs, tokens_ms AS tokensMs, blocked_ms AS blockedMs FROM rates WHERE key = ?`),
+      SELECT requests_ms AS nextRequestMs, tokens_ms AS nextTokenMs, blocked_ms AS blockedUntilMs
+        FROM rates WHERE key = ?`),
     set: db.prepare(`
       INSERT INTO rates (key, requests_ms, tokens_ms, blocked_ms) VALUES (?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET requests_ms = excluded.requests_ms, tokens_ms = excluded.tokens_ms,
@@ -49,7 +50,7 @@ export class SqliteRates implements RateStore {
   async block(key: string, untilMs: number): Promise<void> {
     await this.#commit.run(() => {
       const state = this.#state(key);
-      this.#set(key, { ...state, blockedMs: Math.max(state.blockedMs, untilMs) });
+      this.#set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
     });
   }
 
@@ -63,7 +64,7 @@ export class SqliteRates implements RateStore {
     return (this.#sql().state.get(key) as RateState | undefined) ?? UNUSED_KEY;
   }
 
-  #set(key: string, { requestsMs, tokensMs, blockedMs }: RateState): void {
-    this.#sql().set.run(key, requestsMs, tokensMs, Math.ceil(blockedMs));
+  #set(key: string, { nextRequestMs, nextTokenMs, blockedUntilMs }: RateState): void {
+    this.#sql().set.run(key, nextRequestMs, nextTokenMs, Math.ceil(blockedUntilMs));
   }
 }
