@@ -19,7 +19,8 @@ function accessiblePaths(folder: string): string[] {
   });
 }
 
-function setUmask(mask: number): void {
+/** `mask`: an octal number. */
+function setUmask(mask: string): void {
   const before = process.umask(mask);
   onTestFinished(() => void process.umask(before));
 }
@@ -34,7 +35,7 @@ async function openWithRun(data: string, reported: string[] = []) {
 }
 
 describe.skipIf(process.platform === 'win32')('the data folder', () => {
-  it.each([0o000, 0o022, 0o077])('is private, with all its files, for any umask (%i)', async (mask) => {
+  it.each(['000', '022', '077'])('is private, with all its files, for the umask %s', async (mask) => {
     const data = join(dataFolder(), 'of', 'runs');
     setUmask(mask);
     await openWithRun(data);

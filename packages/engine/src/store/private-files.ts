@@ -6,9 +6,9 @@ const PRIVATE_FOLDER = 0o700;
 /** Other users can open readable files in the folder by path, but cannot list it. */
 const TRAVERSABLE_FOLDER = 0o711;
 const PRIVATE_FILE = 0o600;
-const PERMISSIONS = 0o777;
-const OTHERS = 0o077;
-const STICKY = 0o1000;
+const PERMISSION_BITS = 0o777;
+const GROUP_AND_OTHERS = 0o077;
+const STICKY_BIT = 0o1000;
 
 /** The files and folders that Heddle creates in a data folder. */
 const DATABASES = ['heddle.db', 'live.db', 'api.db'].flatMap((name) =>
@@ -74,8 +74,8 @@ function restrictFolder(data: string, names: readonly string[]): string | undefi
   const permissions =
     process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
   const foreignNames = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
-  const isShared = foreignNames.length > 0 || (mode & STICKY) !== 0;
-  if ((mode & OTHERS) === 0 || !isShared) return restrict(data, permissions);
+  const hasForeignFiles = foreignNames.length > 0 || (mode & STICKY_BIT) !== 0;
+  if ((mode & GROUP_AND_OTHERS) === 0 || !hasForeignFiles) return restrict(data, permissions);
   const content =
     foreignNames.length > 0
       ? `${JSON.stringify(foreignNames[0])}, which Heddle did not create`
@@ -86,14 +86,14 @@ function restrictFolder(data: string, names: readonly string[]): string | undefi
 /** Restricts the folder and its content, unless the folder is private already. Returns the first problem. */
 function restrictTree(folder: string): string | undefined {
   const stat = statOf(folder);
-  if (!stat || (stat.mode & OTHERS) === 0) return undefined;
+  if (!stat || (stat.mode & GROUP_AND_OTHERS) === 0) return undefined;
   let problem: string | undefined;
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) problem ??= restrictTree(path);
     else if (entry.isFile()) problem ??= restrict(path, PRIVATE_FILE);
   }
-  // The folder comes last, so that an interrupted call is repeated.
+  // The folder comes last, so that the next call repeats the work of an interrupted one.
   return problem ?? restrict(folder, PRIVATE_FOLDER);
 }
 
@@ -110,16 +110,16 @@ function entriesOf(folder: string): Dirent[] {
 /** Sets the permissions of the path. Returns the problem if other users keep access. */
 function restrict(path: string, permissions: number): string | undefined {
   const stat = statOf(path);
-  if (!stat || (stat.mode & PERMISSIONS) === permissions) return undefined;
+  if (!stat || (stat.mode & PERMISSION_BITS) === permissions) return undefined;
   let reason = 'its file system ignores the change';
   try {
     chmodSync(path, permissions);
   } catch (error) {
     reason = (error as Error).message;
   }
-  // Some file systems have fixed permissions, and accept the call.
+  // Some file systems have fixed permissions, and ignore the call without an error.
   const current = statOf(path);
-  if (!current || (current.mode & OTHERS & ~permissions) === 0) return undefined;
+  if (!current || (current.mode & GROUP_AND_OTHERS & ~permissions) === 0) return undefined;
   return `Other users can read recorded runs: the permissions of "${path}" are ${octal(current.mode)} and cannot be changed (${reason}). Let its owner run chmod go= on it, or use another data folder.`;
 }
 

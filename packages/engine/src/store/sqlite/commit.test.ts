@@ -34,7 +34,7 @@ function scriptedConnection(fail: { sql: string; errcode: number } | undefined):
   return { db: Object.assign(db, { prepare }) as unknown as DatabaseSync, statements };
 }
 
-it('commits the writes of one turn in one transaction, in order, and settles them after it', async () => {
+it('commits the writes of one event loop turn in one transaction, in order, and settles them after it', async () => {
   const { db, statements } = scriptedConnection(undefined);
   const commit = new GroupCommit(db, 'file');
   const write = (name: string): Promise<number> => commit.run(() => statements.push(name));

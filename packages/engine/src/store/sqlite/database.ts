@@ -9,8 +9,8 @@ const BUSY_TIMEOUT_MS = 5000;
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Pages of the write-ahead log (16 MB) that cause a checkpoint: four times SQLite's default, which makes commits a
- * quarter faster.
+ * Number of pages in the write-ahead log at which a checkpoint starts (16 MB): four times SQLite's default, which makes
+ * commits a quarter faster.
  */
 const CHECKPOINT_PAGES = 4000;
 

@@ -5,7 +5,8 @@ import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 import { FOREIGN_KEY, sqliteCode } from './errors.ts';
 
-const DEPLOYMENT = 'SELECT workflow_id AS workflowId, name, version, plan_hash AS planHash FROM deployments';
+const SELECT_DEPLOYMENT =
+  'SELECT workflow_id AS workflowId, name, version, plan_hash AS planHash FROM deployments';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -14,9 +15,9 @@ function prepare(db: DatabaseSync) {
     deploy: db.prepare(
       'INSERT INTO deployments (workflow_id, version, name, plan_hash, deployed_ms) VALUES (?, ?, ?, ?, ?)',
     ),
-    newest: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
-    version: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
-    // The id of the workflow whose newest version has a name. Of several workflows, the one that was deployed last.
+    newest: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
+    version: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
+    // The id of the workflow whose newest version has this name; of several, the one that was deployed last.
     idByName: db.prepare(`
       SELECT workflow_id AS workflowId FROM deployments AS d WHERE name = ? AND version =
         (SELECT max(version) FROM deployments WHERE workflow_id = d.workflow_id)

@@ -10,10 +10,10 @@ interface JournalEnd {
   run: number;
   lastSeq: number;
   /** Last position that the last mark of the run covers. A mark is a row of `journal_marks` (see `FORMAT_2`). */
-  last: number;
+  markEnd: number;
 }
 
-/** The last entry of a run up to a number, with the end of the journal there. */
+/** The last entry of a run with a `seq` of at most a given number, and the end of the journal at this entry. */
 interface LastEntry extends JournalEnd {
   position: number;
   entry: string;
@@ -29,7 +29,8 @@ function prepare(db: DatabaseSync) {
     append: db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)'),
     mark: db.prepare('INSERT INTO journal_marks (run, seq, first, last) VALUES (?, ?, ?, ?)'),
     lastEntry: db.prepare(`
-      SELECT journal.run, seq AS lastSeq, last, position, entry FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
+      SELECT journal.run, seq AS lastSeq, last AS markEnd, position, entry
+      FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
       WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
     replace: db.prepare('UPDATE journal SET entry = ? WHERE position = ?'),
     addUse: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
@@ -63,7 +64,7 @@ export class SqliteJournals {
 
   /** Begins the journal of a new run. */
   begin(runId: string, run: number, first: JournalRow): void {
-    const end = { run, lastSeq: -1, last: -1 };
+    const end = { run, lastSeq: -1, markEnd: -1 };
     this.#ends.set(runId, end);
     this.#insert(end, first, MARK_SPAN);
   }
@@ -85,7 +86,7 @@ export class SqliteJournals {
     if (run === undefined) throw unknownRun(runId);
     for (const row of rows) {
       const previous = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
-      if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
+      if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, markEnd: -1 }, row, 1);
       else if (previous.entry !== row.entry) {
         this.#sql.replace.run(row.entry, previous.position);
         this.#recordUses(run, row.entry);
@@ -123,9 +124,9 @@ export class SqliteJournals {
     const position = Number(this.#sql.append.run(end.run, seq, entry).lastInsertRowid);
     this.#recordUses(end.run, entry);
     end.lastSeq = seq;
-    if (position <= end.last) return;
-    end.last = position + span - 1;
-    this.#sql.mark.run(end.run, seq, position, end.last);
+    if (position <= end.markEnd) return;
+    end.markEnd = position + span - 1;
+    this.#sql.mark.run(end.run, seq, position, end.markEnd);
   }
 
   #recordUses(run: number, entry: string): void {

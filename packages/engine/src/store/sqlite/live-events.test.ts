@@ -28,7 +28,7 @@ describe('live events in a data folder', () => {
     expect(reader.read('r', 0, 10)).toEqual([{ number: 1, ...EVENT }]);
   });
 
-  it('replace a corrupt file', () => {
+  it('are stored in a new file if the old one is corrupt', () => {
     const data = dataFolder();
     writeFileSync(join(data, 'live.db'), 'This is not a database. '.repeat(100));
     const store = open(data);
@@ -46,10 +46,10 @@ describe('live events in a data folder', () => {
 describe.each<[string, (clock: TestClock) => LiveEventStore]>([
   ['memory', (clock) => new MemoryLiveEvents(clock)],
   ['a data folder', (clock) => open(dataFolder(), { clock })],
-])('live events in %s', (_name, make) => {
+])('live events in %s', (_name, createStore) => {
   it('are removed an hour after the last one of their run', async () => {
     const clock = new TestClock();
-    const store = make(clock);
+    const store = createStore(clock);
     await store.publish('old', [EVENT]);
     await store.publish('live', [EVENT]);
     clock.advance(LIVE_RETENTION_MS - 1);

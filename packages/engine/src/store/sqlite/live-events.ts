@@ -47,7 +47,7 @@ const STREAM = '(SELECT number FROM streams WHERE run_id = ?)';
 
 interface Connection {
   db: DatabaseSync;
-  touch: StatementSync;
+  updateStream: StatementSync;
   insert: StatementSync;
   read: StatementSync;
 }
@@ -66,7 +66,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   readonly #watchers = new LiveWatchers();
   #connection: Connection | undefined;
   #stopWatching: (() => void) | undefined;
-  #prunedMs = -Infinity;
+  #lastPruneMs = -Infinity;
   #isClosed = false;
 
   /** `writes`: false for readers of a folder that other processes own. */
@@ -86,7 +86,7 @@ export class SqliteLiveEvents implements LiveEventStore {
     return last;
   }
 
-  #add({ db, touch, insert }: Connection, runId: string, events: readonly NewLiveEvent[]): number {
+  #add({ db, updateStream, insert }: Connection, runId: string, events: readonly NewLiveEvent[]): number {
     const nowMs = this.#clock.now();
     const addedChars = events.reduce((sum, { json }) => sum + json.length, 0);
     return inTransaction(db, () => {
@@ -94,7 +94,7 @@ export class SqliteLiveEvents implements LiveEventStore {
         number: stream,
         last,
         chars,
-      } = touch.get(runId, events.length, addedChars, nowMs) as unknown as Counters;
+      } = updateStream.get(runId, events.length, addedChars, nowMs) as unknown as Counters;
       let number = last - events.length;
       let ends = chars - addedChars;
       for (const { place, json } of events)
@@ -111,8 +111,8 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   #prune(db: DatabaseSync, nowMs: number): void {
-    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
-    this.#prunedMs = nowMs;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    this.#lastPruneMs = nowMs;
     const { changes } = db.prepare('DELETE FROM streams WHERE touched_ms < ?').run(nowMs - LIVE_RETENTION_MS);
     if (changes !== 0) db.exec('DELETE FROM events WHERE stream NOT IN (SELECT number FROM streams)');
   }
@@ -220,7 +220,7 @@ function openWriter(file: string): DatabaseSync {
 function prepareStatements(db: DatabaseSync): Connection {
   return {
     db,
-    touch: db.prepare(`INSERT INTO streams (run_id, last, chars, touched_ms) VALUES (?, ?, ?, ?)
+    updateStream: db.prepare(`INSERT INTO streams (run_id, last, chars, touched_ms) VALUES (?, ?, ?, ?)
       ON CONFLICT (run_id) DO UPDATE SET last = last + excluded.last, chars = chars + excluded.chars,
         touched_ms = excluded.touched_ms
       RETURNING number, last, chars`),

@@ -1,12 +1,12 @@
 import { expect, it, vi } from 'vitest';
 import { loadSqlite, withoutSqliteWarning } from './load.ts';
 
-const SQLITE = 'SQLite is an experimental feature and might change at any time';
+const SQLITE_WARNING = 'SQLite is an experimental feature and might change at any time';
 
 it('suppresses the warning about SQLite while it is loaded, and no other warning', () => {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
   const result = withoutSqliteWarning(() => {
-    process.emitWarning(SQLITE, 'ExperimentalWarning');
+    process.emitWarning(SQLITE_WARNING, 'ExperimentalWarning');
     process.emitWarning('Something else is experimental', 'ExperimentalWarning');
     process.emitWarning('SQLite is old', { type: 'DeprecationWarning' });
     return 7;
@@ -24,8 +24,8 @@ it('restores warnings afterwards, even if loading fails', () => {
     throw new Error('no such module');
   };
   expect(() => withoutSqliteWarning(fail)).toThrow('no such module');
-  process.emitWarning(SQLITE, 'ExperimentalWarning');
-  expect(emit.mock.calls).toEqual([[SQLITE, 'ExperimentalWarning']]);
+  process.emitWarning(SQLITE_WARNING, 'ExperimentalWarning');
+  expect(emit.mock.calls).toEqual([[SQLITE_WARNING, 'ExperimentalWarning']]);
 });
 
 it('loads SQLite', () => {

@@ -50,6 +50,6 @@ function mergeLogs(stored: readonly BlockLog[], changed: readonly BlockLog[]): B
   return [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder);
 }
 
-function parseLogs(text: unknown, owner: string): BlockLog[] {
-  return parseStored<BlockLog[]>(text as string, `log of ${owner}`);
+function parseLogs(text: unknown, runLabel: string): BlockLog[] {
+  return parseStored<BlockLog[]>(text as string, `log of ${runLabel}`);
 }

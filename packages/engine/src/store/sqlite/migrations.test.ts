@@ -10,7 +10,7 @@ import { SqliteRunStore } from './runs.ts';
 import { ValueFiles } from './value-files.ts';
 import { SqliteValueStore } from './values.ts';
 
-const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
+const TEST_MIGRATIONS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
 
 interface DataFile {
   db: DatabaseSync;
@@ -33,9 +33,9 @@ it('creates a new file in the newest format', () => {
 
 it('migrates an older file from its format, and keeps its data', () => {
   const { db, file } = createDatabase();
-  migrate(db, file, { migrations: STEPS.slice(0, 1) });
-  migrate(db, file, { migrations: STEPS });
-  migrate(db, file, { migrations: STEPS });
+  migrate(db, file, { migrations: TEST_MIGRATIONS.slice(0, 1) });
+  migrate(db, file, { migrations: TEST_MIGRATIONS });
+  migrate(db, file, { migrations: TEST_MIGRATIONS });
   expect(formatOf(db)).toBe(2);
   expect(db.prepare('SELECT x, y FROM a').all()).toEqual([{ x: 1, y: 2 }]);
 });
@@ -43,7 +43,9 @@ it('migrates an older file from its format, and keeps its data', () => {
 it('leaves the file in the previous format if a step fails', () => {
   const { db, file } = createDatabase();
   expect(() =>
-    migrate(db, file, { migrations: [...STEPS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'] }),
+    migrate(db, file, {
+      migrations: [...TEST_MIGRATIONS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'],
+    }),
   ).toThrow(/nowhere/);
   if (db.isTransaction) db.exec('ROLLBACK');
   expect(formatOf(db)).toBe(2);
@@ -53,16 +55,16 @@ it('leaves the file in the previous format if a step fails', () => {
 /** Creates a file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
 function createFormat1(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
-  const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
-  run.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
-  run.run('r', 1000, 1, JSON.stringify(newRun('r')));
-  const ended = record('r', { seq: size, status: 'completed' });
+  const insertRun = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
+  insertRun.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
+  insertRun.run('r', 1000, 1, JSON.stringify(newRun('r')));
+  const endedRecord = record('r', { seq: size, status: 'completed' });
   db.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?)').run(
     'r',
     'workflow',
     'completed',
     1000,
-    JSON.stringify(ended),
+    JSON.stringify(endedRecord),
   );
   const append = db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)');
   const save = db.prepare('INSERT INTO logs VALUES (2, ?, ?)');
@@ -73,7 +75,7 @@ function createFormat1(db: DatabaseSync, file: string, size: number): void {
   }
 }
 
-it('creates in a new file the same tables as the migrations', () => {
+it('creates the same tables in a new file as the migrations do', () => {
   const files = [createDatabase(), createDatabase()];
   migrate((files[0] as DataFile).db, 'new');
   migrate((files[1] as DataFile).db, 'converted', { migrations: MIGRATIONS });
@@ -123,12 +125,12 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
 
 it('refuses a newer format; the error names both formats and a remedy', () => {
   const { db, file } = createDatabase();
-  migrate(db, file, { migrations: STEPS });
+  migrate(db, file, { migrations: TEST_MIGRATIONS });
   const newerFormat = {
     code: 'DATA_FORMAT_UNSUPPORTED',
     message: expect.stringMatching(/heddle\.db".*format 2.*up to 1\. Use the newer version/) as string,
   };
-  const migrations = STEPS.slice(0, 1);
+  const migrations = TEST_MIGRATIONS.slice(0, 1);
   expect(() => migrate(db, file, { migrations })).toThrow(expect.objectContaining(newerFormat));
   expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newerFormat));
 });
@@ -140,6 +142,6 @@ it('refuses an older format for readers, which may not migrate it', () => {
 
 it('refuses a database of another program', () => {
   const { db, file } = createDatabase();
-  db.exec('CREATE TABLE theirs (x)');
+  db.exec('CREATE TABLE other_table (x)');
   expect(() => migrate(db, file)).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
 });

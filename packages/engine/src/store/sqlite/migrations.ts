@@ -25,12 +25,12 @@ export const MIGRATIONS: readonly string[] = [
 export interface Formats {
   migrations: readonly string[];
   /** Creates a new file directly in the newest format. */
-  newest?: string;
+  newestSchema?: string;
 }
 
 const FORMATS: Formats = {
   migrations: MIGRATIONS,
-  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6} ${FROM_6_TO_7}`,
+  newestSchema: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6} ${FROM_6_TO_7}`,
 };
 
 /** Returns the format of the file; 0 for a new file. */
@@ -40,20 +40,20 @@ export function formatOf(db: DatabaseSync): number {
 
 /**
  * Migrates the file to the newest format, one format per transaction. If several processes start at the same time, one
- * of them makes each step.
+ * of them performs each step.
  *
  * Only for processes that hold the lock of the data folder: readers do not expect the format to change. Throws
  * DATA_FORMAT_UNSUPPORTED for a newer format, and for a file of another program.
  */
 export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMATS): void {
-  const { migrations, newest } = formats;
+  const { migrations, newestSchema } = formats;
   while (checkFormat(db, file, migrations.length) < migrations.length) {
     db.exec('BEGIN IMMEDIATE');
-    // Checked again, because another process may have made the step while this process waited for the transaction.
+    // Checked again, because another process may have performed the step while this process waited for the transaction.
     const format = checkFormat(db, file, migrations.length);
-    const isNew = format === 0 && newest !== undefined;
+    const isNew = format === 0 && newestSchema !== undefined;
     const next = isNew ? migrations.length : Math.min(format + 1, migrations.length);
-    db.exec(`${(isNew ? newest : migrations[format]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
+    db.exec(`${(isNew ? newestSchema : migrations[format]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
   }
 }
 

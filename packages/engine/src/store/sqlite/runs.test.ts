@@ -105,21 +105,21 @@ it('reads lists and open runs by index, without sorting', async () => {
   open({ data });
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
   onTestFinished(() => db.close());
-  const plan = (sql: string): unknown[] =>
+  const queryPlan = (sql: string): unknown[] =>
     db
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map((step) => step['detail']);
   const page = 'ORDER BY created_ms DESC, run_id DESC';
-  expect(plan(`SELECT record FROM runs WHERE record IS NOT NULL AND status IN ('failed') ${page}`)).toEqual([
-    'SCAN runs USING INDEX runs_newest',
-  ]);
   expect(
-    plan(
+    queryPlan(`SELECT record FROM runs WHERE record IS NOT NULL AND status IN ('failed') ${page}`),
+  ).toEqual(['SCAN runs USING INDEX runs_newest']);
+  expect(
+    queryPlan(
       `SELECT record FROM runs WHERE record IS NOT NULL AND workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${page}`,
     ),
   ).toEqual([expect.stringMatching(/^SEARCH runs USING INDEX runs_workflow/)]);
-  expect(plan('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')).toEqual([
+  expect(queryPlan('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')).toEqual([
     'SCAN runs USING COVERING INDEX runs_open',
   ]);
 });

@@ -80,11 +80,11 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   journal(runId: string): Entry[] {
-    return readJournal(runId, this.#rows(runId, -1));
+    return readJournal(runId, this.#journalRows(runId, -1));
   }
 
   tail(runId: string, afterSeq: number): Entry[] {
-    const rows = this.#rows(runId, afterSeq);
+    const rows = this.#journalRows(runId, afterSeq);
     return afterSeq < 0 ? readJournal(runId, rows) : readTail(runId, rows, afterSeq);
   }
 
@@ -125,7 +125,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
-    const { where, values } = filtersOf(query);
+    const { where, values } = whereClause(query);
     const order = query.order === 'asc' ? 'ASC' : 'DESC';
     const rows = this.#read(() =>
       this.#db
@@ -176,7 +176,7 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#commit.run(() => this.#steps.forget(runId, place, key));
   }
 
-  #rows(runId: string, afterSeq: number): JournalRow[] {
+  #journalRows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#read(() => this.#journals.rows(runId, afterSeq));
     // A run is created with its first entry, so a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#sql.header.get(runId))) {
@@ -190,29 +190,29 @@ export class SqliteRunStore implements TailableRunStore {
   }
 }
 
-function filtersOf(query: RunQuery): { where: string; values: SQLInputValue[] } {
+function whereClause(query: RunQuery): { where: string; values: SQLInputValue[] } {
   const after = decodeCursor(query);
-  const parts = ['record IS NOT NULL'];
+  const conditions = ['record IS NOT NULL'];
   const values: SQLInputValue[] = [];
   if (query.workflowId !== undefined) {
-    parts.push('workflow_id = ?');
+    conditions.push('workflow_id = ?');
     values.push(query.workflowId);
   }
   if (query.status) {
-    parts.push(`status IN (${query.status.map(() => '?').join(', ')})`);
+    conditions.push(`status IN (${query.status.map(() => '?').join(', ')})`);
     values.push(...query.status);
   }
   if (query.fromMs !== undefined) {
-    parts.push('created_ms >= ?');
+    conditions.push('created_ms >= ?');
     values.push(query.fromMs);
   }
   if (query.toMs !== undefined) {
-    parts.push('created_ms <= ?');
+    conditions.push('created_ms <= ?');
     values.push(query.toMs);
   }
   if (after) {
-    parts.push(`(created_ms, run_id) ${query.order === 'asc' ? '>' : '<'} (?, ?)`);
+    conditions.push(`(created_ms, run_id) ${query.order === 'asc' ? '>' : '<'} (?, ?)`);
     values.push(after.createdMs, after.runId);
   }
-  return { where: `WHERE ${parts.join(' AND ')}`, values };
+  return { where: `WHERE ${conditions.join(' AND ')}`, values };
 }
