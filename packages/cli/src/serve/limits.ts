@@ -89,9 +89,9 @@ export function clientAddressOf(
   peer: string | undefined,
   proxies: number,
 ): string | undefined {
-  const forwarded = (headers.get('x-forwarded-for') ?? '').split(',').map((entry) => entry.trim());
   // A caller can put anything before the entries of the proxies, but nothing after them.
-  const address = proxies === 0 ? peer : (forwarded.at(-proxies) ?? peer);
+  const forwarded = headers.get('x-forwarded-for')?.split(',') ?? [];
+  const address = proxies === 0 ? peer : (forwarded.at(-proxies)?.trim() ?? peer);
   if (address === undefined || !isIPv6(address)) return address;
   return /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1] ?? networkOf(address);
 }

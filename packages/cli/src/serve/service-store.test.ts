@@ -26,6 +26,7 @@ it('only the oldest workspace gets the values from the command line', async () =
   );
   expect(await environments.names('first')).toEqual(['KEY']);
   expect(await environments.values('first', ['KEY'])).toEqual({ KEY: 'value' });
+  expect(await environments.values('first', ['OTHER'])).toEqual({});
   expect(await environments.names('third')).toEqual([]);
   expect(await environments.values('third', ['KEY'])).toEqual({});
 });

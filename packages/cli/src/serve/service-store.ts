@@ -60,9 +60,14 @@ export function ownershipOf(
       ],
       values: async (tenant, names) => {
         const ownEnv = await envOf(tenant);
-        const secretNames = names.filter((name) => !Object.hasOwn(ownEnv, name));
+        const { env: envNames = [], secret: secretNames = [] } = Object.groupBy(names, (name) =>
+          Object.hasOwn(ownEnv, name) ? 'env' : 'secret',
+        );
         const secrets = secretNames.length === 0 ? {} : await stored.secrets.values(tenant, secretNames);
-        return Object.fromEntries([...Object.entries(secrets), ...Object.entries(ownEnv)]);
+        return Object.fromEntries([
+          ...Object.entries(secrets),
+          ...envNames.map((name) => [name, ownEnv[name] as string]),
+        ]);
       },
     },
   };
