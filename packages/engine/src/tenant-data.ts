@@ -1,4 +1,4 @@
-/** The ports to files and knowledge bases that tenants have stored, for hosts that implement them. */
+/** The interfaces to the files and knowledge bases of tenants, for hosts that implement them. */
 export type {
   NewTenantFile,
   RunTenantFiles,

@@ -26,7 +26,7 @@ export interface FlowPolicy {
   scope: 'trigger' | 'workflow';
   /** Maximum number of runs that have not ended. Further runs wait. */
   concurrency?: number;
-  /** Maximum number of starts in any span of `ms`. Further runs wait, or are dropped. */
+  /** Maximum number of starts in any period of `ms`. Further runs wait, or are dropped. */
   throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
   /** One run for the last of several events, after `ms` without an event, or `maxMs` after the first event. */
   debounce?: { ms: number; maxMs: number };
@@ -40,7 +40,7 @@ export interface FlowPolicy {
 export interface HookCall {
   /** The URL at which the trigger receives events. It is unique, so it identifies the hook. */
   url: string;
-  /** The secret with which the provider signs. */
+  /** The secret with which the provider signs its requests. */
   secret: string;
   /** The provider's id of the hook; undefined if it is unknown. */
   hookId: string | undefined;
@@ -81,7 +81,7 @@ export interface ProviderHook {
   locationOf(config: JsonObject): string | undefined;
   /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
-  /** Extends the time of a hook that expires. Default: `activate`. */
+  /** Extends the lifetime of a hook that expires. Default: `activate`. */
   renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
   /** Removes the hook, if there is one. */
   deactivate(config: JsonObject, call: HookCall): Promise<void>;

@@ -298,8 +298,8 @@ export interface Engine {
    */
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
   /**
-   * Stores the files in the start block's file fields (`{type: "file" | "url", name, data}`) and returns the input with
-   * their records in their place. Callers that forward input from others call it before `start`.
+   * Stores the files of the input (`{type: "file" | "url", name, data}` in the start block's file fields) and returns
+   * the input with file records in their place. Callers that forward input from others call it before `start`.
    *
    * Throws INPUT_INVALID for a file that cannot be stored, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
    * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
@@ -328,7 +328,7 @@ export interface Engine {
   ): Promise<Json>;
   /**
    * Returns a reader of files for one response about a run. The reader returns the content of a file as Base64;
-   * undefined if the record belongs to no file of the run's tenant. It reads each key once. Throws RUN_NOT_FOUND.
+   * undefined if the record belongs to no file of the run's tenant. It reads each file once. Throws RUN_NOT_FOUND.
    */
   fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
   /**
@@ -394,7 +394,7 @@ export interface Engine {
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an edit of a
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an edit to a
    * field that the block does not have or of an output that the run does not take over, and the errors of `start`.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;

@@ -49,7 +49,7 @@ export class Blobs {
     return join(this.#folder, 'blobs', sha256.slice(0, 2), sha256);
   }
 
-  /** Moves a file or folder into the store. `find` returns it by its `source`. */
+  /** Moves a file or folder into the store. `source`: the digest or name by which `find` returns it. */
   async add(path: string, source?: string): Promise<ImageBlob> {
     const isFolder = (await lstat(path)).isDirectory();
     if (!isFolder) {
@@ -70,7 +70,7 @@ export class Blobs {
         source ?? null,
         this.#now(),
       );
-      // In the same transaction as the row, so that no collection runs in between.
+      // In the same transaction as the row, so that no garbage collection runs in between.
       if (!existsSync(target)) renameSync(path, target);
     });
     await flush(dirname(target));
@@ -84,7 +84,7 @@ export class Blobs {
     if (row === undefined) return undefined;
     const sha256 = row['sha256'] as string;
     const target = this.path(sha256);
-    // First protect the blob from collection, then check it: in the other order it could be collected before use.
+    // First protect the blob from garbage collection, then check it: otherwise it could be removed before it is used.
     const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
     if (this.#records.change(sql, this.#now(), sha256) === 0) return undefined;
     if (!existsSync(target) || !(await this.#isIntact(target, sha256))) return undefined;

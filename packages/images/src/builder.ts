@@ -102,7 +102,7 @@ export interface BuildContext {
    * All builds in a folder share these numbers.
    */
   largest(name: string, value: number): number | undefined;
-  /** Reports the current step as a short sentence. */
+  /** Reports the current step as a short phrase. */
   progress(step: string): void;
   /**
    * Returns the file at the URL, from the store if present. `digest` is `sha256:<hex>` or `sha512:<hex>`.

@@ -33,7 +33,7 @@ interface BuildsOptions {
 
 /** Options of a requested build. */
 export interface RequestedBuild {
-  /** Resolves the versions again, even if a lock file has them. */
+  /** Resolves the versions again, even if the specification has a lock. */
   readonly refresh: boolean;
   readonly progress: (step: string) => void;
 }
@@ -62,7 +62,7 @@ export class Builds {
     }
     const listeners = new Set([progress]);
     const report = (step: string): void => listeners.forEach((listener) => listener(step));
-    const done = this.#buildClaimed(specHash, { refresh, progress: report }).finally(() =>
+    const done = this.#claimAndBuild(specHash, { refresh, progress: report }).finally(() =>
       this.#running.delete(specHash),
     );
     this.#running.set(specHash, { done, listeners });
@@ -75,7 +75,7 @@ export class Builds {
     await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
   }
 
-  async #buildClaimed(specHash: string, requested: RequestedBuild): Promise<void> {
+  async #claimAndBuild(specHash: string, requested: RequestedBuild): Promise<void> {
     const { records, runtimes, clock } = this.#options;
     const row = records.spec(specHash);
     if (row === undefined) return;
@@ -151,7 +151,8 @@ export class Builds {
     try {
       return renewClaim(records, claim, clock.now());
     } catch {
-      // The disk is full or the database of records is locked: a claim outlives several heartbeats, and the next one may succeed.
+      // The disk is full or the database of records is locked. A claim outlives several heartbeats, and the next one
+      // may succeed.
       return true;
     }
   }
@@ -217,13 +218,13 @@ export class Builds {
         builtBy.kind,
         claim.specHash,
       );
-      if (builtBy.key !== claim.runtimeKey) this.#recordFor(claim.specHash, builtBy.key, manifest.id, nowMs);
+      if (builtBy.key !== claim.runtimeKey) this.#recordFallbackImage(claim.specHash, builtBy.key, manifest.id, nowMs);
       return recordOutcome(records, claim, { imageId: manifest.id }, nowMs);
     });
   }
 
   /** Also records the image for the runtime that built it, since later requests ask for that runtime. */
-  #recordFor(specHash: string, runtimeKey: string, imageId: string, nowMs: number): void {
+  #recordFallbackImage(specHash: string, runtimeKey: string, imageId: string, nowMs: number): void {
     this.#options.records.change(
       `INSERT INTO builds (spec_hash, runtime_key, state, image_id, built_at, used_at) VALUES (?, ?, 'ready', ?, ?, ?)
        ON CONFLICT DO UPDATE SET state = 'ready', image_id = excluded.image_id, built_at = excluded.built_at,

@@ -14,8 +14,8 @@ const CLAIM_MS = 60_000;
 /** Interval of heartbeats, in milliseconds. */
 export const HEARTBEAT_MS = 15_000;
 
-/** SQL condition: the owner still holds the claim. */
-const OWNER = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
+/** SQL condition for a build whose claim this owner still holds. */
+const IS_HELD = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
 
 /** Claims the build. `busy`: another live owner is building it. `ready`: the image exists. */
 export function claimBuild(
@@ -50,7 +50,7 @@ export function claimBuild(
 export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Claim, nowMs: number): boolean {
   const until = nowMs + CLAIM_MS;
   return (
-    records.change(`UPDATE builds SET claim_until = ? WHERE ${OWNER}`, until, specHash, runtimeKey, owner) > 0
+    records.change(`UPDATE builds SET claim_until = ? WHERE ${IS_HELD}`, until, specHash, runtimeKey, owner) > 0
   );
 }
 
@@ -58,16 +58,16 @@ export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Cl
 export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: Claim): void {
   records.change(
     `UPDATE builds SET state = CASE WHEN image_id IS NULL THEN 'pending' ELSE 'ready' END, claim = NULL, claim_until = NULL
-     WHERE ${OWNER}`,
+     WHERE ${IS_HELD}`,
     specHash,
     runtimeKey,
     owner,
   );
 }
 
-/** Deletes a build without an outcome. Returns whether the owner still held the claim. */
+/** Deletes the build instead of recording an outcome. Returns whether the owner still held the claim. */
 export function deleteBuild(records: Records, { specHash, runtimeKey, owner }: Claim): boolean {
-  return records.change(`DELETE FROM builds WHERE ${OWNER}`, specHash, runtimeKey, owner) > 0;
+  return records.change(`DELETE FROM builds WHERE ${IS_HELD}`, specHash, runtimeKey, owner) > 0;
 }
 
 /** Returns whether a live owner holds the build. */
@@ -97,7 +97,7 @@ export function recordOutcome(
   const changed = records.change(
     `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
        built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
-     WHERE ${OWNER}`,
+     WHERE ${IS_HELD}`,
     error === undefined ? 'ready' : 'failed',
     imageId ?? null,
     error?.code ?? null,

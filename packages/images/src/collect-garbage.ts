@@ -30,7 +30,7 @@ function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: 
     nowMs,
     current,
   );
-  // An earlier version of Heddle, without logs, deletes specifications but not their logs.
+  // An earlier version of Heddle, which does not know this table, deletes specifications but not their logs.
   records.change('DELETE FROM build_logs WHERE spec_hash NOT IN (SELECT spec_hash FROM specs)');
   const usedIds = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
                  UNION SELECT image_id FROM leases)`;
@@ -58,7 +58,10 @@ function discard({ folder }: Store, path: string, nowMs: number): string {
   return discarded;
 }
 
-/** Moves files that belong to no image out of the store, a day after they were added. Returns their new paths. */
+/**
+ * Moves files that belong to no image out of the store, a day after they were added. Returns their number and new
+ * paths.
+ */
 function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
   const { records, blobs } = store;
   const used = new Set<string>();
@@ -83,11 +86,11 @@ function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; re
  */
 async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   const { folder, records } = store;
-  const home = join(folder, 'blobs');
+  const blobsFolder = join(folder, 'blobs');
   let removed = 0;
-  for (const prefix of await readdir(home)) {
-    for (const sha256 of await readdir(join(home, prefix))) {
-      const path = join(home, prefix, sha256);
+  for (const prefix of await readdir(blobsFolder)) {
+    for (const sha256 of await readdir(join(blobsFolder, prefix))) {
+      const path = join(blobsFolder, prefix, sha256);
       const stat = await lstat(path).catch(() => undefined);
       // ctime is the time at which the file was added; its contents may be older.
       if (stat === undefined || stat.ctimeMs > nowMs - GRACE_MS) continue;

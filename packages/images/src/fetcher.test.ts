@@ -54,8 +54,8 @@ it.each<[string, Respond, object]>([
     (_request, response) => response.end('x'.repeat(200)),
     { errorCode: 'image_too_large' },
   ],
-  ['no file', (_request, response) => response.writeHead(404).end(), { errorCode: 'package_not_found' }],
-  ['too many requests', (_request, response) => response.writeHead(429).end(), { errorCode: 'rate_limited' }],
+  ['404', (_request, response) => response.writeHead(404).end(), { errorCode: 'package_not_found' }],
+  ['429', (_request, response) => response.writeHead(429).end(), { errorCode: 'rate_limited' }],
   [
     'a server error',
     (_request, response) => response.writeHead(502).end(),
@@ -74,7 +74,7 @@ it.each<[string, Respond, object]>([
   expect(record).toMatchObject(expected);
 });
 
-it('a registry that the operator named may be private; the target of its redirect may not', async () => {
+it('a registry that the operator named may have a private address; the target of its redirect may not', async () => {
   const index = await startServer((_request, response) =>
     response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
   );

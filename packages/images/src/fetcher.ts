@@ -67,8 +67,8 @@ export class Fetcher {
     const pageUrl = new URL(url);
     const allHeaders: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
     if (pageUrl.username !== '') {
-      const user = `${decodeURIComponent(pageUrl.username)}:${decodeURIComponent(pageUrl.password)}`;
-      allHeaders.push(['authorization', `Basic ${Buffer.from(user).toString('base64')}`]);
+      const userAndPassword = `${decodeURIComponent(pageUrl.username)}:${decodeURIComponent(pageUrl.password)}`;
+      allHeaders.push(['authorization', `Basic ${Buffer.from(userAndPassword).toString('base64')}`]);
       pageUrl.username = pageUrl.password = '';
     }
     const { reply } = await followRedirects(

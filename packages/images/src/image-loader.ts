@@ -5,8 +5,9 @@ import { isImageError } from './error.ts';
 import { readManifest, type Manifest } from './record.ts';
 import type { BuildRow, Records } from './records.ts';
 
-/** Duration of a lease, which protects an opened image from collection, and renewal interval, in milliseconds. */
+/** Duration of a lease, which protects an opened image from garbage collection, in milliseconds. */
 const LEASE_MS = 3_600_000;
+/** Time after which a lease is renewed when its image is opened again, in milliseconds. */
 const LEASE_RENEWAL_MS = 60_000;
 
 /** Loads images from the store: leases them and verifies their files. */
@@ -25,7 +26,7 @@ export class ImageLoader {
 
   /**
    * Leases an image and returns its manifest; undefined for an unknown image. Runs in one transaction, so that a
-   * collection happens either before or after it.
+   * garbage collection happens either before or after it.
    */
   lease(imageId: string): Manifest | undefined {
     const nowMs = this.#now();

@@ -99,8 +99,8 @@ describe('a build', () => {
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('disk is full') as string,
     });
-    const none = await openImages({}).build(SPEC);
-    expect(none).toMatchObject({
+    const withoutBuilder = await openImages({}).build(SPEC);
+    expect(withoutBuilder).toMatchObject({
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('javascript') as string,
     });
@@ -110,7 +110,7 @@ describe('a build', () => {
     ['javascript', SPEC],
     ['python', { language: 'python', dependencies: ['alpha'] }],
     ['native', { language: 'python', systemPackages: ['jq'] }],
-  ] as const)('above the size limit fails, and leaves no files: %s', async (kind, spec) => {
+  ] as const)('of an image above the size limit fails and leaves no files: %s', async (kind, spec) => {
     const folder = imageFolder();
     const large = fakeBuilder({
       async assemble(_lock, _spec, { workFolder }) {
@@ -142,7 +142,7 @@ describe('a build', () => {
     expect(record).toMatchObject({ state: 'failed', errorCode: 'build_timeout' });
   });
 
-  it('falls back to the native runtime if the isolate cannot build it', async () => {
+  it('falls back to the native runtime if no image for the isolate can be built', async () => {
     const python = fakeBuilder({
       resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel of numpy.')),
     });
@@ -170,8 +170,8 @@ describe('an image', () => {
     const javascript = fakeBuilder({
       assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
     });
-    const time = stillClock();
-    const store = openImages({ javascript }, { clock: time });
+    const clock = stillClock();
+    const store = openImages({ javascript }, { clock });
     await expect(store.open('ghost')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
     await store.build(SPEC, { name: 'tools' });
     await expect(store.open('tools')).rejects.toMatchObject({
@@ -251,8 +251,8 @@ describe('an image', () => {
     expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
   });
 
-  it('whose build failed is retried by a run after ten minutes, and by build immediately', async () => {
-    const time = stillClock();
+  it('whose build failed is built again by open() after ten minutes, and by build() immediately', async () => {
+    const clock = stillClock();
     let fails = true;
     const working = fakeBuilder();
     const javascript = fakeBuilder({
@@ -261,12 +261,12 @@ describe('an image', () => {
           ? Promise.reject(new ImageError('rate_limited', 'Too many requests.'))
           : working.resolve(spec, context),
     });
-    const store = openImages({ javascript }, { clock: time });
+    const store = openImages({ javascript }, { clock });
     await store.build(SPEC, { name: 'tools' });
     fails = false;
-    time.pass(599_999);
+    clock.pass(599_999);
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_FAILED' });
-    time.pass(1);
+    clock.pass(1);
     expect(await store.open('tools')).toBeDefined();
     fails = true;
     await store.build({ ...SPEC, dependencies: ['gamma'] });

@@ -38,7 +38,7 @@ export interface BuildOptions {
   readonly name?: string;
   /** Resolves ranges again even if there is an image. */
   readonly refresh?: boolean;
-  /** Called with each build step, as a short sentence. */
+  /** Called with each build step, as a short phrase. */
   readonly onProgress?: (step: string) => void;
 }
 
@@ -59,7 +59,7 @@ export interface Images extends ImageSource {
    */
   log(id: string): string | undefined;
   /**
-   * Removes a name, or a specification with its names; a later collection removes the files. Returns whether it
+   * Removes a name, or a specification with its names; a later garbage collection removes the files. Returns whether it
    * existed.
    */
   remove(id: string): boolean;
@@ -215,11 +215,11 @@ class ImageStore implements Images {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#end();
+    this.#closing ??= this.#closeAll();
     return this.#closing;
   }
 
-  async #end(): Promise<void> {
+  async #closeAll(): Promise<void> {
     await this.#builds.close();
     await this.#fetcher.close();
     this.#records.close();
@@ -273,7 +273,7 @@ class ImageStore implements Images {
     return describeRecord(this.#records, hash, await this.#buildRowOf(hash));
   }
 
-  /** Returns the state of the build, after a rebuild if one is due. */
+  /** Returns the row of the build, after a rebuild if one is due. */
   async #rebuildIfDue(hash: string): Promise<BuildRow | undefined> {
     const row = await this.#buildRowOf(hash);
     if (!this.#needsBuild(hash, row)) return row;

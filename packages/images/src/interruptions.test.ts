@@ -51,7 +51,7 @@ describe('an interrupted build', () => {
 
   it('changes nothing if it resumes after another process took it over', async () => {
     const folder = imageFolder();
-    const time = stillClock();
+    const clock = stillClock();
     let wake: () => void = () => undefined;
     const waking = new Promise<void>((resolve) => (wake = resolve));
     const lateBuilder = fakeBuilder({
@@ -60,11 +60,11 @@ describe('an interrupted build', () => {
         return { entries: [{ name: 'alpha', version: '0.0.1', digest: 'sha256:11' }], data: null };
       },
     });
-    const first = openImages({ javascript: lateBuilder }, { folder, clock: time });
+    const first = openImages({ javascript: lateBuilder }, { folder, clock });
     const building = first.build(SPEC);
     await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
-    time.pass(61_000);
-    const second = openImages({ javascript: fakeBuilder() }, { folder, clock: time });
+    clock.pass(61_000);
+    const second = openImages({ javascript: fakeBuilder() }, { folder, clock });
     const record = await second.build(SPEC);
     wake();
     await building;
@@ -109,7 +109,7 @@ describe('a store', () => {
     expect(() => createImages({ folder, builders: {} })).toThrow(/format 2, which a later version/);
   });
 
-  it('serves two versions of Heddle, each with its own image of one lock', async () => {
+  it('serves two versions of Heddle, each with its own image from the same lock', async () => {
     const folder = imageFolder();
     const [oldBuilder, newBuilder] = ['1', '2'].map((engine) =>
       fakeBuilder({ runtimeParts: async () => ({ engine }) }),
@@ -127,7 +127,7 @@ describe('a store', () => {
 
 describe('an image', () => {
   it('is still used if its rebuild failed', async () => {
-    const time = stillClock();
+    const clock = stillClock();
     let fails = false;
     const working = fakeBuilder();
     const javascript = fakeBuilder({
@@ -136,7 +136,7 @@ describe('an image', () => {
           ? Promise.reject(new ImageError('registry_unavailable', 'The registry is down.'))
           : working.resolve(spec, context),
     });
-    const store = openImages({ javascript }, { clock: time });
+    const store = openImages({ javascript }, { clock });
     const { id, imageId } = await store.build(SPEC);
     fails = true;
     expect(await store.build(SPEC, { refresh: true })).toMatchObject({
@@ -145,19 +145,19 @@ describe('an image', () => {
       imageId,
     });
     expect((await store.open(id)).id).toBe(imageId);
-    time.pass(DAY_MS);
+    clock.pass(DAY_MS);
     expect((await store.open(id)).id).toBe(imageId);
   });
 
   it.each([
-    ['no object', 'null'],
-    ['other fields', '{"entries": [], "data": {"lockfile": 1}}'],
-  ])('fails with integrity_error if its lock cannot be read: %s', async (_what, lock) => {
+    ['its data is null', '{"entries": [], "data": null}'],
+    ['its data has unknown fields', '{"entries": [], "data": {"lockfile": 1}}'],
+  ])('fails with integrity_error if its lock cannot be read (%s)', async (_what, lock) => {
     const { javascriptBuilder } = await import('./javascript/builder.ts');
     const folder = imageFolder();
     await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC);
     const db = new DatabaseSync(join(folder, 'images.db'));
-    db.prepare('UPDATE specs SET lock = ?').run(lock === 'null' ? '{"entries": [], "data": null}' : lock);
+    db.prepare('UPDATE specs SET lock = ?').run(lock);
     db.close();
     const store = openImages({ javascript: javascriptBuilder({ npm: false }) }, { folder });
     expect(await store.build(SPEC)).toMatchObject({
@@ -168,7 +168,7 @@ describe('an image', () => {
 });
 
 /** Returns a folder with 2 MiB of space, or undefined if this user may not mount. */
-function tinyDisk(): string | undefined {
+function mountTinyDisk(): string | undefined {
   const folder = imageFolder();
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return undefined;
   onTestFinished(() => void spawnSync('umount', ['-l', folder]));
@@ -179,7 +179,7 @@ const mayMount = process.geteuid?.() === 0 && spawnSync('unshare', ['--mount', '
 
 describe.skipIf(!mayMount)('a full disk', () => {
   it('fails the build with a message, and the next build succeeds once there is space', async (context) => {
-    const folder = tinyDisk();
+    const folder = mountTinyDisk();
     if (folder === undefined) return context.skip('tmpfs cannot be mounted here');
     const filler = join(folder, 'filler');
     const javascript = fakeBuilder({

@@ -40,7 +40,7 @@ export interface StoredChange {
 }
 
 /**
- * The changes of runs, for a consumer that keeps an index of runs in another database. Each change is stored in the
+ * The changes to runs, for a consumer that keeps an index of runs in another database. Each change is stored in the
  * transaction that makes it, and kept until it is acknowledged. `describeRunChanges` tests an implementation.
  */
 export interface RunChangeStore {
@@ -57,8 +57,8 @@ export interface RunChangeStore {
 }
 
 /**
- * Returns true if every store can store the text as an id or name: PostgreSQL stores neither NUL nor half a surrogate
- * pair.
+ * Returns true if every store can store the text as an id or name: PostgreSQL stores neither NUL nor a lone
+ * surrogate.
  */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
@@ -74,8 +74,8 @@ export interface ConversationKey {
 export const MAX_EXCHANGES = 500;
 
 /**
- * Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an
- * implementation.
+ * Exchanges of conversations (the messages of one question and its answer), as JSON text in the order in which
+ * they were added. `describeConversations` tests an implementation.
  */
 export interface ConversationStore {
   /** Adds an exchange, unless the conversation has one with this key. */
@@ -84,7 +84,7 @@ export interface ConversationStore {
   newest(conversation: ConversationKey, maxChars: number): Promise<string[]> | string[];
   /** Removes a conversation with all its exchanges. */
   remove(conversation: ConversationKey): Promise<void> | void;
-  /** Returns the ids of a tenant's conversations in the order of their characters (code points), at most `limit`. */
+  /** Returns the ids of a tenant's conversations, ordered by code points, at most `limit`. */
   ids(tenant: string, limit: number): Promise<string[]> | string[];
 }
 
@@ -105,14 +105,14 @@ export interface SharedStores {
 /** The stores of a data folder, or of the memory of one process. */
 export interface Stores extends SharedStores {
   readonly control: ControlStore;
-  /** Records for other processes that the owner of the folder executes only new runs and these earlier ones. */
+  /** Tells other processes that the owner of the folder executes, besides new runs, only these earlier ones. */
   recordOpenedRuns?(runIds: readonly string[]): void;
   /** Finishes pending writes, closes the files and releases the data folder. Later writes fail with ENGINE_CLOSED. */
   close(): void;
 }
 
 /**
- * The durability of a commit. `process`: it survives the death of the process at any moment. `power`: it also survives
- * a power failure (one flush of the disk per commit).
+ * The durability of a commit. `process`: it survives a crash of the process at any moment. `power`: it also survives a
+ * power failure (one flush of the disk per commit).
  */
 export type Durability = 'process' | 'power';

@@ -23,13 +23,13 @@ interface BuildSettings {
 }
 
 function imagesOf(registry: NpmRegistry, settings: BuildSettings = {}) {
-  const { builder = {}, npm: npmOverrides = {}, ...rest } = settings;
+  const { builder = {}, npm: npmOverrides = {}, ...imageOptions } = settings;
   const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...npmOverrides };
   return openImages(
     { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
     {
       registries: { npm: npmSettings },
-      ...rest,
+      ...imageOptions,
     },
   );
 }
@@ -68,7 +68,7 @@ const packageOf = (
 });
 
 describe('an image of npm packages', () => {
-  it('is a snapshot if its packages load without the time, random numbers and the host', async () => {
+  it('is a snapshot if its packages do not use the clock, random numbers or the host while they load', async () => {
     const packages = [
       packageOf('left', "exports.value = require('right').value + 1;", {
         manifest: { dependencies: { right: '^1.0.0' } },
@@ -146,7 +146,7 @@ describe('an image of npm packages', () => {
   });
 });
 
-const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] = [
+const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])[] = [
   [
     'invalid_specifier if a package does not come from the registry',
     async () => {
@@ -253,7 +253,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   ],
 
   [
-    'load_failed if a package throws, loops or takes all memory',
+    'load_failed if a package throws, loops or uses up its memory',
     async () => {
       const packages = [
         packageOf('throws', "throw new Error('no luck');"),
@@ -305,7 +305,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
       });
       const limits = { builder: { limits: { bytes: 2 ** 20 } } };
       await expectFailure(build([bomb], ['bomb'], limits), 'image_too_large', /1 MiB/);
-      const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
+      const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}.js`, '']));
       const many = packageOf('many', '', { files });
       await expectFailure(
         build([many], ['many'], { builder: { limits: { files: 20 } } }),
@@ -359,7 +359,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
 ];
 
 describe('a build of npm packages', () => {
-  it.each(sample(FAILURES, 4, 'failed builds of npm packages'))('fails with %s', async (_code, test) => {
+  it.each(sample(FAILURES, 4, 'failed builds of npm packages'))('fails with %s', async (_failure, test) => {
     expect.hasAssertions();
     await test();
   });

@@ -40,7 +40,8 @@ const LOGS = `
 `;
 
 /**
- * Format 2: a commit changes fewer pages than in format 1. Each page adds about half of the time of a short commit.
+ * Format 2: a commit changes fewer pages than in format 1. Each changed page adds about half the time of a
+ * short commit.
  *
  * `journal` is append-only, in the order of the commits and not by run: with many active runs, a commit changes the
  * last pages of the table and not one page per run. An index of the entries would add a page to each commit. Instead, a
@@ -128,7 +129,7 @@ export const FROM_3_TO_4 = `
 `;
 
 /**
- * From format 4 to 5: changes of runs (`RunChangeStore`). Triggers add them for every statement that changes a run.
+ * From format 4 to 5: changes to runs (`RunChangeStore`). Triggers add them for every statement that changes a run.
  * Nothing is recorded before `run_feed` has a row. Positions are never reused, since a consumer acknowledges by
  * position.
  */
@@ -191,8 +192,10 @@ export const FROM_5_TO_6 = `
 `;
 
 /**
- * From format 6 to 7: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` of a
- * reservation is null once it has expired.
+ * From format 6 to 7: sums of spending (`SpendingStore`), and request rates (`RateStore`).
+ *
+ * A row of `spending_calls` is the reservation of a call in one account: `counted` is its part of the account's sum,
+ * `least` is the amount that remains when it expires. `expires_ms` is null once it has expired.
  */
 export const FROM_6_TO_7 = `
   CREATE TABLE spending (

@@ -6,16 +6,16 @@ import { lazyStatements, withFileErrors } from './database.ts';
 function prepare(db: DatabaseSync) {
   return {
     sum: db.prepare('SELECT micros FROM spending WHERE account = ?'),
-    open: db.prepare(`
+    openAccount: db.prepare(`
       INSERT INTO spending (account, micros, until_ms) VALUES (?, 0, ?)
       ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`),
     add: db.prepare('UPDATE spending SET micros = micros + ? WHERE account = ?'),
-    expired: db.prepare(`
+    expiryDifference: db.prepare(`
       SELECT sum(least - counted) AS difference FROM spending_calls
       WHERE account = ? AND expires_ms <= ?`),
     expire: db.prepare(`
       UPDATE spending_calls SET counted = least, expires_ms = NULL WHERE account = ? AND expires_ms <= ?`),
-    insert: db.prepare(
+    insertReservation: db.prepare(
       'INSERT INTO spending_calls (id, account, counted, least, expires_ms) VALUES (?, ?, ?, ?, ?)',
     ),
     renew: db.prepare(`
@@ -28,7 +28,7 @@ function prepare(db: DatabaseSync) {
 
 /** Sums of spending in the data file. */
 export class SqliteSpending implements SpendingStore {
-  /** Prepared at the first use: most engines have no caps. */
+  /** Prepared at the first use: most engines have no spending caps. */
   readonly #sql: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
@@ -46,9 +46,9 @@ export class SqliteSpending implements SpendingStore {
       const exceeded = accounts.find((account) => this.#sum(account.id) + maxMicros > account.cap);
       if (exceeded) return { account: exceeded.id, micros: this.#sum(exceeded.id) };
       for (const account of accounts) {
-        this.#sql().open.run(account.id, account.untilMs);
+        this.#sql().openAccount.run(account.id, account.untilMs);
         this.#sql().add.run(maxMicros, account.id);
-        this.#sql().insert.run(id, account.id, maxMicros, minMicros, expiresMs);
+        this.#sql().insertReservation.run(id, account.id, maxMicros, minMicros, expiresMs);
       }
       return undefined;
     });
@@ -83,7 +83,7 @@ export class SqliteSpending implements SpendingStore {
   }
 
   #expire(account: string, nowMs: number): void {
-    const difference = this.#sql().expired.get(account, nowMs)?.['difference'] ?? 0;
+    const difference = this.#sql().expiryDifference.get(account, nowMs)?.['difference'] ?? 0;
     if (difference === 0) return;
     this.#sql().add.run(difference, account);
     this.#sql().expire.run(account, nowMs);

@@ -7,7 +7,7 @@ import type { StoredStep } from '../stores.ts';
 
 function prepare(db: DatabaseSync) {
   return {
-    run: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
+    runNumber: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
     read: db.prepare(
       'SELECT key, result FROM steps WHERE run = (SELECT number FROM runs WHERE run_id = ?) AND place = ?',
     ),
@@ -38,36 +38,36 @@ export class SqliteSteps {
   }
 
   begin(runId: string, place: Place, key: string): StoredStep | undefined {
-    const run = this.#run(runId);
+    const runNumber = this.#runNumber(runId);
     const placeName = stepPlace(place);
-    if (this.#sql.begin.run(run, placeName, key).changes === 1) return undefined;
-    return { key, result: parseResult(this.#sql.get.get(run, placeName, key)?.['result'], runId) };
+    if (this.#sql.begin.run(runNumber, placeName, key).changes === 1) return undefined;
+    return { key, result: parseResult(this.#sql.get.get(runNumber, placeName, key)?.['result'], runId) };
   }
 
   /** Returns the recorded result: `result`, or the result of an earlier call. */
   end(runId: string, place: Place, key: string, result: Stored): Stored {
-    const run = this.#run(runId);
+    const runNumber = this.#runNumber(runId);
     const placeName = stepPlace(place);
-    const text = JSON.stringify(result);
-    if (this.#sql.end.run(run, placeName, key, text).changes === 0)
-      return parseResult(this.#sql.get.get(run, placeName, key)?.['result'], runId) ?? result;
-    for (const value of valueKeysIn(text)) this.#sql.addUse.run(value, run);
+    const json = JSON.stringify(result);
+    if (this.#sql.end.run(runNumber, placeName, key, json).changes === 0)
+      return parseResult(this.#sql.get.get(runNumber, placeName, key)?.['result'], runId) ?? result;
+    for (const valueKey of valueKeysIn(json)) this.#sql.addUse.run(valueKey, runNumber);
     return result;
   }
 
   forget(runId: string, place: Place, key: string): void {
-    this.#sql.forget.run(this.#run(runId), stepPlace(place), key);
+    this.#sql.forget.run(this.#runNumber(runId), stepPlace(place), key);
   }
 
-  /** Removes the steps of a run. */
-  remove(run: number): void {
-    this.#sql.remove.run(run);
+  /** Removes the steps of the run with this number. */
+  remove(runNumber: number): void {
+    this.#sql.remove.run(runNumber);
   }
 
-  #run(runId: string): number {
-    const run = this.#sql.run.get(runId)?.['number'];
-    if (run === undefined) throw unknownRun(runId);
-    return run as number;
+  #runNumber(runId: string): number {
+    const runNumber = this.#sql.runNumber.get(runId)?.['number'];
+    if (runNumber === undefined) throw unknownRun(runId);
+    return runNumber as number;
   }
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Durability } from '../stores.ts';
 import { systemError } from './errors.ts';
 
-/** Values as files `<folder>/ab/<hash>`, each written atomically. */
+/** Values as files `<folder>/<first two digits of the hash>/<hash>`, each written atomically. */
 export class ValueFiles {
   readonly #folder: string;
   readonly #unfinished: string;

@@ -14,7 +14,7 @@ function open(data: string, durability: Durability = 'process'): Stores {
   return stores;
 }
 
-function fileOf(data: string, key: string): string {
+function filePath(data: string, key: string): string {
   const hash = key.slice('sha256:'.length);
   return join(data, 'values', hash.slice(0, 2), hash);
 }
@@ -24,7 +24,7 @@ it.each(['process', 'power'] as const)(
   async (durability) => {
     const data = dataFolder();
     const key = await open(data, durability).values.put(LARGE);
-    expect(statSync(fileOf(data, key)).size).toBe(Buffer.byteLength(LARGE));
+    expect(statSync(filePath(data, key)).size).toBe(Buffer.byteLength(LARGE));
     expect(readdirSync(join(data, 'values', 'unfinished'))).toEqual([]);
   },
 );
@@ -35,7 +35,7 @@ it('writes no file for a value of up to 256 KiB', async () => {
   expect(existsSync(join(data, 'values'))).toBe(false);
 });
 
-it('keeps values after the process ends', async () => {
+it('returns stored values after it was closed and opened again', async () => {
   const data = dataFolder();
   const first = open(data);
   const keys = [await first.values.put('"small"'), await first.values.put(LARGE)];
@@ -48,7 +48,7 @@ it('throws VALUE_MISSING with the path and the reason if the file is missing', a
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
-  rmSync(fileOf(data, key));
+  rmSync(filePath(data, key));
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
     message: expect.stringMatching(/file ".*values.*" is gone\. Restore/) as string,
@@ -59,7 +59,7 @@ it('throws VALUE_MISSING if the file is truncated', async () => {
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
-  truncateSync(fileOf(data, key), 1000);
+  truncateSync(filePath(data, key), 1000);
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
     message: expect.stringContaining('1000 bytes instead of 400002') as string,
@@ -71,7 +71,7 @@ it('writes a missing or corrupt file again when the value is stored again', asyn
   const { values } = open(data);
   const key = await values.put(LARGE);
   for (const corrupt of [rmSync, truncateSync]) {
-    corrupt(fileOf(data, key));
+    corrupt(filePath(data, key));
     expect(await values.put(LARGE)).toBe(key);
     expect(await values.get(key)).toBe(LARGE);
   }
@@ -96,7 +96,7 @@ it('removes unfinished files of dead processes', async () => {
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
 });
 
-it('does not prune a value that was put again recently, and keeps one that is put while it is pruned', async () => {
+it('does not prune a value that was put again recently, or is put again at the same time', async () => {
   const clock = new TestClock(1_000_000);
   const data = dataFolder();
   const { values } = openStores({ data, clock });

@@ -29,8 +29,8 @@ function prepare(db: DatabaseSync) {
  * corrupt.
  */
 export class SqliteValueStore implements ValueStore {
-  readonly #file: string;
-  readonly #files: ValueFiles;
+  readonly #dataFile: string;
+  readonly #valueFiles: ValueFiles;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #commit: GroupCommit;
   readonly #sql: ReturnType<typeof prepare>;
@@ -40,8 +40,8 @@ export class SqliteValueStore implements ValueStore {
     { file, files, clock }: { file: string; files: ValueFiles; clock: Pick<Clock, 'now'> },
     commit: GroupCommit,
   ) {
-    this.#file = file;
-    this.#files = files;
+    this.#dataFile = file;
+    this.#valueFiles = files;
     this.#clock = clock;
     this.#commit = commit;
     this.#sql = prepare(db);
@@ -52,10 +52,10 @@ export class SqliteValueStore implements ValueStore {
     const bytes = Buffer.byteLength(json);
     const inFile = bytes > TABLE_LIMIT_BYTES;
     const row = this.#row(key);
-    if (row && (!inFile || (await this.#files.has(key, bytes))) && (await this.#touch(key, row.put_ms)))
+    if (row && (!inFile || (await this.#valueFiles.has(key, bytes))) && (await this.#touch(key, row.put_ms)))
       return key;
     // The file is written first, because a row without its file would be a missing value.
-    if (inFile) await this.#files.write(key, json);
+    if (inFile) await this.#valueFiles.write(key, json);
     await this.#commit.run(() => {
       this.#sql.put.run(key, bytes, inFile ? null : json, this.#clock.now());
     });
@@ -77,29 +77,29 @@ export class SqliteValueStore implements ValueStore {
     for (const key of keys)
       await this.#commit.run(() => {
         // Runs in the transaction, so that a concurrent `put` of the value finds both the row and the file, or neither.
-        if (this.#sql.prune.get(key, beforeMs)?.['in_file'] === 1) this.#files.remove(key);
+        if (this.#sql.prune.get(key, beforeMs)?.['in_file'] === 1) this.#valueFiles.remove(key);
       });
   }
 
   async get(key: string): Promise<string | undefined> {
     const row = this.#row(key);
     if (!row) return undefined;
-    const content = row.json ?? (await this.#files.read(key));
-    if (content === undefined) throw valueMissing(key, `its file "${this.#files.path(key)}" is gone`);
+    const content = row.json ?? (await this.#valueFiles.read(key));
+    if (content === undefined) throw valueMissing(key, `its file "${this.#valueFiles.path(key)}" is gone`);
     const bytes = Buffer.byteLength(content);
     if (bytes !== row.bytes) throw valueMissing(key, `it has ${bytes} bytes instead of ${row.bytes}`);
     return content.toString();
   }
 
   #row(key: string): Row | undefined {
-    return withFileErrors(this.#file, () => this.#sql.get.get(key)) as Row | undefined;
+    return withFileErrors(this.#dataFile, () => this.#sql.get.get(key)) as Row | undefined;
   }
 }
 
 interface Row {
   bytes: number;
   json: string | null;
-  /** Time of the last `put`; null for values of older formats. */
+  /** Time of the last `put`; null for values that older formats stored. */
   put_ms: number | null;
 }
 
