@@ -20,25 +20,25 @@ function loggingBuilder(lines: readonly string[], error?: Error) {
 describe('the log of a build', () => {
   it('is stored completely, whether the build succeeds or fails', async () => {
     const lines = Array.from({ length: 3000 }, (_, line) => `line ${line}`);
-    const good = openImages({ javascript: loggingBuilder(lines) });
-    const built = await good.build(SPEC, { name: 'tools' });
+    const succeeding = openImages({ javascript: loggingBuilder(lines) });
+    const built = await succeeding.build(SPEC, { name: 'tools' });
     const steps = ['== assembling', '== publishing'];
-    expect(good.log('tools')).toBe(['== resolving', ...lines, ...steps].join('\n'));
-    expect(good.log(built.id.slice(0, 12))).toBe(good.log('tools'));
+    expect(succeeding.log('tools')).toBe(['== resolving', ...lines, ...steps].join('\n'));
+    expect(succeeding.log(built.id.slice(0, 12))).toBe(succeeding.log('tools'));
     const error = new ImageError('package_not_found', 'No package "alpha".');
-    const bad = openImages({ javascript: loggingBuilder(lines, error) });
-    const failed = await bad.build(SPEC);
+    const failing = openImages({ javascript: loggingBuilder(lines, error) });
+    const failed = await failing.build(SPEC);
     expect(failed.errorDetail).toHaveLength(4000);
-    expect(bad.log(failed.id)).toBe(
+    expect(failing.log(failed.id)).toBe(
       ['== resolving', ...lines, 'package_not_found: No package "alpha".'].join('\n'),
     );
-    expect(bad.log('nothing')).toBeUndefined();
+    expect(failing.log('nothing')).toBeUndefined();
   });
 
-  it('has both attempts, if the native runtime is tried too', async () => {
-    const wheel = new ImageError('no_compatible_wheel', 'No wheel fits.');
+  it('contains both attempts if the native runtime is tried too', async () => {
+    const wheelError = new ImageError('no_compatible_wheel', 'No wheel fits.');
     const store = openImages({
-      python: loggingBuilder(['for the isolate'], wheel),
+      python: loggingBuilder(['for the isolate'], wheelError),
       native: { ...loggingBuilder(['for the host']), runtime: 'native' },
     });
     const { id, state } = await store.build({ language: 'python', dependencies: ['alpha'] });

@@ -9,7 +9,7 @@ const BUFFER_CHARS = 8 * TAIL_CHARS;
 /** Maximum length of the whole log of a build, in characters. The beginning of a longer one is dropped. */
 export const MAX_LOG_CHARS = 1_048_576;
 
-const TOKENS: readonly (readonly [RegExp, string])[] = [
+const TOKEN_PATTERNS: readonly (readonly [RegExp, string])[] = [
   [
     // Only one quantifier matches a run of white space, so that no package can make redaction slow.
     /(_authToken|_auth|_password|authorization|bearer|basic|password|token)(["']?(?:\s*[=:]\s*|[^\S\n]+)["']?(?:(?:bearer|basic|token)[^\S\n]+)?)[^\s"',]+/gi,
@@ -22,7 +22,7 @@ const TOKENS: readonly (readonly [RegExp, string])[] = [
 /** The log of one build: the output of its tools, without secrets and paths. */
 export class BuildLog {
   #text = '';
-  readonly #whole = new LogEnd(MAX_LOG_CHARS);
+  readonly #fullLog = new TailBuffer(MAX_LOG_CHARS);
   readonly #secrets: readonly string[];
   readonly #paths: readonly string[];
 
@@ -36,12 +36,12 @@ export class BuildLog {
   add(text: string): void {
     const lines = `${text.trimEnd()}\n`;
     this.#text = `${this.#text}${lines}`.slice(-BUFFER_CHARS);
-    this.#whole.add(lines);
+    this.#fullLog.add(lines);
   }
 
-  /** Adds a line about the build itself, which is only in the whole log. */
+  /** Adds a line about the build itself to the whole log, but not to the tail. */
   note(line: string): void {
-    this.#whole.add(`${line}\n`);
+    this.#fullLog.add(`${line}\n`);
   }
 
   /** Removes tokens and paths from the text. */
@@ -49,7 +49,7 @@ export class BuildLog {
     let clean = text;
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '***');
     for (const path of this.#paths) clean = clean.replaceAll(path, '…');
-    for (const [pattern, replacement] of TOKENS) clean = clean.replace(pattern, replacement);
+    for (const [pattern, replacement] of TOKEN_PATTERNS) clean = clean.replace(pattern, replacement);
     // Removes escape sequences for colours and cursor movement.
     return clean.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{Cc}\n\t]/gu, '');
   }
@@ -57,14 +57,14 @@ export class BuildLog {
   /** Returns the end of the log, at most 4,000 characters, with `…` if the beginning is missing. */
   tail(): string {
     const clean = this.redact(this.#text).trim();
-    return cut(clean, TAIL_CHARS);
+    return truncateStart(clean, TAIL_CHARS);
   }
 
   /** Returns the whole log, at most 1,048,576 characters, with `…` if the beginning is missing. */
   whole(): string {
-    const { text, isCut } = this.#whole.read();
+    const { text, isTruncated } = this.#fullLog.read();
     const clean = this.redact(text).trim();
-    return cut(isCut ? `…${clean}` : clean, MAX_LOG_CHARS);
+    return truncateStart(isTruncated ? `…${clean}` : clean, MAX_LOG_CHARS);
   }
 }
 
@@ -72,26 +72,26 @@ export class BuildLog {
 export type OutputListener = (data: Buffer, stream: 'stdout' | 'stderr') => void;
 
 /**
- * Calls `run` with a receiver for the output of a process. The output goes to `log` in whole lines of one stream,
+ * Calls `run` with a listener for the output of a process. The output goes to `log` in whole lines of one stream,
  * because a secret in two parts would not be recognized.
  */
 export async function logLines<T>(
   { log }: { log(this: void, text: string): void },
   run: (output: OutputListener) => Promise<T>,
 ): Promise<T> {
-  const openLines = { stdout: new OpenLine(), stderr: new OpenLine() };
+  const lineBuffers = { stdout: new LineBuffer(), stderr: new LineBuffer() };
   const add = (lines: string): void => {
     if (lines !== '') log(lines);
   };
   try {
-    return await run((data, stream) => add(openLines[stream].add(data)));
+    return await run((data, stream) => add(lineBuffers[stream].add(data)));
   } finally {
-    for (const line of Object.values(openLines)) add(line.end());
+    for (const line of Object.values(lineBuffers)) add(line.end());
   }
 }
 
 /** The incomplete last line of an output. */
-class OpenLine {
+class LineBuffer {
   readonly #decoder = new StringDecoder();
   #text = '';
 
@@ -116,16 +116,16 @@ class OpenLine {
 }
 
 /** Returns the end of the text, with `…` if the beginning is missing. */
-function cut(text: string, chars: number): string {
+function truncateStart(text: string, chars: number): string {
   return text.length <= chars ? text : `…${text.slice(1 - chars)}`;
 }
 
 /** Collects text, but stores only its end. Adding takes time in proportion to the added text. */
-class LogEnd {
+class TailBuffer {
   readonly #limit: number;
   #parts: string[] = [];
   #chars = 0;
-  #isCut = false;
+  #isTruncated = false;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -137,20 +137,20 @@ class LogEnd {
     if (this.#chars > 2 * this.#limit) this.#shorten();
   }
 
-  /** Returns the stored text. It begins with a whole line, because redaction does not recognize half of a secret. */
-  read(): { text: string; isCut: boolean } {
+  /** Returns the stored text. It begins with a whole line, because redaction does not recognize part of a secret. */
+  read(): { text: string; isTruncated: boolean } {
     if (this.#chars > this.#limit) this.#shorten();
     const text = this.#parts.join('');
-    if (!this.#isCut) return { text, isCut: false };
+    if (!this.#isTruncated) return { text, isTruncated: false };
     const lineEnd = text.indexOf('\n');
-    return { text: text.slice(lineEnd + 1), isCut: true };
+    return { text: text.slice(lineEnd + 1), isTruncated: true };
   }
 
   #shorten(): void {
     const text = this.#parts.join('').slice(-this.#limit);
     this.#parts = [text];
     this.#chars = text.length;
-    this.#isCut = true;
+    this.#isTruncated = true;
   }
 }
 
@@ -164,7 +164,7 @@ export function secretsOf(value: unknown, key = ''): string[] {
     return [...namedSecrets, urlSecret, decode(urlSecret)].filter((text) => text !== '');
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([inner, item]) => secretsOf(item, inner));
+  return Object.entries(value).flatMap(([name, item]) => secretsOf(item, name));
 }
 
 /** Returns the text without percent-encoding, or unchanged if the encoding is invalid. */

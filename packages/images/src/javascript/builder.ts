@@ -22,7 +22,7 @@ import { Npm } from './npm.ts';
 import { MAX_SIZE } from './size.ts';
 
 export interface JavaScriptBuilderOptions {
-  /** Path of npm-cli.js, or false for none; default: the one next to Node.js. */
+  /** Path of npm-cli.js, or false for no npm; default: the one next to Node.js. */
   readonly npm?: string | false | undefined;
   /** Confinement of npm and of the processes that load packages, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
@@ -72,7 +72,7 @@ function limitFailure(
 
 function warningsOf(
   { missing, warnings: bundleWarnings }: PackageBundle,
-  scripted: readonly string[],
+  scriptedNames: readonly string[],
   image: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
   const warnings = [...bundleWarnings];
@@ -80,7 +80,8 @@ function warningsOf(
     warnings.push(
       `Packages import the Node.js builtins ${missing.join(', ')}: functions that use them fail.`,
     );
-  if (scripted.length > 0) warnings.push(`Install scripts were not run: ${scripted.join(', ')}.`);
+  if (scriptedNames.length > 0)
+    warnings.push(`Install scripts were not run: ${scriptedNames.join(', ')}.`);
   if (image.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${image.why}.`);
   return warnings;
 }
@@ -117,7 +118,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const data = readNpmLock(lock.data);
       context.progress('installing');
       const { folder, scripted } = await installNpm(npm, data, context);
-      const names = scripted.map(({ name }) => name);
+      const scriptedNames = scripted.map(({ name }) => name);
       context.progress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
       const bundle = await bundleAllModules(folder, modules, context).catch((error: unknown) => {
@@ -130,7 +131,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       );
       if (report.t === 'failed') throw loadFailure(report.modules, bundle, context);
       if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
-      return writeFiles({ bundle, report, modules, scripted: names }, context, bundler);
+      return writeFiles({ bundle, report, modules, scriptedNames }, context, bundler);
     },
   };
 }
@@ -150,12 +151,12 @@ interface BuiltBundle {
   readonly bundle: PackageBundle;
   readonly report: Extract<ImageReport, { t: 'made' }>;
   readonly modules: readonly string[];
-  readonly scripted: readonly string[];
+  readonly scriptedNames: readonly string[];
 }
 
 /** Writes the files of the image to the work folder. */
 async function writeFiles(
-  { bundle, report, modules, scripted }: BuiltBundle,
+  { bundle, report, modules, scriptedNames }: BuiltBundle,
   context: BuildContext,
   esbuild: string,
 ): Promise<AssembledImage> {
@@ -169,7 +170,7 @@ async function writeFiles(
   return {
     blobs: { 'bundle.js': codeFile, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: dataFile },
     features: { snapshot: isSnapshot, modules },
-    warnings: warningsOf(bundle, scripted, report),
+    warnings: warningsOf(bundle, scriptedNames, report),
     tools: { esbuild, node: process.versions.node },
   };
 }

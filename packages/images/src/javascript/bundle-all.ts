@@ -16,7 +16,7 @@ interface BundleModules {
   readonly folder: string;
   /** The packages of the specification, loaded with the image. */
   readonly eager: readonly ImageModule[];
-  /** Their other modules, loaded on demand. */
+  /** The other modules of each package, loaded on demand. */
   readonly lazy: ReadonlyMap<string, readonly ImageModule[]>;
 }
 
@@ -26,10 +26,10 @@ const isSmallEnough = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_C
 async function tryBundle(
   { folder, eager }: BundleModules,
   lazy: readonly ImageModule[],
-  absent: ReadonlySet<string>,
+  unresolved: ReadonlySet<string>,
 ): Promise<Bundle | undefined> {
   try {
-    const result = await bundle(folder, [...eager, ...lazy], absent);
+    const result = await bundle(folder, [...eager, ...lazy], unresolved);
     return isSmallEnough(result) ? result : undefined;
   } catch (error) {
     if (isImageError(error)) return undefined;
@@ -40,18 +40,20 @@ async function tryBundle(
 /** Returns the bundle with the other modules of as many packages as possible. */
 async function bundleMost(
   modules: BundleModules,
-  absent: ReadonlySet<string>,
+  unresolved: ReadonlySet<string>,
   mainBundle: Bundle,
 ): Promise<PackageBundle> {
-  // Without modules to exclude, this would be the bundle that just failed.
+  // If all modules were resolved, this would be the bundle that just failed or was too large.
   const completeBundle =
-    absent.size === 0 ? undefined : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
+    unresolved.size === 0
+      ? undefined
+      : await tryBundle(modules, [...modules.lazy.values()].flat(), unresolved);
   if (completeBundle !== undefined) return { ...completeBundle, warnings: [] };
   let best = mainBundle;
   let included: readonly ImageModule[] = [];
   const excluded: string[] = [];
   for (const [name, lazy] of modules.lazy) {
-    const result = await tryBundle(modules, [...included, ...lazy], absent);
+    const result = await tryBundle(modules, [...included, ...lazy], unresolved);
     if (result === undefined) excluded.push(name);
     else [best, included] = [result, [...included, ...lazy]];
   }
@@ -60,9 +62,9 @@ async function bundleMost(
 }
 
 /**
- * Bundles the packages in a project folder as one script, with the other modules that they offer. Some of those are for
- * other environments or need packages that are not installed; this does not fail the image, only the import of such a
- * module.
+ * Bundles the packages in a project folder as one script, with the modules that they offer besides their main modules.
+ * Some of those are for other environments or need packages that are not installed. Then only the import of such a
+ * module fails, not the image.
  * @throws ImageError bundle_failed, image_too_large.
  */
 export async function bundleAllModules(
@@ -80,14 +82,14 @@ export async function bundleAllModules(
         subpaths.map((subpath) => ({ name: subpath, eager: false })),
       );
   }
-  let absent: ReadonlySet<string> = new Set();
+  let unresolved: ReadonlySet<string> = new Set();
   try {
     const result = await bundle(folder, [...eager, ...[...lazy.values()].flat()]);
     if (isSmallEnough(result)) return { ...result, warnings: [] };
   } catch (error) {
     if (!isImageError(error) || lazy.size === 0) throw error;
     context.log(`With the other modules of the packages: ${error.message}`);
-    absent = unresolvedModules(error);
+    unresolved = unresolvedModules(error);
   }
   // Errors of the packages themselves fail the image.
   const mainBundle = await bundle(folder, eager);
@@ -96,5 +98,5 @@ export async function bundleAllModules(
       'image_too_large',
       `The packages have ${Math.ceil(mainBundle.code.length / 2 ** 20)} MiB of code; the maximum is 20 MiB.`,
     );
-  return bundleMost({ folder, eager, lazy }, absent, mainBundle);
+  return bundleMost({ folder, eager, lazy }, unresolved, mainBundle);
 }

@@ -52,12 +52,13 @@ const PARTIAL_BUILTINS = new Set([
 
 /**
  * lodash reads the clock while it loads, to detect functions that are called very often. That is harmless in a
- * snapshot, so it is not recorded; otherwise all packages that use lodash would be loaded for each run.
+ * snapshot, so it does not count as a use of the clock. Otherwise all packages that use lodash would be loaded for each
+ * run.
  */
 const LODASH_CLOCK = {
   file: /\/lodash(?:-es|\.\w+)?\/(?:lodash|_shortOut|index)\.js$/,
-  from: 'nativeNow = Date.now',
-  to: 'nativeNow = __heddleImage.now',
+  search: 'nativeNow = Date.now',
+  replacement: 'nativeNow = __heddleImage.now',
 };
 
 export interface Bundle {
@@ -76,14 +77,14 @@ export interface ImageModule {
 
 /** Returns the code of the module that replaces a builtin. */
 function createStub(name: string): string {
-  const text = JSON.stringify(name);
+  const literal = JSON.stringify(name);
   if (COMPLETE_BUILTINS.has(name))
-    return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
+    return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${literal}];`;
   if (name === 'process') return 'module.exports = process;';
   const base = PARTIAL_BUILTINS.has(name)
-    ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]`
+    ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${literal}]`
     : '{}';
-  return `module.exports = __heddleImage.builtin(${text}, ${base});`;
+  return `module.exports = __heddleImage.builtin(${literal}, ${base});`;
 }
 
 /** Replaces builtins with shims and stubs; records missing essential ones, and native addons. */
@@ -112,7 +113,7 @@ function builtinsPlugin(missing: Set<string>, addons: Set<string>): Plugin {
         resolveDir: dirname(SHIMS_FILE),
       }));
       build.onLoad({ filter: LODASH_CLOCK.file }, async ({ path }) => ({
-        contents: (await readFile(path, 'utf8')).replace(LODASH_CLOCK.from, LODASH_CLOCK.to),
+        contents: (await readFile(path, 'utf8')).replace(LODASH_CLOCK.search, LODASH_CLOCK.replacement),
         loader: 'js',
       }));
       build.onLoad({ filter: /\.node$/ }, ({ path }) => {
@@ -126,21 +127,21 @@ function builtinsPlugin(missing: Set<string>, addons: Set<string>): Plugin {
   };
 }
 
-/** Keeps modules in the bundle that import something absent; they fail when they are loaded. */
-function absentModulesPlugin(absent: ReadonlySet<string>): Plugin {
+/** Keeps modules in the bundle that import something unresolved; they fail when they are loaded. */
+function unresolvedModulesPlugin(unresolved: ReadonlySet<string>): Plugin {
   const filter = new RegExp(
-    `^(?:${[...absent].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
+    `^(?:${[...unresolved].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
   );
   return {
-    name: 'absent',
+    name: 'unresolved',
     setup(build: PluginBuild) {
       build.onResolve({ filter }, async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === 'own') return undefined;
         // Another importer may be able to resolve it.
         const resolved = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
-        return resolved.errors.length === 0 ? resolved : { path, namespace: 'absent' };
+        return resolved.errors.length === 0 ? resolved : { path, namespace: 'unresolved' };
       });
-      build.onLoad({ filter: /.*/, namespace: 'absent' }, ({ path }) => ({
+      build.onLoad({ filter: /.*/, namespace: 'unresolved' }, ({ path }) => ({
         contents: `throw Object.assign(new Error(${JSON.stringify(`Cannot find module '${path}'`)}), { code: 'MODULE_NOT_FOUND' });`,
       }));
     },
@@ -168,8 +169,8 @@ const SUFFIX = '})(globalThis.__heddleImage);';
 /** Returns the script that registers the modules with the guest runtime. */
 function entryScriptOf(modules: readonly ImageModule[]): string {
   const lines = modules.map(({ name, eager }) => {
-    const text = JSON.stringify(name);
-    return `__heddleImage.add(${text}, () => require(${text}), ${String(eager)});`;
+    const literal = JSON.stringify(name);
+    return `__heddleImage.add(${literal}, () => require(${literal}), ${String(eager)});`;
   });
   return lines.join('\n');
 }
@@ -198,13 +199,13 @@ export function unresolvedModules({ cause }: ImageError): ReadonlySet<string> {
 
 /**
  * Bundles the modules and all their dependencies from a folder's node_modules as one script. Modules that import
- * something `absent` are included, and fail when they are loaded.
+ * something `unresolved` are included, and fail when they are loaded.
  * @throws ImageError bundle_failed.
  */
 export async function bundle(
   folder: string,
   modules: readonly ImageModule[],
-  absent: ReadonlySet<string> = new Set(),
+  unresolved: ReadonlySet<string> = new Set(),
 ): Promise<Bundle> {
   const missing = new Set<string>();
   const addons = new Set<string>();
@@ -231,7 +232,10 @@ export async function bundle(
       tsconfigRaw: '{}',
       logLevel: 'silent',
       logLimit: 0,
-      plugins: [builtinsPlugin(missing, addons), ...(absent.size > 0 ? [absentModulesPlugin(absent)] : [])],
+      plugins: [
+        builtinsPlugin(missing, addons),
+        ...(unresolved.size > 0 ? [unresolvedModulesPlugin(unresolved)] : []),
+      ],
     });
     const code = PREFIX + ((outputFiles[0]?.text ?? '') as string) + SUFFIX;
     return { code, missing: [...missing].sort(), addons: [...addons].sort() };

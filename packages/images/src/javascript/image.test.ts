@@ -32,7 +32,7 @@ const PACKAGES: readonly FixturePackage[] = [
     manifest: { type: 'module', exports: { '.': './index.js', './deep': './deep.js' } },
   },
   {
-    name: 'in-parts',
+    name: 'multi-module',
     files: {
       'index.mjs': 'export const made = {}; export const how = "import";',
       'index.cjs': 'exports.made = {}; exports.how = "require";',
@@ -61,7 +61,7 @@ const PACKAGES: readonly FixturePackage[] = [
     files: { 'index.js': 'exports.main = 1;', 'draft.js': 'const = ;', 'valid.js': 'exports.valid = 1;' },
   },
   {
-    name: 'of-node',
+    name: 'uses-node',
     files: {
       'index.js': `
         const { EventEmitter } = require('events');
@@ -81,9 +81,9 @@ const PACKAGES: readonly FixturePackage[] = [
   },
   { name: 'impure', files: { 'index.js': 'exports.seed = crypto.randomUUID(); exports.at = Date.now();' } },
 ];
-const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
+const ALL = ['common', 'callable', '@scope/modern', 'uses-node'];
 
-/** Builds an image of packages from a registry with `PACKAGES`, named `tools`. */
+/** Builds an image named `tools` of packages from `PACKAGES`. */
 async function build(images: Images, dependencies: readonly string[]): Promise<ImageRecord> {
   const record = await images.build({ language: 'javascript', dependencies }, { name: 'tools' });
   expect(record).toMatchObject({ state: 'ready', errorMessage: null });
@@ -117,19 +117,19 @@ async function createRunner(dependencies: readonly string[]) {
 }
 
 async function valueOf(outcome: Promise<FunctionOutcome>): Promise<unknown> {
-  const ended = await outcome;
-  if (!ended.ok) throw new Error(`${ended.error.code}: ${ended.error.message}`);
-  return JSON.parse(ended.json);
+  const result = await outcome;
+  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
+  return JSON.parse(result.json);
 }
 
 async function failureOf(outcome: Promise<FunctionOutcome>): Promise<object> {
-  const ended = await outcome;
-  if (ended.ok) throw new Error(`It returned ${ended.json}.`);
-  return ended.error;
+  const result = await outcome;
+  if (result.ok) throw new Error(`It returned ${result.json}.`);
+  return result.error;
 }
 
 describe('code with an image', () => {
-  it('imports and requires its packages, as a whole and by name', async () => {
+  it('imports and requires its packages with default, namespace and named imports', async () => {
     const { run } = await createRunner(ALL);
     const code = `
       import common, { next as step } from 'common';
@@ -145,27 +145,27 @@ describe('code with an image', () => {
   });
 
   it('imports and requires the other modules that packages offer, by name or pattern, including JSON', async () => {
-    const { run, record } = await createRunner(['common', 'in-parts']);
+    const { run, record } = await createRunner(['common', 'multi-module']);
     expect(record.warnings).toEqual([]);
     const code = `
       import data, { kind } from 'common/data.json' with { type: 'json' };
       import list from 'common/list.json';
       import { inner } from 'common/lib/inner';
-      import { made, how } from 'in-parts';
-      import { one } from 'in-parts/features/one';
-      const { two } = await import('in-parts/features/deep/two');
-      return [data, kind, list, require('common/data') === data, inner(), how, one === made, two === made, require('in-parts').made === made,
-        require('in-parts/values.json').a, require('in-parts/package.json').version];`;
+      import { made, how } from 'multi-module';
+      import { one } from 'multi-module/features/one';
+      const { two } = await import('multi-module/features/deep/two');
+      return [data, kind, list, require('common/data') === data, inner(), how, one === made, two === made, require('multi-module').made === made,
+        require('multi-module/values.json').a, require('multi-module/package.json').version];`;
     const json = { kind: 'json', default: 'own' };
     expect(await valueOf(run(code))).toEqual([
       ...[json, 'json', [1, 2], true, 1, 'import', true, true, true],
       ...[1, '1.0.0'],
     ]);
     for (const path of ['features/closed/three', 'types', 'gone', 'lib/one.mjs', 'index.cjs'])
-      expect(await failureOf(run(`return require('in-parts/${path}')`))).toMatchObject({
+      expect(await failureOf(run(`return require('multi-module/${path}')`))).toMatchObject({
         code: 'MODULE_NOT_IN_IMAGE',
       });
-    expect(await failureOf(run("return require('in-parts/features/needy')"))).toMatchObject({
+    expect(await failureOf(run("return require('multi-module/features/needy')"))).toMatchObject({
       code: 'USER_ERROR',
       message: "Cannot find module 'not-installed'",
     });
@@ -192,7 +192,7 @@ describe('code with an image', () => {
     expect(first).not.toBe(second);
   });
 
-  it('prints its own output after a package that printed while it was loaded', async () => {
+  it('can print even if a package printed while it was loaded', async () => {
     const { run } = await createRunner(['talkative']);
     const outcome = await run("require('talkative').say(); console.log('printed'); return 1");
     expect(outcome).toMatchObject({
@@ -203,7 +203,7 @@ describe('code with an image', () => {
 
   it('provides Node.js builtins to packages, and none to user code', async () => {
     const { run } = await createRunner(ALL);
-    const code = `const n = require('of-node');
+    const code = `const n = require('uses-node');
       return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
     expect(await valueOf(run(code))).toEqual([
       5,
@@ -219,7 +219,7 @@ describe('code with an image', () => {
     const { run } = await createRunner(ALL);
     expect(await failureOf(run("\nimport x from 'lodash';"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
-      message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, of-node',
+      message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, uses-node',
       line: 2,
     });
     expect(await failureOf(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({
@@ -227,7 +227,7 @@ describe('code with an image', () => {
       message: 'The Node.js module fs is not available in the sandbox',
       line: 3,
     });
-    expect(await failureOf(run("await 1;\nreturn require('of-node').read()"))).toMatchObject({
+    expect(await failureOf(run("await 1;\nreturn require('uses-node').read()"))).toMatchObject({
       code: 'BUILTIN_NOT_AVAILABLE',
       message: 'The Node.js module fs.readFileSync is not available in the sandbox',
       line: 2,
@@ -260,7 +260,7 @@ describe('code with an image', () => {
     });
   });
 
-  it('may contain the word import in strings, comments and patterns', async () => {
+  it('may contain the word import in strings, comments and regular expressions', async () => {
     const { run } = await createRunner(ALL);
     const code =
       'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
@@ -268,7 +268,7 @@ describe('code with an image', () => {
     expect(await valueOf(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
   });
 
-  it('keeps running when its image is removed and deleted; the next job does not find the image', async () => {
+  it('keeps running when its image is removed with its files; the next run does not find the image', async () => {
     const { images } = await createRunner(['common']);
     const { blobs } = await images.open('tools');
     const fetch = async (): Promise<EgressResponse> => {

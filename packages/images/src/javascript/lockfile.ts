@@ -17,7 +17,7 @@ export interface NpmLock {
   readonly lockfile: string;
 }
 
-/** Returns npm's lock from a stored record. Throws ImageError integrity_error. */
+/** Returns npm's lock from the stored data of a lock. Throws ImageError integrity_error. */
 export function readNpmLock(value: unknown): NpmLock {
   const { packageJson, lockfile } = (value ?? {}) as Partial<NpmLock>;
   if (typeof packageJson === 'string' && typeof lockfile === 'string') return { packageJson, lockfile };

@@ -52,7 +52,7 @@ const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
   provider_error: 'The disk is full.',
 };
 
-const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const stringOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Returns the error in npm's output, which may contain warnings around its JSON. */
 function readError(stdout: string): NpmError | undefined {
@@ -62,28 +62,28 @@ function readError(stdout: string): NpmError | undefined {
     const { error } = JSON.parse(stdout.slice(start)) as { error?: Record<string, unknown> };
     if (error === undefined) return undefined;
     return {
-      code: stringOf(error['code']),
-      summary: stringOf(error['summary']),
-      detail: stringOf(error['detail']),
+      code: stringOrEmpty(error['code']),
+      summary: stringOrEmpty(error['summary']),
+      detail: stringOrEmpty(error['detail']),
     };
   } catch {
     return undefined;
   }
 }
 
-/** Returns the reason for a failure in one line, from the host or from npm. */
-function reasonOf(error: NpmError | undefined, npmCode: string, fault: string | undefined): string {
-  // npm sees only that the gate refused a request.
-  if (fault !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return fault;
+/** Returns the reason for a failure in one line, from the gate or from npm. */
+function reasonOf(error: NpmError | undefined, npmCode: string, gateFailure: string | undefined): string {
+  // npm sees only that the gate to the registry refused a request.
+  if (gateFailure !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return gateFailure;
   const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
   return lines.find((part) => part !== '') ?? `npm ended with ${npmCode || 'an unknown error'}.`;
 }
 
-/** Returns the error for a failed npm run. `fault` is why the host refused one of its requests, or undefined. */
-export function npmFailure(stdout: string, stderr: string, fault: string | undefined): ImageError {
+/** Returns the error for a failed npm run. `gateFailure` is why the gate to the registry failed one of its requests. */
+export function npmFailure(stdout: string, stderr: string, gateFailure: string | undefined): ImageError {
   const error = readError(stdout);
   const npmCode = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';
   const code = CODES[npmCode] ?? (/^E5\d\d$/.test(npmCode) ? 'registry_unavailable' : 'install_failed');
   const sentence = SENTENCES[code] ?? 'The packages could not be installed.';
-  return new ImageError(code, `${sentence} ${reasonOf(error, npmCode, fault)}`.slice(0, 1_000));
+  return new ImageError(code, `${sentence} ${reasonOf(error, npmCode, gateFailure)}`.slice(0, 1_000));
 }

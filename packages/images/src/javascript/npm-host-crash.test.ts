@@ -41,14 +41,14 @@ function startBuildProcess(
   registry: string,
   npm: string | undefined,
   isolation: object,
-): { host: number; folder: string } {
+): { hostPid: number; folder: string } {
   const folder = imageFolder();
-  const host = join(folder, 'host.mjs');
-  const source = JSON.stringify(new URL('../index.ts', import.meta.url).href);
+  const hostScript = join(folder, 'host.mjs');
+  const indexUrl = JSON.stringify(new URL('../index.ts', import.meta.url).href);
   const options = { npm, isolation };
   writeFileSync(
-    host,
-    `import { createImages, javascriptBuilder } from ${source};
+    hostScript,
+    `import { createImages, javascriptBuilder } from ${indexUrl};
      const images = createImages({
        folder: ${JSON.stringify(folder)},
        builders: { javascript: javascriptBuilder(${JSON.stringify(options)}) },
@@ -56,9 +56,9 @@ function startBuildProcess(
      });
      await images.build({ language: 'javascript', dependencies: ['one'] });`,
   );
-  const child = spawn(process.execPath, ['--conditions=@heddle/source', host], { stdio: 'ignore' });
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', hostScript], { stdio: 'ignore' });
   onTestFinished(() => void child.kill('SIGKILL'));
-  return { host: child.pid as number, folder };
+  return { hostPid: child.pid as number, folder };
 }
 
 /** Returns the build's work folder, and the folder of npm's files if npm's user cannot access the work folder. */
@@ -83,23 +83,23 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
       options.isolation ?? {},
     ]),
   ])(
-    'end too, and a collection removes their folders: %s at the level %s',
+    'end as well, and garbage collection removes their folders: %s at the isolation level %s',
     async (_what, _level, program, isolation) => {
       const registry = await npmRegistry([]);
       const firstRequest = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.
         registry.intercept = () => (resolve(), true);
       });
-      const { host, folder } = startBuildProcess(
+      const { hostPid, folder } = startBuildProcess(
         registry.url,
         typeof program === 'function' ? program() : program,
         isolation,
       );
       await firstRequest;
-      const children = filterAlive(processesOf(host));
+      const children = filterAlive(processesOf(hostPid));
       // npm sets its process title to its command.
       expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
-      process.kill(host, 'SIGKILL');
+      process.kill(hostPid, 'SIGKILL');
       await expect.poll(() => filterAlive(children), { timeout: 10_000 }).toEqual([]);
       const folders = buildFoldersOf(folder);
       expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => true));

@@ -22,12 +22,12 @@ const DATA_MIB = 8_192;
 const OPEN_FILES = 4_096;
 const THREADS = 64;
 
-/** Paths of npm and its folders in the sandbox. */
+/** Paths of npm and of its folders in the sandbox. */
 const NPM_PATH = '/run/heddle/npm';
-const PATHS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
+const FOLDERS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
 
-/** Sends requests of Node.js to the gate; preloaded before npm. */
-const HOOK = 'registry.cjs';
+/** File that Node.js loads before npm. It sends HTTP requests to the gate. */
+const PRELOADED_FILE = 'registry.cjs';
 
 /** One run of npm. */
 interface NpmRun {
@@ -52,18 +52,18 @@ interface NpmResult {
   readonly stderr: string;
 }
 
-interface Paths {
+interface EnvironmentPaths {
   readonly home: string;
   readonly gate: string;
-  readonly hook: string;
+  readonly preloadedFile: string;
 }
 
 /** Returns npm's environment: a separate home folder, and access to the gate. */
-function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
+function environmentOf({ home, gate, preloadedFile }: EnvironmentPaths): Record<string, string> {
   return {
     HOME: home,
     PATH: '/usr/bin:/bin',
-    NODE_OPTIONS: `--require ${JSON.stringify(hook)}`,
+    NODE_OPTIONS: `--require ${JSON.stringify(preloadedFile)}`,
     HEDDLE_REGISTRY: gate,
     npm_config_cache: join(home, 'cache'),
     npm_config_userconfig: join(home, '.npmrc'),
@@ -86,7 +86,11 @@ function createOutputCollector() {
 /** Runs npm in a sandbox: only Node.js and npm of the host, no network, no other processes. */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { execPath, readable, environment } = bareRoot();
-  const paths = { home: PATHS.home, gate: JAIL_PATHS.proxy, hook: `${JAIL_PATHS.boot}/${HOOK}` };
+  const paths = {
+    home: FOLDERS.home,
+    gate: JAIL_PATHS.proxy,
+    preloadedFile: `${JAIL_PATHS.boot}/${PRELOADED_FILE}`,
+  };
   const { output, onOutput } = createOutputCollector();
   const end = await runTree(confinement, {
     jail: {
@@ -94,9 +98,9 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       readable,
       mounts: [
         ...['--ro-bind', dirname(dirname(run.program)), NPM_PATH],
-        ...['--bind', run.project, PATHS.project, '--bind', run.home, PATHS.home],
+        ...['--bind', run.project, FOLDERS.project, '--bind', run.home, FOLDERS.home],
       ],
-      folder: PATHS.project,
+      folder: FOLDERS.project,
       command: [JAIL_PATHS.node, `${NPM_PATH}/bin/npm-cli.js`, ...run.args],
       environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
@@ -143,7 +147,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
     ...[process.execPath, run.program, ...run.args],
   ];
   const [file = '', ...args] = commandLine;
-  const env = environmentOf({ home, gate, hook: join(realpathSync(BOOT_FILES), HOOK) });
+  const env = environmentOf({ home, gate, preloadedFile: join(realpathSync(BOOT_FILES), PRELOADED_FILE) });
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       ...{ env, cwd: run.project, detached: true },
@@ -153,7 +157,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
     child.stdout.on('data', (data: Buffer) => onOutput(data, 'stdout'));
     child.stderr.on('data', (data: Buffer) => onOutput(data, 'stderr'));
     const kill = (): void => {
-      // Kills the process group, since npm may have started others.
+      // Kills the process group, since npm may have started other processes.
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     };
     if (signal.aborted) kill();
@@ -169,7 +173,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
 
 /** Runs npm until it ends, confined as far as the host allows. Aborting kills it and everything it started. */
 export async function runNpm(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
-  if (!existsSync(join(BOOT_FILES, HOOK)))
+  if (!existsSync(join(BOOT_FILES, PRELOADED_FILE)))
     throw new ImageError('provider_error', 'Heddle was not built: dist/native-boot does not exist.');
   return confinement.level === 'strict'
     ? runJailed(run, confinement, signal)

@@ -44,8 +44,8 @@ export async function lockNpm(
 }
 
 /**
- * Installs the packages of a lock without scripts. Returns the project folder, its `node_modules`, and the packages
- * with scripts.
+ * Installs the packages of a lock without running scripts. Returns the project folder, its `node_modules`, and the
+ * packages with scripts.
  */
 export async function installNpm(
   npm: Npm,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { imageFolder } from '../../../../test/support/images.ts';
 import { findNpm, readNpmSettings } from './npm-settings.ts';
 
-it('registry settings come from the user, the project and the environment, in rising precedence', () => {
+it('registry settings come from the user, the project and the environment, in order of increasing precedence', () => {
   const folder = imageFolder();
   const home = join(folder, 'home');
   const cwd = join(folder, 'project');
@@ -31,8 +31,13 @@ it('registry settings come from the user, the project and the environment, in ri
     'fetch-retries': '1',
     proxy: 'http://proxy.test',
   });
-  const other = { npm_config_userconfig: join(cwd, '.npmrc'), npm_config_registry: 'https://env.test/' };
-  expect(readNpmSettings({ env: other, cwd: folder, home })).toMatchObject({ registry: 'https://env.test/' });
+  const envWithUserConfig = {
+    npm_config_userconfig: join(cwd, '.npmrc'),
+    npm_config_registry: 'https://env.test/',
+  };
+  expect(readNpmSettings({ env: envWithUserConfig, cwd: folder, home })).toMatchObject({
+    registry: 'https://env.test/',
+  });
 });
 
 it('npm is found through PATH or next to Node.js', () => {

@@ -14,7 +14,7 @@ interface NpmEnvironment extends UserEnvironment {
 const USED_SETTINGS =
   /^(?:registry|@[^:]+:registry|\/\/.+|cafile|ca|proxy|https-proxy|noproxy|strict-ssl|fetch-retries|fetch-timeout|maxsockets|node-extra-ca-certs)$/;
 
-function expand(value: string, env: NpmEnvironment['env']): string {
+function expandVariables(value: string, env: NpmEnvironment['env']): string {
   return value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => env[name] ?? whole);
 }
 
@@ -31,7 +31,7 @@ function readNpmrc(file: string, env: NpmEnvironment['env']): Record<string, str
     const match = /^\s*([^=;#\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line);
     if (match === null) continue;
     const value = (match[2] as string).replace(/^(["'])(.*)\1$/, '$2');
-    settings[match[1] as string] = expand(value, env);
+    settings[match[1] as string] = expandVariables(value, env);
   }
   return settings;
 }
@@ -45,8 +45,8 @@ function settingsFromEnv(env: NpmEnvironment['env']): Record<string, string> {
     settings[key.startsWith('//') || key.startsWith('@') ? key : key.toLowerCase().replace(/(?!^)_/g, '-')] =
       value;
   }
-  const certificates = env['NODE_EXTRA_CA_CERTS'];
-  if (certificates !== undefined) settings['node-extra-ca-certs'] = certificates;
+  const certificatesFile = env['NODE_EXTRA_CA_CERTS'];
+  if (certificatesFile !== undefined) settings['node-extra-ca-certs'] = certificatesFile;
   return settings;
 }
 

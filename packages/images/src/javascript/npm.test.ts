@@ -21,7 +21,7 @@ function createFolder(): string {
   return folder;
 }
 
-function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortController().signal) {
+function createContext(npm: NpmSettings, workFolder: string, signal = new AbortController().signal) {
   const lines: string[] = [];
   const refuse = () => Promise.reject(new Error('not used'));
   const context: BuildContext = {
@@ -59,7 +59,7 @@ function createHostileNpm(source: string): string {
 
 /** Runs a hostile npm in a build. Returns its report, the build's log lines and the project's folder. */
 async function runHostile(source: string, level: (typeof levels)[number], npm: NpmSettings) {
-  const { context, lines } = contextOf(npm, createFolder());
+  const { context, lines } = createContext(npm, createFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{}');
@@ -72,7 +72,7 @@ async function runHostile(source: string, level: (typeof levels)[number], npm: N
 async function startServer(): Promise<{ port: number; requests: string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
-    requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'nobody'}`);
+    requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'anonymous'}`);
     response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -136,23 +136,26 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   ])('is refused if it leaves %s', async (_what, statement) => {
     const program = createHostileNpm('');
     writeFileSync(program, `const fs = require('fs'); ${statement};`);
-    const { context } = contextOf({}, createFolder());
+    const { context } = createContext({}, createFolder());
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     await expect(run).rejects.toMatchObject({ code: 'install_failed' });
   });
 
   it('ends with the reason when the build is aborted', async () => {
-    const abort = new AbortController();
+    const controller = new AbortController();
     const program = createHostileNpm('');
     writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
-    const { context } = contextOf({}, createFolder(), abort.signal);
+    const { context } = createContext({}, createFolder(), controller.signal);
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
-    setTimeout(() => abort.abort(new Error('enough')), 500);
+    setTimeout(() => controller.abort(new Error('enough')), 500);
     await expect(run).rejects.toThrow('enough');
   });
 
   it('fails with registry_unavailable and the URL of a registry that cannot be reached', async () => {
-    const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, createFolder());
+    const { context } = createContext(
+      { registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' },
+      createFolder(),
+    );
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
@@ -179,20 +182,20 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       'fetch-retries': '0',
       ...targetSetting,
     };
-    const { context } = contextOf(settings, createFolder());
+    const { context } = createContext(settings, createFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
-    expect(new Set(target.requests)).toEqual(new Set(['GET /one.tgz nobody']));
+    expect(new Set(target.requests)).toEqual(new Set(['GET /one.tgz anonymous']));
     expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
   });
 });
 
 describe.skipIf(strict === undefined)('the sandbox of npm', () => {
-  it('exposes nothing of the host: no files, users, processes or network, and starts no processes', async () => {
+  it('exposes nothing of the host (files, users, processes, network), and lets npm start no processes', async () => {
     const { port, requests } = await startServer();
     const source = `
       const fs = require('fs');
@@ -228,7 +231,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
     expect(requests).toEqual([]);
   });
 
-  it('limits what npm writes', async () => {
+  it('limits the size of the files that npm writes', async () => {
     const source = `
       const fs = require('fs');
       const file = fs.openSync('large', 'w');

@@ -59,8 +59,8 @@ export class Npm {
   }
 
   /**
-   * Runs npm on a project folder, which then contains the lockfile and packages. Runs in a sandbox if the host has one,
-   * and always without credentials. Throws ImageError.
+   * Runs npm on a project folder, which then contains the lockfile and packages. Runs in a sandbox if the host
+   * supports one, and always without credentials. Throws ImageError.
    */
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;
@@ -82,7 +82,7 @@ export class Npm {
   async #runIn(workArea: WorkArea, run: RequestedRun, context: BuildContext): Promise<void> {
     const { confinement, uid, program, folder } = run;
     const gate = await RegistryGate.open(context.registries.npm ?? {});
-    const size = watchSize(workArea.folder, this.maxSize, context.signal);
+    const sizeWatch = watchSize(workArea.folder, this.maxSize, context.signal);
     try {
       const folders = await prepareFolders(workArea, run, gate.settings);
       const { code, stdout, stderr } = await runNpm(
@@ -95,10 +95,10 @@ export class Npm {
           fileMiB: Math.ceil(this.maxSize.bytes / 2 ** 20) + 64,
         },
         confinement,
-        size.signal,
+        sizeWatch.signal,
       );
       context.log(stderr);
-      size.signal.throwIfAborted();
+      sizeWatch.signal.throwIfAborted();
       if (code !== 0) {
         context.log(stdout);
         throw npmFailure(stdout, stderr, gate.fault);
@@ -107,7 +107,7 @@ export class Npm {
       await moveResults(folders.project, folder);
       await rm(folders.project, { recursive: true, force: true });
     } finally {
-      size.stop();
+      sizeWatch.stop();
       await gate.close();
     }
   }

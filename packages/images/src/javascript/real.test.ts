@@ -5,8 +5,8 @@ import { openImages } from '../../../../test/support/images.ts';
 import { javascriptBuilder } from './builder.ts';
 import { findNpm, readNpmSettings } from './npm-settings.ts';
 
-const npm = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
-const registry = npm['registry'] ?? 'https://registry.npmjs.org/';
+const npmSettings = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
+const registry = npmSettings['registry'] ?? 'https://registry.npmjs.org/';
 
 /** Returns why npm's configured registry cannot be used, or undefined. */
 async function unreachableReason(): Promise<string | undefined> {
@@ -21,15 +21,15 @@ async function unreachableReason(): Promise<string | undefined> {
   }
 }
 
-const reason = await unreachableReason();
+const skipReason = await unreachableReason();
 
-describe.skipIf(reason !== undefined)(
-  `images of the packages of ${registry}${reason === undefined ? '' : ` (skipped: ${reason})`}`,
+describe.skipIf(skipReason !== undefined)(
+  `images of the packages of ${registry}${skipReason === undefined ? '' : ` (skipped: ${skipReason})`}`,
   () => {
     it('contain lodash, dayjs and zod in a snapshot', async () => {
       const images = openImages(
         { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
-        { registries: { npm } },
+        { registries: { npm: npmSettings } },
       );
       const spec = { language: 'javascript', dependencies: ['lodash@^4', 'dayjs@^1', 'zod@^4'] };
       const record = await images.build(spec, { name: 'tools' });
@@ -44,11 +44,11 @@ describe.skipIf(reason !== undefined)(
       import { z } from 'zod';
       const now = Date.now();
       dayjs.extend(utc);
-      const shape = z.object({ name: z.string(), at: z.iso.datetime() });
+      const schema = z.object({ name: z.string(), at: z.iso.datetime() });
       return [
         _.chunk([1, 2, 3], 2), _.debounce.length, dayjs.utc(0).format('YYYY-MM-DD'),
         Math.abs(dayjs().valueOf() - now) < 10000,
-        shape.safeParse({ name: 'x', at: '2020-01-01T00:00:00Z' }).success, shape.safeParse({}).error.issues.length,
+        schema.safeParse({ name: 'x', at: '2020-01-01T00:00:00Z' }).success, schema.safeParse({}).error.issues.length,
       ];`;
       expect(await sandbox.run({ runId: 'run', code, image: 'tools' })).toMatchObject({
         ok: true,

@@ -16,7 +16,7 @@ async function listen(server: Server): Promise<number> {
 }
 
 /** Sends a request through a new gate with these settings. */
-async function getThrough(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
+async function getThroughGate(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
   const gate = await RegistryGate.open(settings);
   onTestFinished(() => gate.close());
   return new Promise((resolve, reject) => {
@@ -44,15 +44,17 @@ describe('the registry gate', () => {
     const registry = `https://127.0.0.1:${port}/`;
     const cafile = join(imageFolder(), 'ca.pem');
     writeFileSync(cafile, cert);
-    expect(await getThrough({ registry, cafile }, registry)).toEqual({ status: 200, text: 'hello' });
-    expect(await getThrough({ registry, ca: cert.replaceAll('\n', '\\n') }, registry)).toMatchObject({
+    expect(await getThroughGate({ registry, cafile }, registry)).toEqual({ status: 200, text: 'hello' });
+    expect(await getThroughGate({ registry, ca: cert.replaceAll('\n', '\\n') }, registry)).toMatchObject({
       status: 200,
     });
-    expect(await getThrough({ registry, 'node-extra-ca-certs': cafile }, registry)).toMatchObject({
+    expect(await getThroughGate({ registry, 'node-extra-ca-certs': cafile }, registry)).toMatchObject({
       status: 200,
     });
-    expect(await getThrough({ registry, 'strict-ssl': 'false' }, registry)).toMatchObject({ status: 200 });
-    expect(await getThrough({ registry }, registry)).toMatchObject({
+    expect(await getThroughGate({ registry, 'strict-ssl': 'false' }, registry)).toMatchObject({
+      status: 200,
+    });
+    expect(await getThroughGate({ registry }, registry)).toMatchObject({
       status: 502,
       text: expect.stringMatching(/self-signed/) as string,
     });
@@ -72,11 +74,11 @@ describe('the registry gate', () => {
     writeFileSync(keyfile, key);
     const prefix = registry.replace('https:', '');
     const clientSettings = { [`${prefix}:certfile`]: certfile, [`${prefix}:keyfile`]: keyfile };
-    expect(await getThrough({ registry, cafile: certfile, ...clientSettings }, registry)).toEqual({
+    expect(await getThroughGate({ registry, cafile: certfile, ...clientSettings }, registry)).toEqual({
       status: 200,
       text: 'known',
     });
-    expect(await getThrough({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
+    expect(await getThroughGate({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
   });
 
   it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
@@ -97,7 +99,7 @@ describe('the registry gate', () => {
     // Only the proxy resolves the name.
     const registry = `${scheme}://registry.example.invalid/`;
     const settings = { registry, proxy: `http://127.0.0.1:${await listen(proxy)}/`, 'strict-ssl': 'false' };
-    expect(await getThrough(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
+    expect(await getThroughGate(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
     expect(targets).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
   });
 
@@ -109,7 +111,7 @@ describe('the registry gate', () => {
       ),
     );
     const registry = `http://127.0.0.1:${port}/`;
-    expect(await getThrough({ registry }, registry)).toMatchObject({
+    expect(await getThroughGate({ registry }, registry)).toMatchObject({
       status: 403,
       text: expect.stringMatching(/private address/) as string,
     });

@@ -47,7 +47,7 @@ export class RegistryGate {
     this.#settings = new RegistrySettings(settings);
     this.#proxy = new Proxy({
       send: (request, signal) => this.#send(request, signal),
-      // Tunnels are refused: their content could not be inspected, and credentials could not be added.
+      // Without a resolver, tunnels are refused: the gate could not inspect their content or add credentials.
       maxRequests: MAX_REQUESTS,
       maxBytes: MAX_BYTES,
     });

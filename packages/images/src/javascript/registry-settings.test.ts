@@ -97,7 +97,7 @@ describe('registry settings', () => {
     ).toEqual(['http://plain.example:1/', 'http://secure.example:2/', undefined, undefined]);
   });
 
-  it('name a settings file that cannot be read', () => {
+  it('throw an error with the name of a setting whose file cannot be read', () => {
     const settings = new RegistrySettings({ cafile: '/nowhere.pem' });
     expect(() => settings.connectionFor(new URL('https://a.example/'), {})).toThrow(
       /setting cafile cannot be read/,

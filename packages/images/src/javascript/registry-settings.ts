@@ -8,7 +8,7 @@ import type { NpmSettings } from './npm-settings.ts';
 const DEFAULT_REGISTRY = 'https://registry.npmjs.org/';
 
 /** Settings that npm itself gets: registries by name, and retries and timeouts. */
-const NPM_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
+const PASSED_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
 
 /** Credentials for a URL. npm itself never gets them. */
 interface Credentials {
@@ -50,7 +50,7 @@ export class RegistrySettings {
     this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...namedHosts]);
     this.npmSettings = Object.fromEntries(
       Object.entries(settings)
-        .filter(([key]) => NPM_SETTINGS.test(key))
+        .filter(([key]) => PASSED_SETTINGS.test(key))
         .map(([key, value]) => [key, removeCredentials(value)]),
     );
   }
@@ -77,19 +77,19 @@ export class RegistrySettings {
 
   /** Returns how to connect to a registry, and through which proxy, if any. */
   connectionFor(url: URL, { client }: Credentials): ConnectionOptions {
-    const { cafile, ca, 'node-extra-ca-certs': extra } = this.#settings;
-    const authorities =
+    const { cafile, ca, 'node-extra-ca-certs': extraCaFile } = this.#settings;
+    const trustedCertificates =
       cafile !== undefined
         ? [readSetting('cafile', cafile)]
         : ca !== undefined && ca !== 'null'
           ? [ca.replaceAll('\\n', '\n')]
-          : extra !== undefined
-            ? [...rootCertificates, readSetting('NODE_EXTRA_CA_CERTS', extra)]
+          : extraCaFile !== undefined
+            ? [...rootCertificates, readSetting('NODE_EXTRA_CA_CERTS', extraCaFile)]
             : undefined;
     const proxy = this.#proxyFor(url);
     return {
       verify: this.#settings['strict-ssl'] !== 'false',
-      ...(authorities && { ca: authorities }),
+      ...(trustedCertificates && { ca: trustedCertificates }),
       ...(client && { client }),
       ...(proxy !== undefined && { proxy }),
     };

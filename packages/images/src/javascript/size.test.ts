@@ -8,7 +8,7 @@ import { checkInstalled } from './size.ts';
 
 const MAX_SIZE = { files: 10, bytes: 1_000 };
 
-it('packages within the limits, with links among each other, are accepted', async () => {
+it('packages within the limits, with links to each other, are accepted', async () => {
   const folder = imageFolder();
   mkdirSync(join(folder, 'a'));
   mkdirSync(join(folder, '.bin'));
@@ -26,17 +26,17 @@ it('a link that leads out of the packages is refused, relative or not', async ()
 });
 
 it('too many files and too many bytes are refused', async () => {
-  const many = imageFolder();
-  for (let at = 0; at < 11; at++) writeFileSync(join(many, `${at}`), '');
-  await expect(checkInstalled(many, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
-  const large = imageFolder();
-  writeFileSync(join(large, 'a'), 'x'.repeat(1_001));
-  await expect(checkInstalled(large, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
+  const manyFilesFolder = imageFolder();
+  for (let index = 0; index < 11; index++) writeFileSync(join(manyFilesFolder, `${index}`), '');
+  await expect(checkInstalled(manyFilesFolder, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
+  const largeFileFolder = imageFolder();
+  writeFileSync(join(largeFileFolder, 'a'), 'x'.repeat(1_001));
+  await expect(checkInstalled(largeFileFolder, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
 });
 
 it('a size watch stopped during a check does not keep its process alive', async () => {
   const folder = imageFolder();
-  for (let at = 0; at < 500; at++) writeFileSync(join(folder, `${at}`), '');
+  for (let index = 0; index < 500; index++) writeFileSync(join(folder, `${index}`), '');
   const script = `
     import { watchSize } from ${JSON.stringify(new URL('./size.ts', import.meta.url).href)};
     const watch = watchSize(${JSON.stringify(folder)}, { files: 1e6, bytes: 1e9 }, new AbortController().signal);

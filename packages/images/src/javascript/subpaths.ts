@@ -49,12 +49,12 @@ function targetOf(target: unknown): string | undefined {
 }
 
 /** Returns the paths of all files below a folder of a package, relative to the package. */
-async function filesBelow(home: string, folder: string, files: string[] = []): Promise<string[]> {
-  const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
+async function filesBelow(packageFolder: string, folder: string, files: string[] = []): Promise<string[]> {
+  const entries = await readdir(join(packageFolder, folder), { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     if (files.length >= MAX_FILES || entry.name === 'node_modules') continue;
     const path = posix.join(folder, entry.name);
-    if (entry.isDirectory()) await filesBelow(home, path, files);
+    if (entry.isDirectory()) await filesBelow(packageFolder, path, files);
     else if (entry.isFile()) files.push(path);
   }
   return files;
@@ -87,10 +87,14 @@ interface PackageModules {
 }
 
 /** Returns the modules of an entry of `exports` with a star: its name is `key`, and its files match `target`. */
-async function modulesOfPattern(home: string, key: string, target: string): Promise<OfferedModule[]> {
+async function modulesOfPattern(
+  packageFolder: string,
+  key: string,
+  target: string,
+): Promise<OfferedModule[]> {
   const [before, after] = splitPattern(key);
   const pattern = posix.normalize(target);
-  const files = await filesBelow(home, posix.dirname(`${splitPattern(pattern)[0]}x`));
+  const files = await filesBelow(packageFolder, posix.dirname(`${splitPattern(pattern)[0]}x`));
   return files.flatMap((file): OfferedModule[] => {
     const star = starMatch(file, pattern);
     return star === undefined ? [] : [{ path: before + star + after, file }];
@@ -98,7 +102,7 @@ async function modulesOfPattern(home: string, key: string, target: string): Prom
 }
 
 /** Returns the modules in `exports`, with patterns expanded. */
-async function modulesOfExports(home: string, exports: object): Promise<PackageModules> {
+async function modulesOfExports(packageFolder: string, exports: object): Promise<PackageModules> {
   const entries = Object.entries(exports).filter(([key]) => key.startsWith('./'));
   const named: OfferedModule[] = [];
   const unnamed: OfferedModule[] = [];
@@ -106,7 +110,7 @@ async function modulesOfExports(home: string, exports: object): Promise<PackageM
     const file = targetOf(value);
     if (file === undefined) continue;
     if (path.includes('*'))
-      for (const offered of await modulesOfPattern(home, path, file)) unnamed.push(offered);
+      for (const offered of await modulesOfPattern(packageFolder, path, file)) unnamed.push(offered);
     else named.push({ path, file });
   }
   const excluded = entries.filter(([key, value]) => key.includes('*') && value === null);
@@ -115,9 +119,9 @@ async function modulesOfExports(home: string, exports: object): Promise<PackageM
   return { named, unnamed: unnamed.filter(isIncluded) };
 }
 
-/** Returns the modules in one folder of a package, with and without their extensions, as `require` accepts them. */
-async function modulesIn(home: string, folder: string): Promise<OfferedModule[]> {
-  const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
+/** Returns the modules in one folder of a package, by names with and without the extension, as `require` does. */
+async function modulesIn(packageFolder: string, folder: string): Promise<OfferedModule[]> {
+  const entries = await readdir(join(packageFolder, folder), { withFileTypes: true }).catch(() => []);
   return entries.flatMap((entry): OfferedModule[] => {
     const file = posix.join(folder, entry.name);
     if (!entry.isFile() || !LOADABLE.test(entry.name) || NOT_MODULES.test(entry.name)) return [];
@@ -128,16 +132,17 @@ async function modulesIn(home: string, folder: string): Promise<OfferedModule[]>
 }
 
 /**
- * Returns the modules next to the package's main module, and one folder deep, which packages without `exports` offer.
+ * Returns the modules that a package without `exports` offers: those in its folder, in its direct subfolders, and in
+ * the folder of its main module.
  */
-async function modulesOfFolders(home: string, main: string): Promise<PackageModules> {
+async function modulesOfFolders(packageFolder: string, main: string): Promise<PackageModules> {
   const mainFolder = posix.dirname(posix.normalize(main));
   const folders = new Set(mainFolder === '.' || mainFolder.startsWith('..') ? [] : [mainFolder]);
-  for (const entry of await readdir(home, { withFileTypes: true }))
+  for (const entry of await readdir(packageFolder, { withFileTypes: true }))
     if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED_FOLDERS.test(entry.name))
       folders.add(entry.name);
-  const inner = await Promise.all([...folders].map((folder) => modulesIn(home, folder)));
-  return { named: await modulesIn(home, '.'), unnamed: inner.flat() };
+  const inner = await Promise.all([...folders].map((folder) => modulesIn(packageFolder, folder)));
+  return { named: await modulesIn(packageFolder, '.'), unnamed: inner.flat() };
 }
 
 /** Modules that exist and can be loaded: names, and files with their sizes. */
@@ -146,22 +151,27 @@ interface LoadableModules {
   readonly files: ReadonlyMap<string, number>;
 }
 
-/** Preferred formats of a module that exists in several. */
+/** The formats of a module, the preferred one first. */
 const FORMATS = ['js', 'mjs', 'cjs'];
 
 /** Returns whether the same module exists in a preferred format, judging by its file name. */
-function isDuplicate(file: string, all: ReadonlySet<string>): boolean {
-  const [, stem = '', ending = ''] = /^(.*)\.([cm]?js)$/.exec(file) ?? [];
-  return FORMATS.slice(0, Math.max(FORMATS.indexOf(ending), 0)).some((other) => all.has(`${stem}.${other}`));
+function isDuplicate(file: string, allFiles: ReadonlySet<string>): boolean {
+  const [, stem = '', extension = ''] = /^(.*)\.([cm]?js)$/.exec(file) ?? [];
+  return FORMATS.slice(0, Math.max(FORMATS.indexOf(extension), 0)).some((other) =>
+    allFiles.has(`${stem}.${other}`),
+  );
 }
 
 /** Returns the modules whose files exist and can be loaded, each in one format. */
-async function selectLoadable(home: string, offered: readonly OfferedModule[]): Promise<LoadableModules> {
-  const all = new Set(offered.map(({ file }) => file));
+async function selectLoadable(
+  packageFolder: string,
+  offered: readonly OfferedModule[],
+): Promise<LoadableModules> {
+  const allFiles = new Set(offered.map(({ file }) => file));
   const files = new Map<string, number>();
-  for (const file of all) {
-    if (!LOADABLE.test(file) || isDuplicate(file, all)) continue;
-    const fileStat = await stat(join(home, file)).catch(() => undefined);
+  for (const file of allFiles) {
+    if (!LOADABLE.test(file) || isDuplicate(file, allFiles)) continue;
+    const fileStat = await stat(join(packageFolder, file)).catch(() => undefined);
     if (fileStat?.isFile() === true) files.set(file, fileStat.size);
   }
   return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
@@ -169,14 +179,15 @@ async function selectLoadable(home: string, offered: readonly OfferedModule[]): 
 
 /** Returns the other modules that a package offers, such as `dayjs/plugin/utc`, within the limits above. */
 export async function subpathsOf(name: string, nodeModules: string): Promise<string[]> {
-  const home = join(nodeModules, name);
-  const { exports, main } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as PackageJson;
+  const packageFolder = join(nodeModules, name);
+  const json = await readFile(join(packageFolder, 'package.json'), 'utf8');
+  const { exports, main } = JSON.parse(json) as PackageJson;
   const { named, unnamed } =
     exports === undefined
-      ? await modulesOfFolders(home, typeof main === 'string' ? main : 'index.js')
-      : await modulesOfExports(home, typeof exports === 'object' && exports !== null ? exports : {});
-  const loadableNamed = await selectLoadable(home, named);
-  const loadableUnnamed = await selectLoadable(home, unnamed);
+      ? await modulesOfFolders(packageFolder, typeof main === 'string' ? main : 'index.js')
+      : await modulesOfExports(packageFolder, typeof exports === 'object' && exports !== null ? exports : {});
+  const loadableNamed = await selectLoadable(packageFolder, named);
+  const loadableUnnamed = await selectLoadable(packageFolder, unnamed);
   const bytes = [...loadableUnnamed.files.values()].reduce((sum, size) => sum + size, 0);
   const includesUnnamed =
     bytes <= MAX_UNNAMED_BYTES &&

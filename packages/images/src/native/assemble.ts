@@ -85,11 +85,11 @@ interface Installation {
 interface InstalledPackages {
   readonly modules: readonly string[];
   readonly warnings: readonly string[];
-  /** Code that loads each package of the specification: name → statement. */
-  readonly loads: readonly (readonly [name: string, code: string])[];
+  /** The statement that loads each package of the specification. */
+  readonly loadStatements: readonly (readonly [name: string, statement: string])[];
 }
 
-const NO_PACKAGES: InstalledPackages = { modules: [], warnings: [], loads: [] };
+const NO_PACKAGES: InstalledPackages = { modules: [], warnings: [], loadStatements: [] };
 
 async function installNpmPackages(
   root: string,
@@ -106,7 +106,7 @@ async function installNpmPackages(
   return {
     modules: names,
     warnings,
-    loads: names.map((name) => [name, `await import(${JSON.stringify(name)})`] as const),
+    loadStatements: names.map((name) => [name, `await import(${JSON.stringify(name)})`] as const),
   };
 }
 
@@ -123,15 +123,20 @@ async function installPythonPackages(
   const publicModules = (name: string): string[] =>
     (modules.get(name) ?? []).filter((module) => !module.split('.').some((part) => part.startsWith('_')));
   // Only the first module of a distribution is tested: others may load only on other systems.
-  const loads = names.flatMap((name): [string, string][] => {
+  const loadStatements = names.flatMap((name): [string, string][] => {
     const [first] = publicModules(name);
     return first === undefined ? [] : [[name, `import ${first}`]];
   });
-  return { modules: names.flatMap(publicModules), warnings: [...data.python.warnings, ...warnings], loads };
+  return {
+    modules: names.flatMap(publicModules),
+    warnings: [...data.python.warnings, ...warnings],
+    loadStatements,
+  };
 }
 
 /**
- * Assembles the root file system of a lock, and tests it: every package of the specification is loaded, every tool run.
+ * Assembles the root file system of a lock, and tests it: loads every package of the specification, and runs every
+ * tool.
  */
 export async function assembleRoot(
   root: string,
@@ -156,7 +161,8 @@ export async function assembleRoot(
     language === 'python' ? 'import sys, ssl, json' : 'return 1',
     'The interpreter',
   );
-  for (const [name, code] of installed.loads) await checker.load(language, code, `The package ${name}`);
+  for (const [name, statement] of installed.loadStatements)
+    await checker.load(language, statement, `The package ${name}`);
   for (const { id } of data.tools) await checker.command(recipeOf(id).verify, `The command-line tool ${id}`);
   return { modules: installed.modules, warnings: [...new Set(warnings)] };
 }

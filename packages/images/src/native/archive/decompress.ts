@@ -18,8 +18,10 @@ export function decompress(bytes: Uint8Array, compression: Compression): Readabl
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
   if (compression === '') return source;
   if (compression === '.xz') {
-    const packed = Readable.toWeb(source) as unknown as ConstructorParameters<typeof xz.XzReadableStream>[0];
-    return Readable.fromWeb(new xz.XzReadableStream(packed) as unknown as ReadableStream);
+    const compressed = Readable.toWeb(source) as unknown as ConstructorParameters<
+      typeof xz.XzReadableStream
+    >[0];
+    return Readable.fromWeb(new xz.XzReadableStream(compressed) as unknown as ReadableStream);
   }
   const decoder = compression === '.gz' ? zlib.createGunzip() : zlib.createZstdDecompress();
   source.on('error', (error) => decoder.destroy(error));
@@ -30,12 +32,13 @@ const CHUNK_BYTES = 1 << 20;
 
 /** Yields the bytes in chunks: decompressing all of them in one step would hold the whole result in memory. */
 function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+  for (let offset = 0; offset < bytes.length; offset += CHUNK_BYTES)
+    yield bytes.subarray(offset, offset + CHUNK_BYTES);
 }
 
 /**
- * Decompresses bytes to a text. `name` is the file's name in messages.
- * @throws ImageError integrity_error if the bytes are invalid, image_too_large if the text exceeds `maxBytes`.
+ * Decompresses bytes to a string. `name` is the file's name in messages.
+ * @throws ImageError integrity_error if the bytes are invalid, image_too_large if the string exceeds `maxBytes`.
  */
 export async function decompressText(
   bytes: Uint8Array,

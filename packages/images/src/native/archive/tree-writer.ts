@@ -48,7 +48,7 @@ export class TreeWriter {
     return path;
   }
 
-  /** Counts an entry that is not written: it has to be decompressed all the same. */
+  /** Counts an entry that is not written, because it has to be decompressed too. */
   skip(size: number): void {
     this.#count(size);
   }
@@ -76,22 +76,23 @@ export class TreeWriter {
   }
 
   /** Writes a symbolic link. It may be absolute, because processes see the tree as their root. */
-  async writeSymlink(path: string, to: string): Promise<void> {
+  async writeSymlink(path: string, linkTarget: string): Promise<void> {
     this.#count();
-    const target = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
-    const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
-    const leadingDots = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0] ?? '';
+    const isAbsolute = linkTarget.startsWith('/');
+    const target = isAbsolute ? posix.normalize(linkTarget) : posix.join('/', dirname(path), linkTarget);
+    const depth = isAbsolute ? 0 : path.split('/').length - 1;
+    const leadingDots = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(linkTarget))?.[0] ?? '';
     const levelsUp = leadingDots.split('..').length - 1;
     if (levelsUp > depth || target.includes('\0'))
       throw this.#unsupported(`a link ${path} that leads out of the archive`);
-    await symlink(to, await this.#prepare(path));
+    await symlink(linkTarget, await this.#prepare(path));
   }
 
   /** Writes a hard link to a file that was written before. */
-  async hardLink(path: string, other: string): Promise<void> {
+  async hardLink(path: string, existingPath: string): Promise<void> {
     this.#count();
-    const source = join(this.#root, other);
-    await this.#checkFolders(dirname(other));
+    const source = join(this.#root, existingPath);
+    await this.#checkFolders(dirname(existingPath));
     if (!(await lstat(source).catch(() => undefined))?.isFile())
       throw this.#unsupported(`a link ${path} to a file that it does not contain`);
     await link(source, await this.#prepare(path));
