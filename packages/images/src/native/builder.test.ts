@@ -41,11 +41,11 @@ interface BuildSettings {
   readonly buildTimeoutMs?: number;
 }
 
-/** Builds a native image from a mirror with only these packages. Returns its record. */
+/** Builds a native image from a mirror with these packages and the base packages. Returns its record. */
 async function build(
   debs: readonly FixtureDeb[],
   systemPackages: readonly string[],
-  { responses = {}, keyring, mirror, index, registry, spec, ...rest }: BuildSettings = {},
+  { responses = {}, keyring, mirror, index, registry, spec, ...imageOptions }: BuildSettings = {},
 ): Promise<ImageRecord> {
   const { url } = await debianMirror(withBase(debs), responses);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
@@ -58,12 +58,12 @@ async function build(
     ...(registry !== undefined && { npm: { registry, 'fetch-retries': '0' } }),
   };
   const native = nativeBuilder({ isolation, npm: findNpm(process.env['PATH']) });
-  const images = openImages({ native }, { folder, registries, ...rest });
+  const images = openImages({ native }, { folder, registries, ...imageOptions });
   return images.build(spec ?? { language: 'javascript', systemPackages });
 }
 
 const failureOf = ({ errorCode, errorMessage }: ImageRecord) => ({ errorCode, errorMessage });
-const failure = (errorCode: string, message: RegExp) => ({
+const expectedFailure = (errorCode: string, message: RegExp) => ({
   errorCode,
   errorMessage: expect.stringMatching(message) as string,
 });
@@ -99,19 +99,19 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ],
     ['provider_error', [], ['sed'], /No process could be started in the image/],
   ])('reports %s', async (code, debs, systemPackages, message) => {
-    expect(failureOf(await build(debs, systemPackages))).toEqual(failure(code, message));
+    expect(failureOf(await build(debs, systemPackages))).toEqual(expectedFailure(code, message));
   });
 
   it('reports registry_unavailable for a server that is not a mirror', async () => {
     const responses = { '/dists/stable/Release': 404 };
     expect(failureOf(await build([], ['sed'], { responses }))).toEqual(
-      failure('registry_unavailable', /no Release/),
+      expectedFailure('registry_unavailable', /no Release/),
     );
   });
 
   it('reports registry_unavailable for a mirror that does not exist', async () => {
     expect(failureOf(await build([], ['sed'], { mirror: 'http://127.0.0.1:9' }))).toEqual(
-      failure('registry_unavailable', /127\.0\.0\.1:9/),
+      expectedFailure('registry_unavailable', /127\.0\.0\.1:9/),
     );
   });
 
@@ -120,7 +120,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ['registry_unavailable', 503, /answered 503/],
   ])('reports %s for a mirror that answers %i', async (code, status, message) => {
     const responses = { '/dists/stable/InRelease': status };
-    expect(failureOf(await build([], ['sed'], { responses }))).toEqual(failure(code, message));
+    expect(failureOf(await build([], ['sed'], { responses }))).toEqual(expectedFailure(code, message));
   });
 
   it('reports build_timeout for a mirror that does not answer', async () => {
@@ -129,7 +129,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     onTestFinished(() => (server.closeAllConnections(), void server.close()));
     const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const record = await build([], ['sed'], { mirror, buildTimeoutMs: 300 });
-    expect(failureOf(record)).toEqual(failure('build_timeout', /took more than/));
+    expect(failureOf(record)).toEqual(expectedFailure('build_timeout', /took more than/));
   });
 
   it.each<[code: string, what: string, wheel: IndexedWheel, dependency: string, message: RegExp]>([
@@ -144,7 +144,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ['version_not_found', 'an unknown version', { name: 'alpha' }, 'alpha>2', /the newest is 1\.0/],
     [
       'incompatible_platform',
-      'another Python',
+      'another version of Python',
       { name: 'alpha', python: '<3.8' },
       'alpha',
       /supports Python 3\.11\.2: Python <3\.8 is required/,
@@ -158,7 +158,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ],
     [
       'unsupported_package',
-      'a path out of the folder',
+      'a path outside the folder',
       { name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] },
       'alpha',
       /evil/,
@@ -167,7 +167,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     const { url: index } = await pythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
-    expect(failureOf(record)).toEqual(failure(code, message));
+    expect(failureOf(record)).toEqual(expectedFailure(code, message));
   });
 
   it.each<[code: string, what: string, entry: FixturePackage, dependency: string, message: RegExp]>([
@@ -180,7 +180,13 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       'one',
       /registry/,
     ],
-    ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
+    [
+      'incompatible_platform',
+      'another operating system',
+      { name: 'one', manifest: { os: ['aix'] } },
+      'one',
+      /one/,
+    ],
     [
       'integrity_error',
       'a file that does not match its digest',
@@ -191,7 +197,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
   ])('reports %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
-    expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
+    expect(failureOf(await build([], [], { registry, spec }))).toEqual(expectedFailure(code, message));
   });
 
   it('reports integrity_error for an index that does not match its digest', async () => {
@@ -200,13 +206,13 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       [`/dists/stable/main/binary-${architecture}/Packages.gz`]: Buffer.from('Package: evil\n'),
     };
     expect(failureOf(await build([], ['sed'], { responses }))).toEqual(
-      failure('integrity_error', /Packages\.gz/),
+      expectedFailure('integrity_error', /Packages\.gz/),
     );
   });
 
   it('reports integrity_error if keys are configured and the archive is not signed', async () => {
     expect(failureOf(await build([], ['sed'], { keyring: '/nowhere.gpg' }))).toEqual(
-      failure('integrity_error', /no signed release file/),
+      expectedFailure('integrity_error', /no signed release file/),
     );
   });
 
@@ -216,7 +222,10 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
     const record = await images.build({ language: 'javascript', cliTools: ['terraform@1.15.8-r1'] });
     expect(failureOf(record)).toEqual(
-      failure('unsupported_package', /no checksum of https:\/\/releases\.hashicorp\.com\/.*terraform/),
+      expectedFailure(
+        'unsupported_package',
+        /no checksum of https:\/\/releases\.hashicorp\.com\/.*terraform/,
+      ),
     );
   });
 });
@@ -226,7 +235,7 @@ describe('a build of a native image', () => {
     const native = nativeBuilder({ isolation: { level: 'basic' } });
     const images = openImages({ native }, { registries: { debian: { mirror: 'http://127.0.0.1:9' } } });
     const record = await images.build({ language: 'javascript', systemPackages: ['jq'] });
-    expect(failureOf(record)).toEqual(failure('provider_error', /needs the isolation level strict/));
+    expect(failureOf(record)).toEqual(expectedFailure('provider_error', /needs the isolation level strict/));
   });
 });
 

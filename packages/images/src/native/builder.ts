@@ -28,7 +28,7 @@ export interface NativeBuilderOptions {
    * level must be `strict`.
    */
   readonly isolation?: IsolationOptions;
-  /** Path of npm-cli.js, or false for none; default: the one next to Node.js. */
+  /** Path of npm-cli.js, or false for no npm; default: the one next to Node.js. */
   readonly npm?: string | false | undefined;
   /** Checksums of publishers' files that the operator trusts: id of a command-line tool → SHA-256 in hexadecimal. */
   readonly checksums?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface NativeBuilderOptions {
 /** Part of the runtime key. Increment it if the same lock produces a different root file system. */
 const REVISION = 2;
 
-/** Returns the digest of the programs that start code. */
+/** Returns the digest of the files that start code in the sandbox. */
 async function digestOfBoot(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of (await readdir(BOOT_FILES)).sort())
@@ -71,7 +71,7 @@ async function lockNative(
   { npm, checksums }: { npm: Npm; checksums: Readonly<Record<string, string>> },
   context: BuildContext,
 ): Promise<Lock> {
-  // First, because recipes that cannot be installed are known without fetching anything.
+  // Checked first, because this needs no requests.
   const recipes = spec.cliTools.map(recipeOf);
   for (const recipe of recipes) checkRecipe(recipe, checksums);
   const { catalogue, warnings } = await readArchives(archivesOf(context.registries.debian), context);

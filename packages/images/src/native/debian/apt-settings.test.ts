@@ -52,7 +52,7 @@ describe('the archives of a host', () => {
     expect(archivesOf().map(({ isSnapshot }) => isSnapshot)).toEqual([false, false]);
   });
 
-  it('are undefined on other systems', () => {
+  it('are undefined on hosts with another distribution', () => {
     expect(
       readAptSettings(createAptFolder({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),
     ).toBeUndefined();

@@ -14,8 +14,8 @@ interface AptSource {
 
 const wordsOf = (text = ''): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-/** Reads a `*.sources` file of apt. */
-function readSources(text: string): AptSource[] {
+/** Parses a `*.sources` file of apt. */
+function parseSources(text: string): AptSource[] {
   return paragraphsOf(text).flatMap((paragraph) => {
     const fields = readParagraph(paragraph);
     if (!wordsOf(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
@@ -28,8 +28,8 @@ function readSources(text: string): AptSource[] {
   });
 }
 
-/** Reads a `*.list` file of apt. */
-function readList(text: string): AptSource[] {
+/** Parses a `*.list` file of apt. */
+function parseList(text: string): AptSource[] {
   return text.split('\n').flatMap((line) => {
     const match = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s/.exec(line);
     if (match === null) return [];
@@ -46,8 +46,8 @@ function sourcesIn(folder: string): AptSource[] {
   const files = [join(folder, 'sources.list'), ...names.map((name) => join(listFolder, name))];
   return files.flatMap((file) => {
     if (!existsSync(file)) return [];
-    if (file.endsWith('.sources')) return readSources(readFileSync(file, 'utf8'));
-    return file.endsWith('.list') ? readList(readFileSync(file, 'utf8')) : [];
+    if (file.endsWith('.sources')) return parseSources(readFileSync(file, 'utf8'));
+    return file.endsWith('.list') ? parseList(readFileSync(file, 'utf8')) : [];
   });
 }
 

@@ -12,8 +12,8 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 
 /** Returns the architecture of packages for this host. Throws ImageError incompatible_platform. */
 export function debianArchitecture(): string {
-  const found = ARCHITECTURES[process.arch];
-  if (found !== undefined && process.platform === 'linux') return found;
+  const architecture = ARCHITECTURES[process.arch];
+  if (architecture !== undefined && process.platform === 'linux') return architecture;
   throw new ImageError(
     'incompatible_platform',
     `There are no native images for ${process.platform} on ${process.arch}.`,
@@ -46,8 +46,8 @@ async function fetchComponent(
   folder: string,
   context: BuildContext,
 ): Promise<string> {
-  for (const ending of ['.xz', '.gz', '']) {
-    const path = `${folder}/Packages${ending}`;
+  for (const extension of ['.xz', '.gz', '']) {
+    const path = `${folder}/Packages${extension}`;
     const digest = release.files.get(path);
     const compression = compressionOf(path);
     if (digest === undefined || compression === undefined) continue;

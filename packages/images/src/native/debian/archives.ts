@@ -18,7 +18,7 @@ export interface Archive {
 /** Settings of the Debian archives. */
 export type DebianSettings = NonNullable<Registries['debian']>;
 
-/** Debian release of images whose mirror is not configured. */
+/** Default suite: the Debian release of images. */
 const SUITE = 'bookworm';
 const MIRROR = 'https://deb.debian.org/debian';
 const SECURITY = 'https://deb.debian.org/debian-security';
@@ -32,7 +32,7 @@ export function debianKeyring(): string | undefined {
   return KEYRINGS.find((file) => existsSync(file));
 }
 
-const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
+const withTrailingSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
 
 /**
  * Returns the archives of system packages: the configured mirror, otherwise Debian's own with its security archive. A
@@ -53,8 +53,8 @@ export function archivesOf({
     mustBeSigned: keyring !== undefined || (isDefault && keys !== undefined),
     isSnapshot: snapshot,
   };
-  const main = { ...common, root: withSlash(mirror ?? MIRROR), suite };
+  const main = { ...common, root: withTrailingSlash(mirror ?? MIRROR), suite };
   const securityRoot = security ?? (isDefault ? SECURITY : undefined);
   if (securityRoot === undefined) return [main];
-  return [main, { ...common, root: withSlash(securityRoot), suite: `${suite}-security` }];
+  return [main, { ...common, root: withTrailingSlash(securityRoot), suite: `${suite}-security` }];
 }

@@ -31,7 +31,7 @@ export class PackageCatalogue {
   readonly #providers = new Map<string, Set<string>>();
   readonly #parsed = new Map<string, readonly DebianPackage[]>();
 
-  /** Adds an index (`Packages`). Its paragraphs, tens of thousands, are parsed on demand. */
+  /** Adds an index (`Packages`). Its tens of thousands of paragraphs are parsed on demand. */
   add(index: string, { root }: IndexSource): void {
     for (const text of paragraphsOf(index)) {
       const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
@@ -40,9 +40,9 @@ export class PackageCatalogue {
       if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, root }]);
       else paragraphs.push({ text, root });
       const provides = /^Provides:(.*(?:\n[ \t].*)*)/m.exec(text)?.[1];
-      for (const { name: other } of readRelations(provides).flat()) {
-        const providers = this.#providers.get(other);
-        if (providers === undefined) this.#providers.set(other, new Set([name]));
+      for (const { name: providedName } of readRelations(provides).flat()) {
+        const providers = this.#providers.get(providedName);
+        if (providers === undefined) this.#providers.set(providedName, new Set([name]));
         else providers.add(name);
       }
     }

@@ -8,8 +8,8 @@ type Fields = Readonly<Record<string, string>>;
 /** Returns a catalogue of packages, each `name version` with further fields. */
 function catalogueOf(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
   const catalogue = new PackageCatalogue();
-  const texts = packages.map(([title, fields = {}]) => {
-    const [name = '', version = '1'] = title.split(' ');
+  const texts = packages.map(([nameAndVersion, fields = {}]) => {
+    const [name = '', version = '1'] = nameAndVersion.split(' ');
     const record = {
       Package: name,
       Version: version,
@@ -50,7 +50,7 @@ describe('system packages', () => {
     expect(solve(catalogue, ['a'])).toEqual(['a 1', 'b 2', 'c 1', 'd 1']);
   });
 
-  it('are the newest version, or the requested one', () => {
+  it('have the newest version, or the requested one', () => {
     const catalogue = catalogueOf([['a 1.2'], ['a 1.10'], ['a 1.9']]);
     expect([solve(catalogue, ['a']), solve(catalogue, ['a=1.9'])]).toEqual([['a 1.10'], ['a 1.9']]);
   });
@@ -75,7 +75,7 @@ describe('system packages', () => {
     expect(solve(catalogue, ['a'])).toEqual(['a 1', 'x 1', 'y 1']);
   });
 
-  it('backtrack if a dependency conflicts with a chosen package', () => {
+  it('are found by backtracking if a dependency conflicts with a chosen package', () => {
     const catalogue = catalogueOf([
       ['a', { Depends: 'b | c' }],
       ['b', { Depends: 'd' }],
@@ -114,7 +114,7 @@ describe('system packages', () => {
     [['b'], 'resolution_conflict', /b 1 needs none \(>= 2\), which is in none of the archives/],
     [['a', 'c'], 'resolution_conflict', /c 1 conflicts with a 1/],
     [['a:s390x'], 'incompatible_platform', /a:s390x is for s390x/],
-  ] as const)('%s fails with %s', (entries, code, message) => {
+  ] as const)('%s fail with %s', (entries, code, message) => {
     const catalogue = catalogueOf([
       ['a'],
       ['b', { Depends: 'none (>= 2)' }],
@@ -128,7 +128,7 @@ describe('system packages', () => {
 });
 
 describe('relations', () => {
-  it('are parsed with versions, architectures and profiles; invalid ones are skipped', () => {
+  it('are parsed with versions but without architectures and profiles; invalid ones are skipped', () => {
     expect(readRelations('a:any (>= 1:2-3~), b [amd64] <!nocheck> | c (<2), ${misc:Depends}')).toEqual([
       [{ name: 'a', version: { operator: '>=', than: '1:2-3~' } }],
       [{ name: 'b' }, { name: 'c', version: { operator: '<=', than: '2' } }],

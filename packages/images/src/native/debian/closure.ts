@@ -42,8 +42,8 @@ class Search {
   }
 
   run(needs: readonly Need[]): Selection {
-    const found = this.#solve(needs, new Map());
-    if (found !== undefined) return found;
+    const solution = this.#solve(needs, new Map());
+    if (solution !== undefined) return solution;
     const { need, reason } = this.#deepest as { need: Need; reason: string };
     throw new ImageError('resolution_conflict', `${subjectOf(need)} ${reason}.`);
   }
@@ -56,11 +56,11 @@ class Search {
     let chosen = initial;
     let pending = needs;
     for (;;) {
-      const [need, ...rest] = pending;
+      const [need, ...remaining] = pending;
       if (need === undefined) return chosen;
-      this.#count(chosen);
+      this.#countStep(chosen);
       if (this.#isAssumed(need) || isMet(need.alternatives, chosen)) {
-        pending = rest;
+        pending = remaining;
         continue;
       }
       const suitable = this.#suitableFor(need, chosen);
@@ -68,13 +68,13 @@ class Search {
       const [single] = suitable;
       if (suitable.length === 1 && single !== undefined) {
         chosen = new Map(chosen).set(single.name, single);
-        pending = [...needsOf(single), ...rest];
+        pending = [...needsOf(single), ...remaining];
         continue;
       }
       for (const candidate of suitable) {
         const next = new Map(chosen).set(candidate.name, candidate);
-        const found = this.#solve([...needsOf(candidate), ...rest], next);
-        if (found !== undefined) return found;
+        const solution = this.#solve([...needsOf(candidate), ...remaining], next);
+        if (solution !== undefined) return solution;
       }
       return undefined;
     }
@@ -84,7 +84,7 @@ class Search {
     return requiredBy !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
   }
 
-  #count(chosen: Selection): void {
+  #countStep(chosen: Selection): void {
     this.#steps++;
     if (chosen.size > MAX_PACKAGES)
       throw new ImageError('image_too_large', `The system packages need more than ${MAX_PACKAGES} packages.`);
@@ -105,21 +105,25 @@ class Search {
       else reason = `, and ${candidate.name} ${candidate.version} conflicts with ${conflict}`;
     }
     if (suitable.length === 0 && chosen.size >= (this.#deepest?.depth ?? 0))
-      this.#deepest = { need, depth: chosen.size, reason: `needs ${textOf(need.alternatives)}${reason}` };
+      this.#deepest = {
+        need,
+        depth: chosen.size,
+        reason: `needs ${alternativesText(need.alternatives)}${reason}`,
+      };
     return suitable;
   }
 }
 
 const subjectOf = ({ requiredBy }: Need): string =>
   requiredBy === undefined ? 'The specification' : `${requiredBy.name} ${requiredBy.version}`;
-const textOf = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
+const alternativesText = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
 const needsOf = (requiredBy: DebianPackage): Need[] =>
   requiredBy.needs.map((alternatives) => ({ alternatives, requiredBy }));
 
 function isMet(alternatives: Alternatives, chosen: Selection): boolean {
   return alternatives.some((relation) => {
-    const namesake = chosen.get(relation.name);
-    if (namesake !== undefined && satisfies(namesake, relation)) return true;
+    const sameName = chosen.get(relation.name);
+    if (sameName !== undefined && satisfies(sameName, relation)) return true;
     return [...chosen.values()].some((each) => satisfies(each, relation));
   });
 }

@@ -12,15 +12,15 @@ export type Alternatives = readonly Relation[];
 const RELATION =
   /^([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?\s*(?:\(\s*(<<|<=|=|>=|>>|<|>)\s*([^\s)]+)\s*\))?\s*(?:\[[^\]]*\])?\s*(?:<[^>]*>\s*)*$/;
 
-/** Obsolete spellings, which mean "or equal". */
-const OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=', '>': '>=' };
+/** Obsolete operators, which mean "or equal". */
+const OBSOLETE_OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=', '>': '>=' };
 
 function readRelation(text: string): Relation | undefined {
   const match = RELATION.exec(text.trim());
   if (match === null) return undefined;
   const [, name = '', operator, than] = match;
   if (operator === undefined || than === undefined) return { name };
-  return { name, version: { operator: OPERATORS[operator] ?? (operator as VersionOperator), than } };
+  return { name, version: { operator: OBSOLETE_OPERATORS[operator] ?? (operator as VersionOperator), than } };
 }
 
 /** Parses a field such as `Depends`: all entries are required, one alternative of each. Unknown syntax is skipped. */

@@ -13,10 +13,10 @@ export interface ReleaseInfo {
 const DAY_MS = 24 * 3_600_000;
 /** Tolerance for clock differences. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
-/** Tolerance for servers with one name that are not updated simultaneously. */
+/** Tolerance for servers behind one host name, which are not updated simultaneously. */
 const UPDATE_TOLERANCE_MS = DAY_MS;
 
-const timeOf = (text: string | undefined, name: string): number | undefined => {
+const parseDate = (text: string | undefined, name: string): number | undefined => {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (!Number.isNaN(ms)) return ms;
@@ -44,17 +44,17 @@ export function checkRelease(
   };
   const { suite, root, isSnapshot } = archive;
   if (names.length > 0 && !names.includes(suite)) fail(`is for ${names.join(', ')}.`);
-  const [dateMs, untilMs] = [timeOf(date, name), timeOf(validUntil, name)];
+  const [dateMs, validUntilMs] = [parseDate(date, name), parseDate(validUntil, name)];
   const nowMs = context.now();
   if ((dateMs ?? 0) > nowMs + CLOCK_TOLERANCE_MS)
     fail(`has a date in the future (${date}): check the clock of this host.`);
   // A snapshot is supposed to be old.
   if (isSnapshot) return;
-  if (untilMs !== undefined && untilMs < nowMs)
+  if (validUntilMs !== undefined && validUntilMs < nowMs)
     fail(
-      `expired at ${utcText(untilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
+      `expired at ${utcText(validUntilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
     );
-  // An unsigned file must not make later ones look old.
+  // An unsigned file must not make later ones look outdated.
   if (dateMs === undefined || !isSigned) return;
   const newestMs = context.largest(`release ${root} ${suite}`, dateMs);
   if (newestMs !== undefined && dateMs < newestMs - UPDATE_TOLERANCE_MS)

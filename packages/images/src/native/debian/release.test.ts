@@ -84,7 +84,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is refused with a signature of another key', async () => {
+  it('is refused with a signature by another key', async () => {
     const mirror = await TestMirror.open();
     mirror.serve(mirror.releaseText(), signer('somebody else'));
     await expect(mirror.fetch(signer('archive'))).rejects.toMatchObject(
@@ -154,7 +154,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     expect((await mirror.fetch(key, { nowMs: NOW_MS + 2 * HOUR_MS })).files.size).toBe(1);
   });
 
-  it('is refused if a newer one was seen before, beyond the tolerance', async () => {
+  it('is refused if one that is newer by more than the tolerance was seen before', async () => {
     const mirror = await TestMirror.open();
     const key = signer('archive');
     const serve = (daysAgo: number): void =>
@@ -181,7 +181,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     expect((await mirror.fetch(key)).files.size).toBe(1);
   });
 
-  it('is refused with an invalid date', async () => {
+  it('is refused if it has an invalid date', async () => {
     const mirror = await TestMirror.open();
     const key = signer('archive');
     mirror.serve(mirror.releaseText({ 'Valid-Until': 'for ever' }), key);
@@ -213,7 +213,7 @@ describe('a release file', () => {
     await expect(mirror.fetch({})).rejects.toMatchObject(integrityError(/expired/));
   });
 
-  it('without the requested component is registry_unavailable', async () => {
+  it('without the requested component fails with registry_unavailable', async () => {
     const mirror = await TestMirror.open();
     const text = mirror.releaseText().replaceAll('main/', 'contrib/');
     mirror.server.routes.set('/dists/stable/Release', Buffer.from(text));

@@ -45,7 +45,7 @@ function withoutSignature(inRelease: string): string {
 }
 
 /**
- * Returns the text of a signed release file. `reason` says why the signature was not verified, if it was not. Throws
+ * Returns the text of a signed release file. `reason`: why the signature was not verified; absent if it was. Throws
  * ImageError integrity_error for an invalid signature, and if the archive must be signed and the key is unknown or the
  * configured keyring does not exist.
  */
@@ -71,22 +71,22 @@ async function readSigned(
  */
 export async function fetchRelease(archive: Archive, context: BuildContext): Promise<Release> {
   const { root, suite, mustBeSigned } = archive;
-  const folder = `${root}dists/${suite}/`;
+  const suiteUrl = `${root}dists/${suite}/`;
   const name = `${new URL(root).host} ${suite}`;
-  const signedFile = await fetchOptional(`${folder}InRelease`, context);
+  const signedFile = await fetchOptional(`${suiteUrl}InRelease`, context);
   if (signedFile !== undefined) {
     const { text, reason } = await readSigned(signedFile, { archive, name }, context);
     return reason === undefined
       ? readCheckedRelease(text, [], { archive, name, isSigned: true }, context)
-      : readUnsignedRelease(text, reason, { archive, name }, context);
+      : readUnverifiedRelease(text, reason, { archive, name }, context);
   }
   if (mustBeSigned)
     throw new ImageError('integrity_error', `The archive ${name} has no signed release file (InRelease).`);
-  const unsignedFile = await fetchOptional(`${folder}Release`, context);
+  const unsignedFile = await fetchOptional(`${suiteUrl}Release`, context);
   if (unsignedFile === undefined)
     throw new ImageError('registry_unavailable', `${name} is not a Debian archive: it has no Release file.`);
   const text = Buffer.from(unsignedFile).toString('utf8');
-  return readUnsignedRelease(text, 'it has no signature', { archive, name }, context);
+  return readUnverifiedRelease(text, 'it has no signature', { archive, name }, context);
 }
 
 /** Parses and checks a release file. */
@@ -101,7 +101,7 @@ function readCheckedRelease(
   return { files, byHash, warnings };
 }
 
-function readUnsignedRelease(
+function readUnverifiedRelease(
   text: string,
   reason: string,
   source: { archive: Archive; name: string },

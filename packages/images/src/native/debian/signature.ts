@@ -11,9 +11,9 @@ export type SignatureResult =
   | { readonly unverified: string }
   | { readonly unknownKey: string };
 
-const PREFIX = 'gpgv: ';
+const GPGV_PREFIX = 'gpgv: ';
 
-function run(command: string, args: readonly string[], signal: AbortSignal) {
+function runCommand(command: string, args: readonly string[], signal: AbortSignal) {
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const child = spawn(command, args, { env: {}, signal, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
@@ -40,13 +40,14 @@ export async function verifySigned(
     return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
   await writeFile(file, bytes);
-  const { code, stdout, stderr } = await run(gpgv, ['--keyring', keyring, '--output', '-', file], signal);
+  const args = ['--keyring', keyring, '--output', '-', file];
+  const { code, stdout, stderr } = await runCommand(gpgv, args, signal);
   if (code === 0) return { text: stdout };
   // The last matching line is the result; the lines before it are the time and the key.
   const verdict = stderr
     .split('\n')
-    .findLast((line) => line.startsWith(PREFIX) && /signature|key/i.test(line));
-  const reason = verdict?.slice(PREFIX.length) ?? `gpgv ended with ${code}`;
+    .findLast((line) => line.startsWith(GPGV_PREFIX) && /signature|key/i.test(line));
+  const reason = verdict?.slice(GPGV_PREFIX.length) ?? `gpgv ended with ${code}`;
   if (/no public key/i.test(reason)) return { unknownKey: reason };
   throw notSigned(name, reason);
 }
