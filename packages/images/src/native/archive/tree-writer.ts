@@ -36,15 +36,11 @@ export class TreeWriter {
   relativePath(entry: string): string {
     const path = posix.normalize(entry.replace(/^(?:\.?\/)+/, '')).replace(/\/+$/, '');
     if (path === '.' || path === '') return '';
-    if (
-      path.startsWith('..') ||
-      path.startsWith('/') ||
-      /[\0-\x1f]/.test(path) ||
-      entry.split('/').includes('..')
-    )
-      throw this.#unsupported(
-        `an entry named ${JSON.stringify(entry.slice(0, 100))}, which leads out of the archive`,
-      );
+    const shown = JSON.stringify(entry.slice(0, 100));
+    if (/[\0-\x1f]/.test(path))
+      throw this.#unsupported(`an entry named ${shown}, which has a control character in its name`);
+    if (entry.split('/').includes('..'))
+      throw this.#unsupported(`an entry named ${shown}, which leads out of the archive`);
     return path;
   }
 
