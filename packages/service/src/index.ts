@@ -1,4 +1,7 @@
-/** The areas and ports of the v2 API over a database, and the sealing of secrets and credentials. */
+/**
+ * The areas (modules of API operations with their own tables) and the ports of the v2 API, which store their data in a
+ * database, and the sealing of secrets and credentials.
+ */
 export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
 export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkOptions } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';

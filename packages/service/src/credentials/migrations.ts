@@ -31,7 +31,7 @@ async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('credentials_key_id').on('credentials').column('key_id').execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the table of credentials. Entries are added, never changed. */
 export const CREDENTIAL_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

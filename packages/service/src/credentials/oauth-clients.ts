@@ -9,7 +9,7 @@ import type { OAuthMaterial } from './schemas.ts';
 type OAuthLibrary = typeof openidClient;
 
 const httpsUrl = z.string().max(2048).superRefine(checkUrl);
-const clientString = z.string().min(1).max(8192);
+const clientIdOrSecret = z.string().min(1).max(8192);
 
 /** Parameters that only this module sets. */
 const RESERVED_PARAMETERS = new Set([
@@ -24,8 +24,8 @@ const oauthClient = z
     /** The endpoints of a server that does not publish them. */
     authorizationUrl: httpsUrl.optional(),
     tokenUrl: httpsUrl.optional(),
-    clientId: clientString,
-    clientSecret: clientString.optional(),
+    clientId: clientIdOrSecret,
+    clientSecret: clientIdOrSecret.optional(),
     /** How the secret is sent: in the body (default) or in a header. */
     authentication: z.enum(['post', 'basic']).default('post'),
     scopes: z
@@ -37,7 +37,7 @@ const oauthClient = z
       .record(z.string().min(1).max(255), z.string().max(2048))
       .superRefine(refuseReserved)
       .default({}),
-    /** The port of the redirect to this machine, if the server accepts only certain ones. */
+    /** The port of the redirect URI on this machine, if the server accepts only certain ports. */
     redirectPort: z.int().min(1).max(65_535).optional(),
   })
   .refine(
@@ -50,10 +50,13 @@ const oauthClient = z
 
 const oauthClients = z.record(providerId, oauthClient);
 
-/** An OAuth client of the operator. */
+/** The configuration of one of the operator's OAuth clients. */
 export type OAuthClientConfig = z.output<typeof oauthClient>;
 
-/** Returns the OAuth clients in a JSON string, by provider. Throws a RangeError with all problems and no values. */
+/**
+ * Returns the OAuth clients in a JSON string, by provider. Throws a RangeError that lists all problems, without
+ * values.
+ */
 export function readOAuthClients(json: string): { [provider: string]: OAuthClientConfig } {
   let value: unknown;
   try {
@@ -88,7 +91,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Returns whether the server no longer accepts the refresh token. */
+/** Returns whether the server no longer accepts the refresh token or the code. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof OAuthError && error.code === 'invalid_grant';
 }
@@ -264,14 +267,14 @@ export class OAuthClients {
   }
 
   #materialOf(provider: string, response: TokenEndpointResponse, refreshToken?: string): OAuthMaterial {
-    const { expires_in: seconds } = response;
+    const { expires_in: expiresInSeconds } = response;
     const result = materialSchema.safeParse({
       type: 'oauth',
       accessToken: response.access_token,
       // A server that sends no new refresh token still accepts the current one.
       refreshToken: response.refresh_token ?? refreshToken,
-      ...(seconds !== undefined && {
-        expiresMs: (this.#options.now ?? Date.now)() + Math.floor(Math.max(0, seconds) * 1000),
+      ...(expiresInSeconds !== undefined && {
+        expiresMs: (this.#options.now ?? Date.now)() + Math.floor(Math.max(0, expiresInSeconds) * 1000),
       }),
     });
     if (result.success && result.data.type === 'oauth') return result.data;
@@ -313,7 +316,7 @@ function accountOf(claims: { sub: string; email?: unknown } | undefined): string
   if (!claims) return undefined;
   const { email, sub } = claims;
   const account = typeof email === 'string' && email !== '' ? email : sub;
-  // The server chooses the name, and a database refuses some characters.
+  // The server chooses this string, and databases reject some characters.
   return account
     .replaceAll(/\p{Cc}/gu, '')
     .slice(0, MAX_ACCOUNT_CHARS)
@@ -326,7 +329,7 @@ const ERROR_CODE = /^[a-z_]{1,64}$/;
 /** Codes of errors of Node.js, of the egress library and of openid-client. */
 const FAILURE_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
-interface AnyFailure {
+interface ErrorFields {
   error?: unknown;
   status?: unknown;
   code?: unknown;
@@ -336,12 +339,12 @@ interface AnyFailure {
 /** Returns an error that contains only codes and the status, which cannot be secrets. */
 function toOAuthError(provider: string, error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
-  const failure = (error ?? {}) as AnyFailure;
-  const reason = ifMatching(failure.error, ERROR_CODE);
-  if (reason === 'invalid_grant')
-    return new OAuthError('invalid_grant', `${provider} no longer accepts the authorization (${reason}).`);
-  const { code: causeCode } = (failure.cause ?? {}) as AnyFailure;
-  const code = reason ?? ifMatching(failure.code, FAILURE_CODE) ?? ifMatching(causeCode, FAILURE_CODE);
+  const failure = (error ?? {}) as ErrorFields;
+  const oauthCode = ifMatching(failure.error, ERROR_CODE);
+  if (oauthCode === 'invalid_grant')
+    return new OAuthError('invalid_grant', `${provider} no longer accepts the authorization (${oauthCode}).`);
+  const { code: causeCode } = (failure.cause ?? {}) as ErrorFields;
+  const code = oauthCode ?? ifMatching(failure.code, FAILURE_CODE) ?? ifMatching(causeCode, FAILURE_CODE);
   const details = [
     code ?? 'no response',
     ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),

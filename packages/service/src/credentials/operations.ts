@@ -61,7 +61,7 @@ const CHANGE = {
 } as const;
 const define = operationsOf<CredentialServices>();
 
-function tablesOf({ store }: CredentialServices): Kysely<CredentialTables> {
+function databaseOf({ store }: CredentialServices): Kysely<CredentialTables> {
   return store.database as Kysely<CredentialTables>;
 }
 
@@ -85,7 +85,7 @@ export const listCredentials = define({
     const types =
       query.type &&
       (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
-    const { rows, next } = await pageOfCredentials(tablesOf(services), { ...query, types, after });
+    const { rows, next } = await pageOfCredentials(databaseOf(services), { ...query, types, after });
     const page = rows.map((row) => viewOf(row, isAdmin || isCreator(row, principal)));
     return { page, nextCursor: cursors.encode(next, query) };
   },
@@ -125,9 +125,9 @@ export const createServiceAccountCredential = define({
   errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { body, principal, record }) {
     const { workspaceId, providerId, displayName = providerId, description, id = randomUUID() } = body;
-    const material = materialIn(body.credentials);
+    const material = parseMaterial(body.credentials);
     expectSealing(services.sealer);
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const added = await addCredential(tx, services.sealer, {
@@ -160,7 +160,7 @@ export const updateCredential = define({
     const material = replacementOf(row, body);
     if (material) expectSealing(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
-    const changed = await tablesOf(services)
+    const changed = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const next = await changeCredential(tx, services.sealer, { row, changes });
@@ -188,7 +188,7 @@ export const deleteCredential = define({
   async handle(services, { path, query, principal, record }) {
     const key = { workspaceId: query.workspaceId, id: path.credentialId };
     const row = await findChangeable(services, principal, key);
-    await tablesOf(services)
+    await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         if (!(await removeCredential(tx, key))) throw notFound('Credential');
@@ -205,7 +205,7 @@ async function findChangeable(
   principal: Principal,
   key: { workspaceId: string; id: string },
 ): Promise<CredentialInfo> {
-  const row = await findCredentialRow(tablesOf(services), key);
+  const row = await findCredentialRow(databaseOf(services), key);
   if (!row) throw notFound('Credential');
   if (isCreator(row, principal) || (await isWorkspaceAdmin(services.store, principal, key.workspaceId)))
     return row;
@@ -219,14 +219,14 @@ function isCreator({ created_by: creator }: CredentialInfo, { userId }: Principa
 }
 
 /** Returns the material (the secret part) of a new credential: the API key in `keyJson`, or a service account's key. */
-function materialIn(text: string): Material {
-  const key = schemas.keyJson.safeParse(jsonIn(text));
+function parseMaterial(text: string): Material {
+  const key = schemas.keyJson.safeParse(tryParseJson(text));
   if (key.success) return { type: 'api_key', key: key.data.apiToken };
   if (text.isWellFormed()) return { type: 'service_account', key: text };
   throw badRequest('credentials is not valid Unicode');
 }
 
-function jsonIn(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -256,7 +256,7 @@ function isoNow({ now }: CredentialServices): string {
   return new Date(now()).toISOString();
 }
 
-function viewOf(row: CredentialInfo, isAdmin: boolean): CredentialView {
+function viewOf(row: CredentialInfo, mayChange: boolean): CredentialView {
   return {
     id: row.id,
     type: row.type === 'oauth' ? 'oauth' : 'service_account',
@@ -265,7 +265,7 @@ function viewOf(row: CredentialInfo, isAdmin: boolean): CredentialView {
     providerId: row.provider_id,
     accountId: row.account_id,
     hasServiceAccountKey: row.type !== 'oauth',
-    role: isAdmin ? 'admin' : 'member',
+    role: mayChange ? 'admin' : 'member',
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -11,7 +11,7 @@ export interface KeyProvider {
 
 /** The providers of an installation. */
 export interface CredentialProviders {
-  /** The providers that take keys; called for each list. */
+  /** Returns the providers for which workspaces can store keys. Called each time the providers are listed. */
   keys: () => Promise<readonly KeyProvider[]> | readonly KeyProvider[];
   /** The providers for which the operator has an OAuth client. */
   oauth: readonly string[];
@@ -19,7 +19,7 @@ export interface CredentialProviders {
 
 type ProviderView = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
 
-/** Returns the providers whose name or id contains `search`; all without it. */
+/** Returns the providers whose name or id contains `search`; all providers if it is undefined. */
 export async function findProviders(
   { keys, oauth }: CredentialProviders,
   search: string | undefined,

@@ -15,7 +15,8 @@ export interface RefreshLease {
 }
 
 /**
- * Acquires the lease. Returns the current row; undefined if another process has the lease, or the row is not connected.
+ * Acquires the lease. Returns the current row; undefined if another process has the lease, or the credential is not a
+ * connected OAuth credential.
  */
 export function acquireRefresh(
   db: Db,
@@ -36,7 +37,7 @@ export function acquireRefresh(
 
 /** Releases the lease. */
 export async function releaseRefresh(db: Db, row: CredentialRow, owner: string): Promise<void> {
-  await updateVersion(db, row)
+  await updateIfUnchanged(db, row)
     .set({ refresh_owner: null, refresh_until: null })
     .where('refresh_owner', '=', owner)
     .execute();
@@ -48,7 +49,7 @@ export async function storeTokens(
   sealer: Sealer,
   { row, material, now }: { row: CredentialRow; material: OAuthMaterial; now: string },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await updateVersion(db, row)
+  const { numUpdatedRows } = await updateIfUnchanged(db, row)
     .set({
       ...sealMaterial(sealer, row, material),
       // Another process may have set `reconnect` in the meantime: its refresh was refused, because this one succeeded.
@@ -71,7 +72,7 @@ export function markReconnect(
   { row, now }: { row: CredentialRow; now: string },
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    const { numUpdatedRows } = await updateVersion(tx, row)
+    const { numUpdatedRows } = await updateIfUnchanged(tx, row)
       .set({ state: 'reconnect', refresh_owner: null, refresh_until: null, updated_at: now })
       .where('state', '=', 'connected')
       .executeTakeFirst();
@@ -90,7 +91,7 @@ export function markReconnect(
 }
 
 /** Returns an update of the row that has no effect if the material has changed since the row was read. */
-function updateVersion(db: Db, { workspace_id, id, version }: CredentialRow) {
+function updateIfUnchanged(db: Db, { workspace_id, id, version }: CredentialRow) {
   return db
     .updateTable('credentials')
     .where('workspace_id', '=', workspace_id)

@@ -49,7 +49,7 @@ export class TokenRefresher {
   readonly #audit: AuditStore;
   readonly #options: RefreshOptions;
   readonly #owner = randomUUID();
-  readonly #running = new Map<string, Promise<OAuthMaterial | undefined>>();
+  readonly #runningRefreshes = new Map<string, Promise<OAuthMaterial | undefined>>();
 
   constructor(db: Db, sealer: Sealer, options: RefreshOptions) {
     this.#db = db;
@@ -67,46 +67,46 @@ export class TokenRefresher {
     const current = this.#open(row);
     if (!this.#isDue(current)) return current;
     const key = { workspaceId: row.workspace_id, id: row.id };
-    const name = JSON.stringify([key.workspaceId, key.id]);
-    let running = this.#running.get(name);
-    if (!running) {
-      running = this.#refresh(key).finally(() => this.#running.delete(name));
-      this.#running.set(name, running);
+    const mapKey = JSON.stringify([key.workspaceId, key.id]);
+    let refresh = this.#runningRefreshes.get(mapKey);
+    if (!refresh) {
+      refresh = this.#refresh(key).finally(() => this.#runningRefreshes.delete(mapKey));
+      this.#runningRefreshes.set(mapKey, refresh);
     }
-    return running;
+    return refresh;
   }
 
   /** Refreshes the token, or waits until another process has refreshed it. */
   async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
-    const untilMs = this.#now() + MAX_WAIT_MS;
+    const deadlineMs = this.#now() + MAX_WAIT_MS;
     for (;;) {
       const leasedRow = await acquireRefresh(this.#db, key, this.#newLease());
-      if (leasedRow) return this.#renew(leasedRow);
+      if (leasedRow) return this.#refreshWithLease(leasedRow);
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
       const current = this.#open(row);
       // Another process is refreshing the token. This process uses the current token until it expires.
       if (this.#isUsable(current)) return current;
-      if (this.#now() >= untilMs)
+      if (this.#now() >= deadlineMs)
         throw new Error(`The token of the credential ${nameOf(row)} is being refreshed by another process.`);
       await this.#wait(POLL_MS);
     }
   }
 
   /** Refreshes the token of a row for which this process has the lease. */
-  async #renew(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+  async #refreshWithLease(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     const current = this.#open(row);
     // Another process has refreshed the token between the check and the lease.
     if (!this.#isDue(current)) return this.#releaseLease(row, current);
     const { refreshToken } = current;
     if (refreshToken === undefined)
-      return this.#isUsable(current) ? this.#releaseLease(row, current) : this.#disconnect(row);
+      return this.#isUsable(current) ? this.#releaseLease(row, current) : this.#requireReconnect(row);
     let next: OAuthMaterial;
     try {
       next = await this.#options.clients.refresh(row.provider_id, refreshToken);
     } catch (error) {
-      if (isInvalidGrant(error)) return this.#disconnect(row);
+      if (isInvalidGrant(error)) return this.#requireReconnect(row);
       await releaseRefresh(this.#db, row, this.#owner);
       if (!this.#isUsable(current)) throw refreshError(row, error);
       this.#options.report(refreshError(row, error));
@@ -135,7 +135,7 @@ export class TokenRefresher {
   /**
    * Marks the credential for reconnection. If the token has changed since it was read, returns the new token instead.
    */
-  async #disconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+  async #requireReconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     const isMarked = await markReconnect(this.#db, this.#audit, { row, now: this.#isoNow() });
     if (!isMarked) return this.#changedToken(row);
     this.#options.onEvent?.({
@@ -155,7 +155,7 @@ export class TokenRefresher {
     if (row.state === 'reconnect') throw reconnectError(row);
     const current = this.#open(row);
     if (this.#isUsable(current)) return current;
-    throw new Error(`The token of the credential ${nameOf(row)} has expired while it was refreshed.`);
+    throw new Error(`The token of the credential ${nameOf(row)} expired while it was being refreshed.`);
   }
 
   #open(row: CredentialRow): OAuthMaterial {

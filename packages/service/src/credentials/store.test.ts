@@ -147,17 +147,17 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
       id: `c${index}`,
       display_name: `C${index}`,
     }));
-    for (let at = 0; at < rows.length; at += 100)
+    for (let start = 0; start < rows.length; start += 100)
       await db
         .insertInto('credentials')
-        .values(rows.slice(at, at + 100))
+        .values(rows.slice(start, start + 100))
         .execute();
     await expect(add({ name: 'One more' })).rejects.toThrow('The workspace has 1000 credentials already.');
     expect(await add()).toMatchObject({ isNew: false });
     expect(await listCredentials(database, workspaceId)).toHaveLength(MAX_CREDENTIALS);
   });
 
-  it('are sealed again with the secrets when the key is rotated', async () => {
+  it('are sealed again, like the secrets, when the key is rotated', async () => {
     const { database, workspaceId, add, readRow } = await setup(
       kind === 'postgres' ? await postgresDatabase() : undefined,
     );

@@ -43,7 +43,7 @@ export interface CredentialsQuery {
   after?: CredentialPosition | undefined;
 }
 
-/** The sorted value and the id of a page's last row. */
+/** The value of the sort column and the id in the last row of a page. */
 export type CredentialPosition = readonly [value: string, id: string];
 
 const COLUMNS = [
@@ -136,7 +136,7 @@ export function credentialEvent(
   return { kind, workspaceId, subjectId: id, details, happenedMs: Date.now() };
 }
 
-/** A change of a credential. Undefined: the current value is kept. */
+/** Changes to a credential. Undefined: the current value is kept. */
 export interface CredentialChanges {
   displayName?: string | undefined;
   description?: string | null | undefined;

@@ -28,13 +28,13 @@ export function storedCredentials(
   return {
     async find(workspaceId, query) {
       const isFindable = isStorable('id' in query ? query.id : query.provider);
-      const row = workspaceId !== undefined && isFindable ? await rowOf(db, workspaceId, query) : undefined;
-      return row && credentialOf(row, { sealer, refresher });
+      const row = workspaceId !== undefined && isFindable ? await findRow(db, workspaceId, query) : undefined;
+      return row && readCredential(row, { sealer, refresher });
     },
   };
 }
 
-function rowOf(
+function findRow(
   db: Kysely<CredentialTables>,
   workspaceId: string,
   query: CredentialQuery,
@@ -43,7 +43,7 @@ function rowOf(
   return oldestCredentialRow(db, { workspaceId, providerId: query.provider, type: query.type });
 }
 
-async function credentialOf(
+async function readCredential(
   row: CredentialRow,
   { sealer, refresher }: { sealer: Sealer; refresher: TokenRefresher },
 ): Promise<Credential | undefined> {

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compareGraphs } from './compare.ts';
 import type { ComparedGraph } from './compare.ts';
 
-function block(id: string, rest: JsonObject = {}): JsonObject {
-  return { id, type: 'function', name: `Block ${id}`, position: { x: 0, y: 0 }, subBlocks: {}, ...rest };
+function block(id: string, overrides: JsonObject = {}): JsonObject {
+  return { id, type: 'function', name: `Block ${id}`, position: { x: 0, y: 0 }, subBlocks: {}, ...overrides };
 }
 
-function graph(blocks: JsonObject[], rest: Partial<ComparedGraph> = {}): ComparedGraph {
-  return { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [], ...rest };
+function graph(blocks: JsonObject[], overrides: Partial<ComparedGraph> = {}): ComparedGraph {
+  return { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [], ...overrides };
 }
 
 function field(value: Json, type = 'code'): JsonObject {

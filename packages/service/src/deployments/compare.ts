@@ -29,7 +29,7 @@ export interface BlockRef {
 }
 
 export interface BlockChange extends BlockRef {
-  /** Names of changed sub-blocks and of other changed fields, in order. Values are not shown: they may be secrets. */
+  /** Names of changed sub-blocks and of other changed fields, sorted. Values are not shown: they may be secrets. */
   subBlocks: string[];
   fields: string[];
 }
@@ -77,11 +77,11 @@ export function compareGraphs(base: ComparedGraph, target: ComparedGraph): Graph
 }
 
 function compareBlocks(base: JsonObject, target: JsonObject): GraphDifference['blocks'] {
-  const { added, removed, shared } = keysOf(base, target);
+  const { added, removed, shared } = compareKeys(base, target);
   const changed = shared.flatMap((id): BlockChange[] => {
     const [before, after] = [objectOf(base, id), objectOf(target, id)];
-    const subBlocks = changedKeys(valuesOf(before), valuesOf(after));
-    const fields = changedKeys(fieldsOf(before), fieldsOf(after));
+    const subBlocks = changedKeys(subBlockValues(before), subBlockValues(after));
+    const fields = changedKeys(comparedFields(before), comparedFields(after));
     if (subBlocks.length === 0 && fields.length === 0) return [];
     return [{ ...refOf(id, after), subBlocks, fields }];
   });
@@ -97,7 +97,7 @@ function refOf(id: string, block: JsonObject): BlockRef {
 }
 
 /** Returns the values of the sub-blocks without their types, which only select the control that edits them. */
-function valuesOf(block: JsonObject): JsonObject {
+function subBlockValues(block: JsonObject): JsonObject {
   const values = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => [
     key,
     (isJsonObject(field) ? own(field, 'value') : field) ?? null,
@@ -105,7 +105,7 @@ function valuesOf(block: JsonObject): JsonObject {
   return Object.fromEntries(values);
 }
 
-function fieldsOf(block: JsonObject): JsonObject {
+function comparedFields(block: JsonObject): JsonObject {
   const entries = Object.entries(block)
     .filter(([key]) => !EXCLUDED_FIELDS.has(key))
     .map(([key, value]): [string, Json] => [key, key === 'data' ? withoutSizes(value) : value])
@@ -153,12 +153,15 @@ function handleOf(edge: JsonObject, key: string, defaultHandle: string): string 
 }
 
 function compareEntries(base: JsonObject, target: JsonObject): EntryDifference {
-  const { added, removed, shared } = keysOf(base, target);
+  const { added, removed, shared } = compareKeys(base, target);
   const changed = shared.filter((key) => !isEqual(own(base, key), own(target, key)));
   return { added, removed, changed };
 }
 
-/** Returns variables by name, because workflows refer to them by name. For a taken name, the key also has the id. */
+/**
+ * Returns variables by name, because workflows refer to them by name. If variables share a name, the keys of all but
+ * the first also contain the id.
+ */
 function byName(variables: JsonObject): JsonObject {
   const variablesByName = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {
@@ -178,7 +181,7 @@ function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   return isDeepStrictEqual(a ?? null, b ?? null);
 }
 
-function keysOf(base: JsonObject, target: JsonObject) {
+function compareKeys(base: JsonObject, target: JsonObject) {
   const before = Object.keys(base).toSorted();
   const after = Object.keys(target).toSorted();
   return {

@@ -105,9 +105,9 @@ export const getWorkflowDeployment = define({
   errors: READ_ERRORS,
   async handle(services, { origin }, row) {
     const active = await activeVersion(services, row);
-    const triggers = await services.triggers.stateOf(services.store.database, row.id);
-    const { webhooks, warnings } = triggers;
-    const state = { ...deploymentOf(row, active, triggers), warnings };
+    const triggerState = await services.triggers.stateOf(services.store.database, row.id);
+    const { webhooks, warnings } = triggerState;
+    const state = { ...deploymentOf(row, active, triggerState), warnings };
     const isPrepared = state.latestDeploymentAttempt?.status !== 'preparing';
     const needsRedeploy = isPrepared && needsRedeployment(row, active);
     const withUrls = webhooks.map(({ blockId, provider, path }) => ({
@@ -246,7 +246,7 @@ async function liveState(
 interface DeployedVersion {
   /** The number of the version in the engine. */
   version: number;
-  /** The triggers that are fired. */
+  /** The triggers to activate. */
   triggers: readonly PlannedTrigger[];
 }
 

@@ -14,6 +14,7 @@ import { readGraph } from '../workflows/graph.ts';
 import { makeLive } from './live-operations.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS, errors: WRITE_ERRORS } as const;
+
 export const rollbackWorkflow = defineChange({
   ...ADMIN,
   ...auditActions('WORKFLOW_ROLLED_BACK'),
@@ -93,7 +94,7 @@ export const revertWorkflowVersion = defineChange({
     await replaceDraft(services, row, {
       edit: () => ({ graph: readGraph(state) }),
       record: (tx) => record({ resourceId: row.id, details: { version } }, tx),
-      conflictMessage: 'Another workflow has taken ids of the version',
+      conflictMessage: 'Another workflow uses block or edge ids of the version',
     });
     return { data: { id: row.id, version, lastSaved: now() } };
   },

@@ -30,7 +30,7 @@ describe('a limits file', () => {
   });
 });
 
-it('a bucket has twice its rate per minute as capacity; without a limit there is no bucket', () => {
+it('the capacity of a bucket is twice its rate per minute; without a limit there is no bucket', () => {
   expect(bucketsOf(PLANS.none)).toEqual({});
   expect(bucketsOf({ ...PLANS.none, syncRunsPerMinute: 50 })).toEqual({
     sync: { capacity: 100, perMinute: 50 },

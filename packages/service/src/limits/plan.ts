@@ -3,9 +3,9 @@ import type { ExecutionPolicy } from '@heddle/api/ports';
 import { SimilarNames } from '@heddle/core/drafts';
 import * as z from 'zod';
 
-/** Limits of the requests and runs of a deployment. Null: no limit. */
+/** Limits on the requests and runs of an installation. Null: no limit. */
 export interface LimitPlan {
-  /** Requests to one operation, of each credential and of all credentials of an account together. */
+  /** Requests to one operation: for each credential, and for all credentials of an account together. */
   requestsPerMinute: number | null;
   /** Limits of single operations, by the id of the operation. */
   operations: { readonly [operationId: string]: OperationLimits };

@@ -15,8 +15,8 @@ async function openProcesses(count: number, options: Partial<SharedLimitOptions>
     beats.push(beat);
     return () => undefined;
   };
-  // A process has four connections: on a busy machine, some of many concurrent checks wait for one longer than two
-  // seconds.
+  // A process has four connections: on a busy machine, some of many concurrent checks wait longer than two seconds
+  // for one.
   const timeoutMs = 60_000;
   const report = (error: unknown) => errors.push(error);
   const common = { url, buckets: {}, every, timeoutMs, report, ...options };
@@ -35,7 +35,7 @@ async function openProcesses(count: number, options: Partial<SharedLimitOptions>
 const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, mode: 'sync' as const };
 
 describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () => {
-  it('admit together as many requests as one process, whatever keys they lock', async () => {
+  it('together admit as many requests as one process, in whatever order they lock keys', async () => {
     const { processes } = await openProcesses(3, { buckets: { operation: FIXED } });
     const orders = [
       ['key', 'account'],
@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     expect(await limiter?.peek?.('sync', 'eve')).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  it('use the separate limit of an operation, or none', async () => {
+  it('replace the common limit by that of the operation, which may be none', async () => {
     const operations = { slow: { ...FIXED, capacity: 1 }, free: null };
     const { processes } = await openProcesses(2, { buckets: { operation: FIXED, operations } });
     const take = (process: number, operation: string) =>
@@ -126,7 +126,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     const { processes, query, beat } = await openProcesses(1, { concurrency: { runs: 1 } });
     const release = await processes[0]?.concurrency.acquire(RUN);
     const otherSessions = async (condition: string) => {
-      // A transaction sees the activity of its first query otherwise.
+      // Otherwise, a transaction sees the activity as of its first query.
       await query('SELECT pg_stat_clear_snapshot()');
       const isOther = 'datname = current_database() AND pid <> pg_backend_pid()';
       return query(`SELECT pid FROM pg_stat_activity WHERE ${isOther} AND ${condition}`);

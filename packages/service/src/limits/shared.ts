@@ -30,9 +30,9 @@ const DEFAULT_SCHEMA = 'heddle_api';
 /** A separate pool: a limit is checked even while the store has no free connection. */
 const CONNECTIONS = 4;
 /** Default time limit of a check. When it is exceeded, the request is refused with 503. */
-const TIMEOUT_MS = 2000;
+const DEFAULT_TIMEOUT_MS = 2000;
 /** Duration of the lease of a slot: for this long, the slots of a dead process remain in use. */
-const SLOT_MS = 60_000;
+const SLOT_LEASE_MS = 60_000;
 const RENEW_MS = 20_000;
 const SWEEP_MS = 60_000;
 const MINUTE_MS = 60_000;
@@ -43,7 +43,7 @@ const MINUTE_MS = 60_000;
  */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
   const { url, schema = DEFAULT_SCHEMA, buckets, concurrency = {}, report, every = interval } = options;
-  const { timeoutMs = TIMEOUT_MS } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const pool = new Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -60,7 +60,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
     throw error;
   }
   const slots = new Map<string, string>();
-  const cancels = [
+  const stopTimers = [
     every(SWEEP_MS, () => void pool.query(SWEEP, [refillMs(buckets)]).catch(report)),
     every(RENEW_MS, () => void renew(pool, slots).catch(report)),
   ];
@@ -68,7 +68,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
     limiter: limiterOf(pool, buckets),
     concurrency: concurrencyOf({ pool, slots, report }, concurrency),
     async close() {
-      for (const cancel of cancels) cancel();
+      for (const stop of stopTimers) stop();
       await pool.query(RELEASE, [[...slots.keys()]]).catch(report);
       await pool.end();
     },
@@ -119,25 +119,25 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
   };
 }
 
-interface Slots {
+interface SlotContext {
   pool: Pool;
-  /** The slots of this process, by id: the workspace, or the operation and its caller, that each counts against. */
+  /** By id of each slot of this process: the workspace, or the operation and its caller, that the slot counts for. */
   slots: Map<string, string>;
   report: (error: unknown) => void;
 }
 
-const NO_LIMIT = () => undefined;
+const releaseNothing = () => undefined;
 
 function concurrencyOf(
-  { pool, slots, report }: Slots,
+  { pool, slots, report }: SlotContext,
   { runs = Infinity, calls = {} }: ConcurrencyLimits,
 ): Concurrency {
   async function takeSlot(subject: string, limit: number) {
-    if (limit === Infinity) return NO_LIMIT;
+    if (limit === Infinity) return releaseNothing;
     const slot = randomUUID();
     const { rows } = await pool.query<{ taken: boolean }>({
       ...TAKE_SLOT,
-      values: [subject, slot, limit, SLOT_MS],
+      values: [subject, slot, limit, SLOT_LEASE_MS],
     });
     if (rows[0]?.taken !== true) return undefined;
     slots.set(slot, subject);
@@ -156,7 +156,11 @@ function concurrencyOf(
 async function renew(pool: Pool, slots: Map<string, string>): Promise<void> {
   const sorted = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (sorted.length === 0) return;
-  await pool.query(RENEW, [sorted.map(([slot]) => slot), sorted.map(([, subject]) => subject), SLOT_MS]);
+  await pool.query(RENEW, [
+    sorted.map(([slot]) => slot),
+    sorted.map(([, subject]) => subject),
+    SLOT_LEASE_MS,
+  ]);
   // The renewal may have inserted slots again that were released while it ran.
   const released = sorted.map(([slot]) => slot).filter((slot) => !slots.has(slot));
   if (released.length > 0) await pool.query(RELEASE, [released]);

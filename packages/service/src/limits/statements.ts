@@ -23,7 +23,8 @@ export const CREATE = (schema: string): string => `
     expires_ms double precision NOT NULL
   );
   CREATE INDEX IF NOT EXISTS run_slots_workspace ON run_slots (workspace_id);
-  -- A statement of a function sees what was committed before it began, so the count is right after the lock.
+  -- Each statement of a function sees what was committed before the statement began. So the count, which follows the
+  -- lock, is current.
   CREATE OR REPLACE FUNCTION take_run_slot(workspace text, id text, most integer, lease_ms double precision)
   RETURNS boolean LANGUAGE plpgsql AS $$
   DECLARE now_ms double precision;
@@ -69,8 +70,8 @@ export const PEEK = {
 };
 
 /**
- * $1: the workspace, or the operation and its caller, that the slot counts against, $2: its id, $3: limit, $4: lease in
- * ms.
+ * $1: the workspace, or the operation and its caller, that the slot counts for, $2: id of the slot, $3: limit,
+ * $4: lease in ms.
  */
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 

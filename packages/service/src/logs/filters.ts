@@ -41,7 +41,7 @@ export function commonFilters(
   };
 }
 
-/** Returns the limit, clamped to the numbers of runs that a page may have. */
+/** Returns the limit, clamped to the allowed number of runs per page. */
 export function clampLimit(limit: number): number {
   return Math.min(MAX_LIMIT, Math.max(1, limit));
 }

@@ -124,7 +124,7 @@ export class LogIndexer {
       const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
-      await recordEvents(transaction, ended.flatMap(eventOf));
+      await recordEvents(transaction, ended.flatMap(runEndedEvents));
       await triggers.countEnded(transaction, ended, { ended: endings, nowMs: now() });
       await removeLogs(transaction, removedIds);
       await changeTotals(transaction, totalsChange);
@@ -159,10 +159,10 @@ async function buildLogs(
 }
 
 /**
- * Returns the event of a run that has completed or failed. Cancelled runs, runs that events have started, and runs of
- * child workflows cause none.
+ * Returns one event for a run that has completed or failed. Returns none for cancelled runs, runs that events have
+ * started, and child runs.
  */
-function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): ServiceEvent[] {
+function runEndedEvents({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): ServiceEvent[] {
   const { status, trigger, is_child, ended_ms } = run;
   if (trigger === 'event' || is_child === 1 || (status !== 'completed' && status !== 'failed')) return [];
   const ids = { workspaceId: workspace_id, workflowId: workflow_id, subjectId: engine_id };
@@ -231,7 +231,9 @@ async function usageOfRun(
     // Other errors, such as a lost connection, may be temporary: the batch is read again.
     if (!isCorruptRecord(error)) throw error;
     // The message may quote what is stored, which may hold secrets.
-    report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
+    report(
+      new Error(`A stored record of run ${engineId} is corrupt: its cost and models are missing in the log`),
+    );
     return noUsage;
   }
 }

@@ -2,7 +2,7 @@ import type { BlockLog } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
 import { badRequest } from '@heddle/api/areas';
 
-/** An event of a run without values. */
+/** An event of a run, without values of blocks. */
 export interface EventSummary {
   type: RunEvent['type'];
   at: string;
@@ -23,12 +23,12 @@ export function receivedEventCount(headers: Headers): number {
 }
 
 /**
- * Yields the events after the first `received` ones. The id of an event is its number, from 1. Pauses and resumes have
- * no id: only current readers get them. Emissions of running blocks are left out.
+ * Yields the events after the first `receivedCount` ones. The id of an event is its number, from 1. Pauses and resumes
+ * have no id: only clients that are connected at that time get them. Emissions of running blocks are omitted.
  */
 export async function* summarizeEvents(
   events: AsyncIterable<RunEvent>,
-  received: number,
+  receivedCount: number,
 ): AsyncGenerator<{ id?: number; data: EventSummary }> {
   let count = 0;
   for await (const event of events) {
@@ -38,7 +38,7 @@ export async function* summarizeEvents(
       continue;
     }
     count += 1;
-    if (count > received) yield { id: count, data: toSummary(event) };
+    if (count > receivedCount) yield { id: count, data: toSummary(event) };
   }
 }
 

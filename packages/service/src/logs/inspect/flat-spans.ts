@@ -31,7 +31,7 @@ export interface FlatSpan {
   childCount: number;
 }
 
-/** The spans of a trace to list. Absent: all. */
+/** Selects spans of a trace. An absent property selects all. */
 export interface SpanFilter {
   /** The descendants of this span. */
   under?: string | undefined;
@@ -75,7 +75,7 @@ export function pageOfSpans(
   const spans: FlatSpan[] = [];
   let position = 0;
   let hasMore = false;
-  const parents = [{ span: top, depth: depthOf(root, top), next: 0 }];
+  const parents = [{ span: top, depth: childDepthOf(root, top), next: 0 }];
   while (parents.length > 0 && !hasMore) {
     const parent = parents.at(-1) as (typeof parents)[number];
     const child = parent.span.children[parent.next];
@@ -96,7 +96,7 @@ export function pageOfSpans(
 }
 
 /** Returns the depth of the children of a span. */
-function depthOf(root: Span, top: Span): number {
+function childDepthOf(root: Span, top: Span): number {
   let depth = 0;
   let span = root;
   while (span !== top) {

@@ -62,7 +62,7 @@ export const listRunSpans = define({
   async handle(services, { query, path }, row) {
     const filters = { ...query, runId: path.runId };
     const [from = 0] = cursors.decode(query.cursor, filters) ?? [];
-    const root = await rootOf(services, row, { isNextPage: from > 0 });
+    const root = await readTrace(services, row, { isNextPage: from > 0 });
     const page = pageOfSpans(root, query, { from, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
@@ -80,7 +80,7 @@ export const getRunStates = define({
   query: schemas.statesQuery,
   success: [{ status: 200, schema: schemas.states, description: 'The blocks that have run' }],
   async handle(services, { query }, row) {
-    const root = await rootOf(services, row);
+    const root = await readTrace(services, row);
     if (!findSpan(root, query.scope)) throw notFound('Span');
     return { data: { blocks: statesOf(root, query.scope) } };
   },
@@ -135,11 +135,11 @@ export const followRun = define({
     },
   ],
   handle(services, { headers, head }, row) {
-    const received = receivedEventCount(headers);
+    const receivedCount = receivedEventCount(headers);
     const cancellation = new AbortController();
     const { signal } = cancellation;
     // A HEAD request reads no events.
-    const events = head ? [] : eventsOf(services, row, { received, signal });
+    const events = head ? [] : eventsOf(services, row, { receivedCount, signal });
     const raw = eventStream(toAsync(events), { onCancel: () => cancellation.abort() });
     return Promise.resolve({ raw });
   },
@@ -152,10 +152,10 @@ async function* toAsync<Item>(items: Iterable<Item> | AsyncIterable<Item>): Asyn
 async function* eventsOf(
   { engine, report }: LogServices,
   { engine_id: engineId }: LogRow,
-  { received, signal }: { received: number; signal: AbortSignal },
+  { receivedCount, signal }: { receivedCount: number; signal: AbortSignal },
 ): AsyncGenerator<{ id?: number; data: unknown }> {
   try {
-    yield* summarizeEvents(engine.follow(engineId, { signal }), received);
+    yield* summarizeEvents(engine.follow(engineId, { signal }), receivedCount);
   } catch (error) {
     // The run was deleted, or the process shuts down: clients read the run again.
     if (!refusalOf(error)) report(error);
@@ -164,7 +164,7 @@ async function* eventsOf(
 }
 
 /** Returns the trace of the run. Throws 404 if it was deleted in the meantime. */
-async function rootOf(
+async function readTrace(
   services: LogServices,
   row: LogRow,
   options: { isNextPage?: boolean } = {},
@@ -182,7 +182,7 @@ async function valueOf(
 ): Promise<Json> {
   const keys = keysOfPointer(path);
   if (!keys) throw badRequest('path must be a JSON pointer: empty, or keys with a slash before each');
-  const span = findSpan(await rootOf(services, row), spanId);
+  const span = findSpan(await readTrace(services, row), spanId);
   if (!span) throw notFound('Span');
   const isHidden = part === 'output' ? hidesOutput(span) : hidesInput(span);
   const stored = isHidden ? undefined : span[part];
