@@ -29,12 +29,12 @@ export function isAfter(
  * Returns a page of the selected rows, sorted by all `columns`, and the position of its last row if more follow. The
  * last column must be unique.
  */
-export async function readPage<DB, TB extends keyof DB, Row, At extends Position>(
+export async function readPage<DB, TB extends keyof DB, Row, PagePosition extends Position>(
   select: SelectQueryBuilder<DB, TB, Row>,
   columns: readonly string[],
-  { after, sortOrder, limit }: { after?: At | undefined; sortOrder: 'asc' | 'desc'; limit: number },
-  positionOf: (row: Row) => At,
-): Promise<{ rows: Row[]; next: At | undefined }> {
+  { after, sortOrder, limit }: { after?: PagePosition | undefined; sortOrder: 'asc' | 'desc'; limit: number },
+  positionOf: (row: Row) => PagePosition,
+): Promise<{ rows: Row[]; next: PagePosition | undefined }> {
   let query = after ? select.where(isAfter(columns, after, sortOrder)) : select;
   for (const column of columns) query = query.orderBy(sql.ref(column), sortOrder);
   const fetched = (await query.limit(limit + 1).execute()) as Row[];
@@ -42,11 +42,11 @@ export async function readPage<DB, TB extends keyof DB, Row, At extends Position
 }
 
 /** Returns the first `limit` of the fetched rows, and the position of the last of them if more rows were fetched. */
-export function pageOf<Row, At>(
+export function pageOf<Row, PagePosition>(
   fetched: readonly Row[],
   limit: number,
-  positionOf: (row: Row) => At,
-): { rows: Row[]; next: At | undefined } {
+  positionOf: (row: Row) => PagePosition,
+): { rows: Row[]; next: PagePosition | undefined } {
   const rows = fetched.slice(0, limit);
   const last = fetched.length > limit ? rows.at(-1) : undefined;
   return { rows, next: last && positionOf(last) };

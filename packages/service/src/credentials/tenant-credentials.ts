@@ -15,8 +15,8 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 
 /**
  * Returns a lookup for stored credentials. Blocks can read only the credentials of their workspace. The engine redacts
- * the secrets in everything that the run records. `refresh` configures how access tokens are refreshed; without it, they
- * are used until they expire.
+ * the secrets in everything that the run records. `refresh` configures how access tokens are refreshed. Without it,
+ * tokens are used until they expire.
  */
 export function storedCredentials(
   database: Kysely<unknown>,

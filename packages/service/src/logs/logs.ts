@@ -46,8 +46,8 @@ export async function listLogs(
     ...{ ...filters, sortBy, sortOrder, limit },
     after: parsePosition(after, sortBy),
   });
-  const hasParts = query.includeTraceSpans || query.includeFinalOutput;
-  const isFull = query.details === 'full' || hasParts;
+  const includesValues = query.includeTraceSpans || query.includeFinalOutput;
+  const isFull = query.details === 'full' || includesValues;
   const workflows = isFull
     ? await workflowsOf(
         db,
@@ -71,8 +71,8 @@ export async function findLog(
   workspaceIds: readonly string[],
 ): Promise<LogRow | undefined> {
   await indexer.update();
-  const [only, second] = await findLogs(db, runId, workspaceIds);
-  return second ? undefined : only;
+  const [first, second] = await findLogs(db, runId, workspaceIds);
+  return second ? undefined : first;
 }
 
 /** Returns everything about a run; undefined if it was deleted in the meantime. */
@@ -128,9 +128,9 @@ export async function snapshotOf(
 export async function logStatsOf({ db, indexer, now }: LogServices, query: StatsQuery) {
   const filters = commonFilters(query);
   await indexer.update();
-  const end = filters.toMs ?? now();
-  const fromMs = filters.fromMs ?? (await earliestStart(db, filters)) ?? end;
-  const window = windowOf(fromMs, Math.max(fromMs, end), query.segmentCount);
+  const toMs = filters.toMs ?? now();
+  const fromMs = filters.fromMs ?? (await earliestStart(db, filters)) ?? toMs;
+  const window = windowOf(fromMs, Math.max(fromMs, toMs), query.segmentCount);
   const rows = await statsRows(db, filters, window);
   const workflows = await workflowsOf(
     db,
@@ -139,7 +139,7 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   const stats = statsOf(rows, window, new Map([...workflows].map(([id, { name }]) => [id, name])));
   if (!query.percentiles) return stats;
   const ended = rows.reduce((sum, row) => sum + row.ended, 0);
-  const ranks = [0.5, 0.99].map((share) => Math.max(0, Math.ceil(ended * share) - 1));
+  const ranks = [0.5, 0.99].map((quantile) => Math.max(0, Math.ceil(ended * quantile) - 1));
   const [p50Latency = 0, p99Latency = 0] = await durationsAt(
     db,
     { ...filters, fromMs: window.fromMs, toMs: window.toMs },

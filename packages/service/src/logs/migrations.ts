@@ -133,7 +133,7 @@ async function createTotals(db: Kysely<unknown>): Promise<void> {
       'trigger',
       'level',
     ])
-    // SQLite reads the rows in the index of their key.
+    // Without row ids, SQLite stores the rows in the index of their primary key.
     .$call((table) => (isPostgres(db) ? table : table.modifyEnd(sql`without rowid`)))
     .execute();
   await db.schema
@@ -144,7 +144,7 @@ async function createTotals(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the tables of the log. Entries are added, never changed. */
 export const LOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => createTables(db) },
   '0002': { up: (db: Kysely<unknown>) => countEndedRuns(db) },

@@ -104,8 +104,8 @@ function positionQuery(db: Db, query: LogPageQuery) {
 
 /**
  * Returns the conditions of the filters. One condition selects the index: the workspace, or a single workflow or run.
- * The others, except for start times, compare expressions, because SQLite would choose an index by any column and then
- * sort all its rows.
+ * The others, except those on start times, compare expressions instead of columns. Otherwise, SQLite could choose an
+ * index on one of these columns and then sort all rows that it finds.
  */
 export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, runId, triggers, statuses, level } = filters;
@@ -114,7 +114,7 @@ export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
     ...ifSet(runId, (id) => sql<boolean>`workspace_id = ${workspaceId} and run_id = ${id}`),
     ...ifSet(triggers, (names) => oneOf('trigger', names)),
     ...ifSet(statuses, (names) => oneOf('status', names)),
-    ...ifSet(level, (one) => oneOf('level', [one])),
+    ...ifSet(level, (name) => oneOf('level', [name])),
     ...rangeConditions(filters),
     ...ifSet(
       filters.model,
@@ -154,7 +154,7 @@ export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
     ...folderCondition(workspaceId, folderPaths),
     ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
     ...ifSet(triggers, (names) => oneOf('trigger', names)),
-    ...ifSet(level, (one) => oneOf('level', [one])),
+    ...ifSet(level, (name) => oneOf('level', [name])),
   ];
 }
 

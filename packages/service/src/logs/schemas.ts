@@ -101,7 +101,7 @@ const file = z.object({
   downloadPath: z.string(),
 });
 
-const counts = z.object({
+const amounts = z.object({
   input: z.number().optional(),
   output: z.number().optional(),
   total: z.number().optional(),
@@ -126,8 +126,8 @@ const traceSpan = z
     errorMessage: z.string().optional(),
     input: json.optional(),
     output: json.optional(),
-    tokens: counts.optional(),
-    cost: counts.extend({ toolCost: z.number().optional(), totalMicros: micros.optional() }).optional(),
+    tokens: amounts.optional(),
+    cost: amounts.extend({ toolCost: z.number().optional(), totalMicros: micros.optional() }).optional(),
     toolCalls: z
       .array(
         z.object({

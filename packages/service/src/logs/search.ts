@@ -39,7 +39,8 @@ export interface SearchResult {
 
 /**
  * Searches inputs, outputs and errors of runs for a string, case-insensitive, newest runs first. Stops after the run
- * that reaches one of SEARCH_BOUNDS, and returns the position at which the next request continues. Throws 400.
+ * that reaches one of SEARCH_BOUNDS, and returns the position at which the next request continues. Throws 400 for
+ * invalid filters.
  */
 export async function searchLogs(
   services: LogServices,
@@ -73,27 +74,27 @@ export async function searchLogs(
     const workflow = workflows.get(row.workflow_id);
     matches.push({ run: await entryOf(engine, { row, workflow }, view), ...match });
   }
-  const isWholePage = lastRow === rows.at(-1);
+  const isPageSearched = lastRow === rows.at(-1);
   return {
     matches,
-    searchedRuns: search.runs,
+    searchedRuns: search.searchedRuns,
     skippedValues: search.skippedValues,
-    next: isWholePage ? next : lastRow && [lastRow.started_ms, lastRow.engine_id],
+    next: isPageSearched ? next : lastRow && [lastRow.started_ms, lastRow.engine_id],
   };
 }
 
 /** Searches the values of runs, and counts what it reads. */
 class ValueSearch {
-  runs = 0;
+  searchedRuns = 0;
   skippedValues = 0;
   readonly #services: LogServices;
   readonly #parts: ReadonlySet<SearchPart>;
-  /** The text in lower case, as errors have it. */
+  /** The text in lower case, to find in errors. */
   readonly #text: string;
-  /** The text in lower case and escaped, as the JSON text of values has it. */
+  /** The text in lower case and escaped, to find in the JSON text of values. */
   readonly #jsonText: string;
-  #spans = 0;
-  #bytes = 0;
+  #spanCount = 0;
+  #byteCount = 0;
 
   constructor(services: LogServices, query: Pick<SearchQuery, 'text' | 'in'>) {
     this.#services = services;
@@ -103,15 +104,15 @@ class ValueSearch {
   }
 
   get isExhausted(): boolean {
-    return this.#bytes >= SEARCH_BOUNDS.bytes || this.#spans >= SEARCH_BOUNDS.spans;
+    return this.#byteCount >= SEARCH_BOUNDS.bytes || this.#spanCount >= SEARCH_BOUNDS.spans;
   }
 
   async matchIn(row: LogRow): Promise<Omit<SearchMatch, 'run'> | undefined> {
     const root = await traceOf(this.#services.engine, row.engine_id);
     if (!root) return undefined;
-    this.runs += 1;
+    this.searchedRuns += 1;
     const spans = [...everySpan(root)];
-    this.#spans += spans.length;
+    this.#spanCount += spans.length;
     const error = this.#parts.has('error') ? this.#errorMatchIn(spans, row) : undefined;
     return error ?? (await this.#valueMatchIn(root, 'output')) ?? (await this.#valueMatchIn(root, 'input'));
   }
@@ -144,7 +145,7 @@ class ValueSearch {
       this.skippedValues += 1;
       return false;
     }
-    this.#bytes += bytes;
+    this.#byteCount += bytes;
     return true;
   }
 
@@ -156,9 +157,9 @@ class ValueSearch {
 /** Returns the first occurrence of `text` with its context. `text` is in lower case. */
 function previewIn(content: string, text: string): string | undefined {
   const lower = content.toLowerCase();
-  const at = lower.indexOf(text);
-  if (at < 0) return undefined;
+  const start = lower.indexOf(text);
+  if (start < 0) return undefined;
   // Some letters, such as İ, are longer in lower case. Positions are then those of the lower case.
   const source = lower.length === content.length ? content : lower;
-  return source.slice(Math.max(0, at - CONTEXT_CHARACTERS), at + text.length + CONTEXT_CHARACTERS);
+  return source.slice(Math.max(0, start - CONTEXT_CHARACTERS), start + text.length + CONTEXT_CHARACTERS);
 }

@@ -44,12 +44,12 @@ function blockOf({ id, type, name, params, code, conditions, containers }: Block
   ]);
   if (code) fields.push(['code', code.authored]);
   if (conditions) {
-    const rows = conditions.map((row) => ({
-      id: row.id,
-      title: row.title,
-      value: row.expression?.authored ?? '',
+    const branches = conditions.map(({ id: branchId, title, expression }) => ({
+      id: branchId,
+      title,
+      value: expression?.authored ?? '',
     }));
-    fields.push(['conditions', JSON.stringify(rows)]);
+    fields.push(['conditions', JSON.stringify(branches)]);
   }
   const subBlocks = Object.fromEntries(fields.map(([field, value]) => [field, { id: field, value }]));
   return {

@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import { modelUsagesOf, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
-/** A span as responses have it. */
+/** A span in the form of responses. */
 export interface TraceSpan {
   id: string;
   name: string;
@@ -32,7 +32,7 @@ export interface TraceBudget {
   bytes: number;
 }
 
-/** Limits of one response. Spans and values beyond them are left out. */
+/** Limits of one response. Spans and values beyond them are omitted. */
 export const TRACE_BUDGET: Readonly<TraceBudget> = { spans: 10_000, bytes: 8 * 2 ** 20 };
 
 /** An item of the cost of a run. */
@@ -48,7 +48,7 @@ type Reader = Pick<Engine, 'readValue'>;
 
 /**
  * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by their size: spans and
- * values beyond it are left out, and so are outputs of containers, because the spans inside have the same values.
+ * values beyond it are omitted, and so are outputs of containers, because the spans inside have the same values.
  */
 export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
   return childrenOf(engine, root, { budget, rootId: root.id, startMs: root.startMs });
@@ -149,7 +149,7 @@ export function* everySpan(root: Span): Generator<Span> {
   const stack = [root];
   for (let span = stack.pop(); span; span = stack.pop()) {
     yield span;
-    // Not as arguments: a span can have more children than a call can have arguments.
+    // One by one: a span can have more children than a function call can have arguments.
     for (const child of span.children.toReversed()) stack.push(child);
   }
 }

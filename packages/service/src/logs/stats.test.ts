@@ -4,8 +4,8 @@ import type { StatsRow } from './stats.ts';
 
 const DAY = 86_400_000;
 
-function row(workflow_id: string, segment: number, rest: Partial<StatsRow> = {}): StatsRow {
-  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...rest };
+function row(workflow_id: string, segment: number, overrides: Partial<StatsRow> = {}): StatsRow {
+  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...overrides };
 }
 
 it('the window is divided into the requested number of periods of at least a minute', () => {
@@ -15,7 +15,7 @@ it('the window is divided into the requested number of periods of at least a min
   expect(windowOf(0, 500 * 60_000 + 499, 500)).toMatchObject({ segmentMs: 60_000, count: 500 });
 });
 
-it('the last period has the end of the window and the remainder of rounding', () => {
+it('the last period includes the end of the window and the remainder from rounding', () => {
   expect(periodsOf(windowOf(7, 150_007, 2))).toEqual([
     { segment: 0, from: 7, to: 75_007 },
     { segment: 1, from: 75_007, to: 150_008 },
@@ -44,7 +44,7 @@ it('statistics average over ended runs only, and give rates in percent', () => {
   ]);
 });
 
-it('statistics list the workflows with the most runs, fewer with many periods, and report if some are left out', () => {
+it('statistics list the workflows with the most runs, fewer if there are many periods, and tell whether some are omitted', () => {
   const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
   const tenPeriods = statsOf(rows, windowOf(0, DAY, 10), new Map());
   expect(tenPeriods.workflows).toHaveLength(200);

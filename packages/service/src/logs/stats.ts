@@ -41,7 +41,10 @@ export function windowOf(fromMs: number, toMs: number, segmentCount: number): Wi
   return { fromMs, toMs, segmentMs, count };
 }
 
-/** Returns the periods of the window. The last one also has the remainder of rounding, and the end of the window. */
+/**
+ * Returns the periods of the window; `to` is exclusive. The last period also includes the remainder from rounding and
+ * the end of the window.
+ */
 export function periodsOf({ fromMs, toMs, segmentMs, count }: Window) {
   return Array.from({ length: count }, (_, segment) => ({
     segment,

@@ -12,8 +12,8 @@ const BATCH_SIZE = 200;
 const MINUTE_MS = 60_000;
 
 /**
- * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few
- * periods of each width cover a period of the statistics, except for parts of a minute at its ends.
+ * Widths of the buckets for which totals are stored, in milliseconds, widest first. Each is eight times the next, so
+ * that a few buckets of each width cover a period of the statistics, except for parts of a minute at its ends.
  */
 export const BUCKET_WIDTHS_MS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
 
@@ -31,7 +31,7 @@ type EndedRun = Pick<LogTables['run_logs'], (typeof COLUMNS)[number]>;
 
 const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
 
-/** A change of the totals: runs that are added, or removed. */
+/** A change to the totals: runs that are added, or removed. */
 export interface TotalsChange {
   runs: readonly EndedRun[];
   sign: 1 | -1;
@@ -76,8 +76,8 @@ export async function markAsNotTotalled(db: Db, engineIds: readonly string[]): P
 }
 
 /**
- * Changes the totals. Call it as the last statement of a transaction that waits for locks. It locks the rows in a fixed
- * order, so that processes cannot deadlock.
+ * Changes the totals. In a transaction, no later statement may wait for locks. The rows are locked in a fixed order. So
+ * processes cannot deadlock.
  */
 export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
   if (runs.length === 0) return;
@@ -128,9 +128,9 @@ interface Range {
   segment: number;
 }
 
-/** A plan to read the runs of the statistics, each once. */
+/** The ranges by which statistics read each run once. */
 export interface Ranges {
-  /** Periods with totals, by their width. */
+  /** Ranges that consist of whole buckets, by the width of the buckets. */
   totals: ReadonlyMap<number, readonly Range[]>;
   /** Ranges without totals: every run is read. */
   edges: readonly Range[];
@@ -146,7 +146,7 @@ export function rangesOf(periods: readonly Range[]): Ranges {
     if (range.from < range.to) ranges?.push(range);
   };
   for (const { segment, from, to } of periods) {
-    // The range that wider periods cover; none at first.
+    // The range that wider buckets cover; none at first.
     let inner: [number, number] | undefined;
     for (const width of BUCKET_WIDTHS_MS) {
       const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];

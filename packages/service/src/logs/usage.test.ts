@@ -19,7 +19,7 @@ it('the usage of an agent has model, tokens, cost and tool calls from its output
   });
 });
 
-it('blocks whose outputs have data of callers have no usage', () => {
+it('blocks whose outputs contain data from callers have no usage', () => {
   for (const type of ['start_trigger', 'function', 'api', 'response', 'workflow', 'variables'])
     expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
 });

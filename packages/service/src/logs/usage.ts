@@ -51,7 +51,7 @@ export function usageOf(blockType: string, output: Json | undefined): ModelUsage
   };
 }
 
-/** Returns an amount in USD in millionths of a dollar, an integer, so that sums of amounts are exact. */
+/** Converts US dollars to millionths of a dollar, rounded to an integer, so that sums of amounts are exact. */
 export function microsOf(dollars: number): number {
   return Math.round(dollars * 1e6);
 }

@@ -10,7 +10,7 @@ import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { microsOf } from './usage.ts';
 
-type Basic = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
+type CommonFields = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
 
 /** The parts of each run that a list contains besides its row. */
 export interface EntryOptions {
@@ -22,7 +22,7 @@ export interface EntryOptions {
 type ReadEngine = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
 
 /** Returns the fields that entries and details have in common. */
-export function basicOf(row: LogRow, files: Basic['files']): Basic {
+export function basicOf(row: LogRow, files: CommonFields['files']): CommonFields {
   return {
     runId: row.run_id,
     workflowId: row.workflow_id,
@@ -90,7 +90,7 @@ export async function outputOf(
 }
 
 /** Returns the files of a run's output. */
-export function filesOf(row: LogRow, output: Json): NonNullable<Basic['files']> {
+export function filesOf(row: LogRow, output: Json): NonNullable<CommonFields['files']> {
   const runPath = `/api/v2/workflows/${encodeURIComponent(row.workflow_id)}/runs/${encodeURIComponent(row.run_id)}`;
   return filesIn(output).map(({ id, name, size, type }) => ({
     ...{ id, name, size, type },

@@ -10,8 +10,8 @@ const REPORT_INTERVAL_MS = 100;
 /** Matches the beginning of the line of a block that has ended. The output in the line is not parsed. */
 const BLOCK_ENDED = /^data: \{"type":"block:(?:completed|error)"/;
 
-/** A run whose progress is reported. */
-interface FollowedRun {
+/** The run whose progress is reported, and how it is reported. */
+interface ProgressOptions {
   workflowId: string;
   runId: string;
   /** Sends a request of the caller to the API. */
@@ -19,24 +19,24 @@ interface FollowedRun {
   /** Aborted when the run has ended. */
   signal: AbortSignal;
   /** Receives the number of block executions that have ended, at most ten times per second. The numbers increase. */
-  report: (ended: number) => Promise<void>;
+  report: (endedCount: number) => Promise<void>;
   /** Receives the error that ends the reporting before the run ends. */
   onError: (error: unknown) => void;
 }
 
 /** Reports the progress of a run until the run ends, if the caller may read it. Never rejects. */
-export async function reportProgress(run: FollowedRun): Promise<void> {
+export async function reportProgress(options: ProgressOptions): Promise<void> {
   try {
-    const body = await openEvents(run);
-    if (body) await follow(body, run);
+    const body = await openEvents(options);
+    if (body) await follow(body, options);
   } catch (error) {
-    if (!run.signal.aborted) run.onError(error);
+    if (!options.signal.aborted) options.onError(error);
   }
 }
 
 /** Returns the stream of events, once the run has started; undefined if the caller may not read it. */
-async function openEvents(run: FollowedRun): Promise<ReadableStream | undefined> {
-  const { workflowId, runId, callApi, signal } = run;
+async function openEvents(options: ProgressOptions): Promise<ReadableStream | undefined> {
+  const { workflowId, runId, callApi, signal } = options;
   const path = `/api/workflows/${encodeURIComponent(workflowId)}/executions/${runId}/stream?from=0`;
   for (;;) {
     const response = await callApi(path);
@@ -47,15 +47,15 @@ async function openEvents(run: FollowedRun): Promise<ReadableStream | undefined>
   }
 }
 
-async function follow(body: ReadableStream, { signal, report }: FollowedRun): Promise<void> {
+async function follow(body: ReadableStream, { signal, report }: ProgressOptions): Promise<void> {
   const input = Readable.fromWeb(body, { signal });
-  let ended = 0;
+  let endedCount = 0;
   let lastMs = 0;
   for await (const line of createInterface({ input })) {
     if (!BLOCK_ENDED.test(line)) continue;
-    ended += 1;
+    endedCount += 1;
     if (Date.now() - lastMs < REPORT_INTERVAL_MS) continue;
     lastMs = Date.now();
-    await report(ended);
+    await report(endedCount);
   }
 }

@@ -122,7 +122,7 @@ async function listTools(
     if (!response.ok) throw new Error(await messageOf(response));
     const { data } = (await response.json()) as { data: WorkflowData };
     if (!data.isDeployed) continue;
-    const name = freeName(data.name, tools);
+    const name = unusedName(data.name, tools);
     tools.set(name, { id, tool: toolOf(data, name) });
   }
   return [...tools.values()];
@@ -138,7 +138,7 @@ function toolOf({ name: title, description, inputs }: WorkflowData, name: string
   };
 }
 
-function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
+function unusedName(title: string, taken: ReadonlyMap<string, unknown>): string {
   const baseName =
     title
       .toLowerCase()
@@ -150,7 +150,7 @@ function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
   }
 }
 
-type Report = (ended: number) => Promise<void>;
+type Report = (endedCount: number) => Promise<void>;
 
 /** Returns a function that sends the progress of a call; undefined if the caller has not requested it. */
 function reporterOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefined {
@@ -203,7 +203,7 @@ function resultOf({ status, runId, output, error }: RunData): CallToolResult {
   }
   if (status === 'paused')
     return {
-      content: [{ type: 'text', text: `The run ${runId} waits for a person, and continues after that.` }],
+      content: [{ type: 'text', text: `The run ${runId} waits for a person's answer, and then continues.` }],
     };
   const { code = status.toUpperCase(), message = `The run is ${status}.` } = error ?? {};
   return failure(`${code}: ${message}`);

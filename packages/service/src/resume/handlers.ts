@@ -12,7 +12,7 @@ import { shownFields } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
 /** Time for which the link to a pause is valid after the pause began. */
-const LINK_MS = 30 * 24 * 3_600_000;
+const LINK_LIFETIME_MS = 30 * 24 * 3_600_000;
 /** Rate limits: answers per pause, and requests per client address. */
 const ANSWER_LIMIT = { capacity: 30, perMinute: 30 };
 const ADDRESS_LIMIT = { capacity: 60, perMinute: 60 };
@@ -101,7 +101,7 @@ function decodePart(text: string): string | undefined {
 
 /** Returns when the link to a pause expires, in milliseconds since the epoch. */
 function expiryOf({ pause }: PagePause): number {
-  return Date.parse(pause.pausedAt) + LINK_MS;
+  return Date.parse(pause.pausedAt) + LINK_LIFETIME_MS;
 }
 
 function htmlOf(page: PagePause): string {

@@ -24,8 +24,8 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
   const parentId = run.parentRunId;
   const allChildren = await engine.childRuns(row.engine_id);
   const children = allChildren.slice(0, MAX_CHILDREN);
-  const relativeIds = [...(parentId === null ? [] : [parentId]), ...children.map(({ runId }) => runId)];
-  const rows = await rowsOf(db, row.workspace_id, relativeIds);
+  const relatedRunIds = [...(parentId === null ? [] : [parentId]), ...children.map(({ runId }) => runId)];
+  const rows = await readLogRows(db, row.workspace_id, relatedRunIds);
   const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
   const parent = parentId === null ? undefined : rows.get(parentId);
   return {
@@ -83,7 +83,7 @@ function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
 }
 
 /** Returns the rows of runs of the workspace by the engine's ids. */
-async function rowsOf(
+async function readLogRows(
   db: Kysely<LogTables>,
   workspaceId: string,
   engineIds: readonly string[],

@@ -7,7 +7,7 @@ export { logPath };
 const timestamp = z.iso.datetime();
 const SPAN_STATUSES = ['running', 'completed', 'failed', 'paused', 'cancelled'] as const;
 const spanStatus = z.enum(SPAN_STATUSES);
-/** The id of a span: ids of blocks, and numbers of iterations and branches. */
+/** The id of a span: ids of blocks, and numbers of iterations and branches, separated by slashes. */
 const spanId = z.string().max(4096);
 const count = z.int().min(0);
 

@@ -4,7 +4,7 @@ import { modelUsagesOf } from '../usage.ts';
 import { pageOfSpans } from './flat-spans.ts';
 import { statesOf } from './states.ts';
 
-it('a run with 300,000 iterations, more than a call can have arguments, is counted and paged', async () => {
+it('the spans of 300,000 iterations, too many to be the arguments of one function call, are counted and paged', async () => {
   const children = Array.from({ length: 300_000 }, (_, index) => ({
     ...{ id: `run/loop/${index}`, name: 'iteration', type: 'iteration', status: 'completed' },
     ...{ index, startMs: 0, endMs: 1, durationMs: 1, errorHandled: false, children: [] },

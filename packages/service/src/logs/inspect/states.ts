@@ -34,7 +34,7 @@ export function statesOf(root: Span, scope: string): BlockState[] {
   const stack = [root];
   for (let span = stack.pop(); span; span = stack.pop()) {
     if (span.blockId !== undefined) countSpan(states, span, root);
-    // Not as arguments: a span can have more children than a call can have arguments.
+    // One by one: a span can have more children than a function call can have arguments.
     for (const child of spansInScope(span.children, scopeId).toReversed()) stack.push(child);
   }
   return [...states.values()];

@@ -3,14 +3,14 @@ import { expect, it } from 'vitest';
 import type { LogRow } from '../tables.ts';
 import { TraceCache } from './trace-cache.ts';
 
-/** Returns a cache of runs with `spans` spans each, and the list of ids that it has read from the engine. */
-function cacheOf(spans: number) {
+/** Returns a cache of runs with `spanCount` spans each, and the list of ids that it has read from the engine. */
+function cacheOf(spanCount: number) {
   const readIds: string[] = [];
   let nowMs = 0;
   const engine = {
     getTrace: (id: string) => {
       readIds.push(id);
-      const children = Array.from({ length: spans - 1 }, () => ({ children: [] }));
+      const children = Array.from({ length: spanCount - 1 }, () => ({ children: [] }));
       return Promise.resolve({ id, children } as unknown as Span);
     },
   };
@@ -35,8 +35,8 @@ it('the trace cache builds the trace of an ended run once, for all of its pages'
 it('the trace cache builds the trace of an unfinished run once for all of its pages, and again for a new first page', async () => {
   const { cache, readIds, advance } = cacheOf(40_000);
   const openRun = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
-  const readPages = async (pages: number) => {
-    for (let page = 0; page < pages; page += 1) await cache.read(openRun, { isNextPage: page > 0 });
+  const readPages = async (count: number) => {
+    for (let page = 0; page < count; page += 1) await cache.read(openRun, { isNextPage: page > 0 });
   };
   await readPages(80);
   expect(readIds).toEqual(['a']);

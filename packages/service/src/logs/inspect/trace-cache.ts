@@ -1,28 +1,28 @@
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
-import { everySpan } from '../spans.ts';
+import { everySpan } from '../spanCount.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
 /** Time for which a trace is cached after its last use, for a reader who requests further pages. */
 const TTL_MS = 60_000;
-/** Time for which the further pages of an unfinished run come from the trace of its first page. */
-const PAGES_MS = 5000;
+/** Time for which the further pages of an unfinished run are taken from the trace that was built for its first page. */
+const NEXT_PAGE_MS = 5000;
 /** Maximum number of spans of all cached traces. */
 const MAX_SPANS = 200_000;
 const MAX_TRACES = 20;
 
 interface CachedTrace {
   root: Span;
-  spans: number;
-  usedMs: number;
-  builtMs: number;
+  spanCount: number;
+  usedAtMs: number;
+  builtAtMs: number;
   /** Whether the run has not ended, so that its trace can change. */
   isOpen: boolean;
 }
 
 /**
- * Caches the traces that were read last, so that further pages of a large run do not build its whole trace again.
+ * Caches the most recently read traces, so that further pages of a large run do not build its whole trace again.
  * Traces of ended runs do not change.
  */
 export class TraceCache {
@@ -47,11 +47,11 @@ export class TraceCache {
     { isNextPage = false } = {},
   ): Promise<Span | undefined> {
     const nowMs = this.#now();
-    for (const [key, { usedMs }] of this.#cache) if (nowMs - usedMs > TTL_MS) this.#cache.delete(key);
+    for (const [key, { usedAtMs }] of this.#cache) if (nowMs - usedAtMs > TTL_MS) this.#cache.delete(key);
     const isOpen = endedMs === null || status === 'redacting';
     const cached = this.#cache.get(id);
-    if (cached && (!cached.isOpen || (isNextPage && isOpen && nowMs - cached.builtMs <= PAGES_MS))) {
-      this.#store(id, { ...cached, usedMs: nowMs, isOpen });
+    if (cached && (!cached.isOpen || (isNextPage && isOpen && nowMs - cached.builtAtMs <= NEXT_PAGE_MS))) {
+      this.#store(id, { ...cached, usedAtMs: nowMs, isOpen });
       return cached.root;
     }
     return isOpen ? this.#build(id, { isOpen, nowMs }) : this.#buildOnce(id, nowMs);
@@ -65,24 +65,25 @@ export class TraceCache {
 
   async #build(id: string, { isOpen, nowMs }: { isOpen: boolean; nowMs: number }): Promise<Span | undefined> {
     const root = await traceOf(this.#engine, id);
-    if (root) this.#store(id, { root, spans: countOf(root), usedMs: nowMs, builtMs: nowMs, isOpen });
+    if (root)
+      this.#store(id, { root, spanCount: countSpans(root), usedAtMs: nowMs, builtAtMs: nowMs, isOpen });
     return root;
   }
 
   #store(id: string, trace: CachedTrace): void {
     this.#cache.delete(id);
-    if (trace.spans > MAX_SPANS) return;
+    if (trace.spanCount > MAX_SPANS) return;
     this.#cache.set(id, trace);
-    let total = [...this.#cache.values()].reduce((sum, { spans }) => sum + spans, 0);
-    for (const [key, { spans }] of this.#cache) {
+    let total = [...this.#cache.values()].reduce((sum, { spanCount }) => sum + spanCount, 0);
+    for (const [key, { spanCount }] of this.#cache) {
       if (total <= MAX_SPANS && this.#cache.size <= MAX_TRACES) return;
       this.#cache.delete(key);
-      total -= spans;
+      total -= spanCount;
     }
   }
 }
 
-function countOf(root: Span): number {
+function countSpans(root: Span): number {
   let count = 0;
   for (const _span of everySpan(root)) count += 1;
   return count;
