@@ -1,6 +1,6 @@
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
-import { everySpan } from '../spanCount.ts';
+import { everySpan } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
