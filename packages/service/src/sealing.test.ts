@@ -12,10 +12,10 @@ const NOT_AUTHENTIC = expect.objectContaining({ name: 'SealingError', code: 'NOT
 const UNKNOWN_KEY = expect.objectContaining({ name: 'SealingError', code: 'UNKNOWN_KEY' }) as Error;
 const NO_KEY = expect.objectContaining({ name: 'SealingError', code: 'NO_KEY' }) as Error;
 
-/** Returns the sealed value with one bit of the byte at `at` flipped. */
-function flipBit({ keyId, sealed }: Sealed, at: number): Sealed {
+/** Returns the sealed value with one bit of the byte at `index` flipped. */
+function flipBit({ keyId, sealed }: Sealed, index: number): Sealed {
   const bytes = Buffer.from(sealed, 'base64url');
-  bytes[at] = (bytes[at] as number) ^ 1;
+  bytes[index] = (bytes[index] as number) ^ 1;
   return { keyId, sealed: bytes.toString('base64url') };
 }
 
@@ -46,8 +46,8 @@ describe('a sealed value', () => {
   it('is not opened after any byte has changed', () => {
     const sealed = sealer.seal('text', ROW);
     const { length } = Buffer.from(sealed.sealed, 'base64url');
-    for (let at = 0; at < length; at++)
-      expect(() => sealer.open(flipBit(sealed, at), ROW)).toThrow(NOT_AUTHENTIC);
+    for (let index = 0; index < length; index++)
+      expect(() => sealer.open(flipBit(sealed, index), ROW)).toThrow(NOT_AUTHENTIC);
   });
 
   it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is truncated (%s)', (sealed) => {
@@ -55,14 +55,14 @@ describe('a sealed value', () => {
     expect(() => sealer.open({ keyId, sealed }, ROW)).toThrow(NOT_AUTHENTIC);
   });
 
-  it('names the row that cannot be opened, but not its value', () => {
+  it('that cannot be opened leads to an error that names its row, but not its text', () => {
     const other = new Sealer(keysInText(key(2)));
     expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
     expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
   });
 });
 
-describe('keys in a string', () => {
+describe('sealing keys', () => {
   it('open the values that any of them sealed; the first one seals', () => {
     const old = new Sealer(keysInText(key(1)));
     const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));

@@ -78,7 +78,7 @@ export class Sealer {
   open({ keyId, sealed }: Sealed, binding: readonly string[]): string {
     const sealingKey = this.#keys.find(keyId);
     if (!sealingKey) {
-      throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${nameOf(binding)} is missing.`);
+      throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${rowName(binding)} is missing.`);
     }
     const bytes = Buffer.from(sealed, 'base64url');
     try {
@@ -91,7 +91,7 @@ export class Sealer {
     } catch {
       throw new SealingError(
         'NOT_AUTHENTIC',
-        `${nameOf(binding)} was changed in the database, or belongs to another row.`,
+        `${rowName(binding)} was changed in the database, or belongs to another row.`,
       );
     }
   }
@@ -102,11 +102,11 @@ function bindingBytes(keyId: string, binding: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify([keyId, ...binding]));
 }
 
-function nameOf(binding: readonly string[]): string {
+function rowName(binding: readonly string[]): string {
   return JSON.stringify(binding.join(' '));
 }
 
-function keyOf(text: string, source: string): SealingKey {
+function parseKey(text: string, source: string): SealingKey {
   const trimmed = text.trim();
   const key = Buffer.from(trimmed, 'base64');
   if (key.length !== KEY_BYTES) {
@@ -124,7 +124,7 @@ function keyOf(text: string, source: string): SealingKey {
  * a SealingError NO_KEY if a part is not a key.
  */
 export function keysInText(text: string): SealingKeys {
-  const keys = text.split(',').map((part, index) => keyOf(part, `Sealing key ${index + 1}`));
+  const keys = text.split(',').map((part, index) => parseKey(part, `Sealing key ${index + 1}`));
   const [first] = keys as [SealingKey];
   return { current: () => first, find: (id) => keys.find((key) => key.id === id) };
 }
@@ -157,11 +157,11 @@ const KEY_FILE = /^(\d{6})\.key$/;
 
 /**
  * The keys in a folder, one private file each; the highest number seals. `current` creates the first key. Files are
- * read when they are needed, so that a process sees the rotation of another one.
+ * read when they are needed, so that a process sees a rotation by another process.
  */
 export class KeyFolder implements RotatableKeys {
   readonly #folder: string;
-  readonly #known = new Map<string, SealingKey>();
+  readonly #keysById = new Map<string, SealingKey>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -173,8 +173,8 @@ export class KeyFolder implements RotatableKeys {
   }
 
   find(id: string): SealingKey | undefined {
-    if (!this.#known.has(id)) for (const number of this.#numbers()) this.#read(number);
-    return this.#known.get(id);
+    if (!this.#keysById.has(id)) for (const number of this.#numbers()) this.#read(number);
+    return this.#keysById.get(id);
   }
 
   rotate(inUse: ReadonlySet<string>): void {
@@ -202,22 +202,26 @@ export class KeyFolder implements RotatableKeys {
 
   #read(number: number): SealingKey {
     const file = this.#file(number);
-    const key = keyOf(readFileSync(file, 'utf8'), `The file ${file}`);
-    this.#known.set(key.id, key);
+    const key = parseKey(readFileSync(file, 'utf8'), `The file ${file}`);
+    this.#keysById.set(key.id, key);
     return key;
   }
 
   /** Creates the file of the key with this number atomically. If another process has created it, that key is kept. */
   #create(number: number): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const draft = join(this.#folder, `${randomUUID()}.tmp`);
-    writeFileSync(draft, randomBytes(KEY_BYTES).toString('base64'), { flag: 'wx', mode: 0o600, flush: true });
+    const temporaryFile = join(this.#folder, `${randomUUID()}.tmp`);
+    writeFileSync(temporaryFile, randomBytes(KEY_BYTES).toString('base64'), {
+      flag: 'wx',
+      mode: 0o600,
+      flush: true,
+    });
     try {
-      linkSync(draft, this.#file(number));
+      linkSync(temporaryFile, this.#file(number));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     } finally {
-      rmSync(draft, { force: true });
+      rmSync(temporaryFile, { force: true });
     }
     return number;
   }

@@ -10,9 +10,9 @@ const FIXED = { capacity: 5, perMinute: 0.001 };
 async function openProcesses(count: number, options: Partial<SharedLimitOptions>) {
   const url = await postgresDatabase();
   const errors: unknown[] = [];
-  const beats: (() => void)[] = [];
-  const every = (_ms: number, beat: () => void) => {
-    beats.push(beat);
+  const timerCallbacks: (() => void)[] = [];
+  const every = (_ms: number, tick: () => void) => {
+    timerCallbacks.push(tick);
     return () => undefined;
   };
   // A process has four connections: on a busy machine, some of many concurrent checks wait longer than two seconds
@@ -29,7 +29,7 @@ async function openProcesses(count: number, options: Partial<SharedLimitOptions>
   await client.connect();
   onTestFinished(() => client.end());
   const query = async (text: string) => (await client.query<{ [name: string]: unknown }>(text)).rows;
-  return { processes, query, beat: () => beats.forEach((beat) => beat()) };
+  return { processes, query, tick: () => timerCallbacks.forEach((tick) => tick()) };
 }
 
 const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, mode: 'sync' as const };
@@ -78,17 +78,17 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('refill by the clock of the database, and full buckets are deleted', async () => {
     const buckets = { sync: { capacity: 2, perMinute: 2 } };
-    const { processes, query, beat } = await openProcesses(1, { buckets });
+    const { processes, query, tick } = await openProcesses(1, { buckets });
     const limiter = processes[0]?.limiter;
     for (let n = 0; n < 3; n += 1) await limiter?.take('sync', ['ada']);
     await query('UPDATE rate_buckets SET at_ms = at_ms - 45000');
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: false });
-    beat();
+    tick();
     await query('UPDATE rate_buckets SET at_ms = at_ms - 3600000');
     await expect
       .poll(async () => {
-        beat();
+        tick();
         return query('SELECT key FROM rate_buckets');
       })
       .toEqual([]);
@@ -110,11 +110,11 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('release the slots of a process that has ended, but not those of a process that renews them', async () => {
-    const { processes, query, beat } = await openProcesses(1, { concurrency: { runs: 1 } });
+    const { processes, query, tick } = await openProcesses(1, { concurrency: { runs: 1 } });
     const concurrency = processes[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);
     await query('UPDATE run_slots SET expires_ms = 0');
-    beat();
+    tick();
     await expect.poll(() => query('SELECT slot FROM run_slots WHERE expires_ms > 0')).toHaveLength(1);
     expect(await concurrency?.acquire(RUN)).toBeUndefined();
     release?.();
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('free a slot that is released while it is being renewed', async () => {
-    const { processes, query, beat } = await openProcesses(1, { concurrency: { runs: 1 } });
+    const { processes, query, tick } = await openProcesses(1, { concurrency: { runs: 1 } });
     const release = await processes[0]?.concurrency.acquire(RUN);
     const otherSessions = async (condition: string) => {
       // Otherwise, a transaction sees the activity as of its first query.
@@ -133,7 +133,7 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     };
     await query('BEGIN');
     await query('DELETE FROM run_slots');
-    beat();
+    tick();
     await expect.poll(() => otherSessions(`wait_event_type = 'Lock'`)).toHaveLength(1);
     release?.();
     await expect.poll(() => otherSessions(`wait_event_type = 'Lock'`)).toHaveLength(2);

@@ -9,7 +9,7 @@ export interface ShownValue {
   value: Json;
 }
 
-/** A notification of a pause, without the reason of its status, which can name addresses and accounts. */
+/** A notification of a pause, without the reason for its status, which can name addresses and accounts. */
 export interface ShownNotification {
   name: string;
   status: Json;

@@ -31,8 +31,8 @@ const MIN_RETENTION_MS = 3_600_000;
 const PAUSE_MS = 5;
 
 /**
- * Returns the area that deletes runs and receipts beyond the limits, in one background sweep. It has no operations.
- * Throws a RangeError for a limit that is too small.
+ * Returns the area (a module of the HTTP API) that deletes runs and receipts beyond the limits, in one background
+ * sweep. It has no operations. Throws a RangeError for a limit that is too small.
  */
 export function retention({
   store,
@@ -85,7 +85,7 @@ function openSweep(
   });
 }
 
-/** Returns the job that deletes receipts of operations after a retention time. */
+/** Returns the job that deletes receipts of imports after a retention time. */
 function receiptRetention({
   db,
   maxAgeMs,

@@ -27,17 +27,17 @@ interface Setup extends TestApi {
 
 async function setup(options: TestApiOptions = {}): Promise<Setup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
-  const beats: (() => void)[] = [];
+  const timerCallbacks: (() => void)[] = [];
   const api = await testApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    every: (ms, beat) => {
-      if (ms === 600_000) beats.push(beat);
+    every: (ms, tick) => {
+      if (ms === 600_000) timerCallbacks.push(tick);
       return () => undefined;
     },
     ...options,
   });
-  const sweep = (): void => beats.forEach((beat) => beat());
+  const sweep = (): void => timerCallbacks.forEach((tick) => tick());
   return {
     ...api,
     clock,
@@ -94,9 +94,9 @@ describe('runs of anonymous callers', () => {
     const { advanceDays, untilReleased, deployPublic, run, statusOf, engine } = await setup();
     const path = await deployPublic(APPROVAL);
     const { runId } = await run(path, {}, null);
-    const ended = await run(await deployPublic(ECHO), {}, null);
+    const endedRun = await run(await deployPublic(ECHO), {}, null);
     advanceDays(400);
-    await untilReleased(ended.runId);
+    await untilReleased(endedRun.runId);
     expect(await statusOf(path, runId)).toBe(200);
     await engine.resume(runId, { input: { ok: true } });
     advanceDays(29);

@@ -29,14 +29,14 @@ export function publicRunRetention(options: PublicRunOptions): RetentionJob {
       const page = await publicRuns.page(before, last, PAGE_SIZE);
       for (const row of page) {
         if (!(await sweep.next())) return;
-        await deleteExpired(options, row, beforeMs).catch(report);
+        await deleteIfExpired(options, row, beforeMs).catch(report);
       }
       last = page.length === PAGE_SIZE ? page.at(-1) : undefined;
     } while (last);
   };
 }
 
-async function deleteExpired(
+async function deleteIfExpired(
   { engine, publicRuns, reservations }: PublicRunOptions,
   { run_id: runId, files }: PublicRunRow,
   beforeMs: number,

@@ -7,12 +7,12 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
 
 it('a receipt is deleted 30 days after its import; then its request id can be used again', async () => {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
-  const beats: (() => void)[] = [];
+  const timerCallbacks: (() => void)[] = [];
   const { call, workspaceId } = await testApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    every: (ms, beat) => {
-      if (ms === 600_000) beats.push(beat);
+    every: (ms, tick) => {
+      if (ms === 600_000) timerCallbacks.push(tick);
       return () => undefined;
     },
   });
@@ -25,7 +25,7 @@ it('a receipt is deleted 30 days after its import; then its request id can be us
     return (await call<{ operationId: string }>('POST', path, { body })).data.operationId;
   }
   async function statusOf(id: string): Promise<number> {
-    for (const beat of beats) beat();
+    for (const tick of timerCallbacks) tick();
     return (await call('GET', `/api/v2/workspaces/${workspaceId}/operations/${id}`)).status;
   }
 

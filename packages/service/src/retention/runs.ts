@@ -8,7 +8,7 @@ import type { RetentionJob, SweepContext } from './sweep.ts';
 
 type Db = Kysely<LogTables>;
 
-/** Limits of runs that have ended. Absent: no limit. */
+/** Limits on runs that have ended. Absent: no limit. */
 export interface RunLimits {
   /** Maximum age after the end, in milliseconds; at least an hour. */
   maxAgeMs?: number | undefined;
@@ -35,56 +35,56 @@ interface RunOptions {
 }
 
 /** Maximum number of rows of one query. */
-const BATCH = 20;
+const BATCH_SIZE = 20;
 
 /** Returns the job that deletes runs of the log beyond the limits, oldest first, with their children. */
 export function runRetention(options: RunOptions): RetentionJob {
   const { maxAgeMs = Infinity, maxBytes = Infinity } = options.limits;
   return async (sweep) => {
-    if (Number.isFinite(maxAgeMs)) await deleteOlder(options, sweep, options.now() - maxAgeMs);
-    if (Number.isFinite(maxBytes)) await deleteUntil(options, sweep, maxBytes);
+    if (Number.isFinite(maxAgeMs)) await deleteEndedBefore(options, sweep, options.now() - maxAgeMs);
+    if (Number.isFinite(maxBytes)) await deleteExcess(options, sweep, maxBytes);
   };
 }
 
-async function deleteOlder(options: RunOptions, sweep: SweepContext, beforeMs: number): Promise<void> {
+async function deleteEndedBefore(options: RunOptions, sweep: SweepContext, beforeMs: number): Promise<void> {
   let last: EndedRun | undefined;
-  do last = await deleteBatch(options, sweep, { beforeMs, last, excess: Infinity });
+  do last = await deleteBatch(options, sweep, { beforeMs, last, excessBytes: Infinity });
   while (last);
 }
 
 /** Deletes the oldest runs until all runs together take at most `maxBytes`. Their children may free more than that. */
-async function deleteUntil(options: RunOptions, sweep: SweepContext, maxBytes: number): Promise<void> {
+async function deleteExcess(options: RunOptions, sweep: SweepContext, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
   do {
     if (!(await storeSizes(options, sweep))) return;
-    const excess = (await totalBytes(options.db)) - maxBytes;
-    if (excess <= 0) return;
-    last = await deleteBatch(options, sweep, { beforeMs, last, excess });
+    const excessBytes = (await totalBytes(options.db)) - maxBytes;
+    if (excessBytes <= 0) return;
+    last = await deleteBatch(options, sweep, { beforeMs, last, excessBytes });
     // Removes the rows of the children.
     await options.updateLog();
   } while (last);
 }
 
 /**
- * Deletes runs that ended before `beforeMs`, oldest first, until `excess` bytes are freed. Returns the last run if
+ * Deletes runs that ended before `beforeMs`, oldest first, until `excessBytes` bytes are freed. Returns the last run if
  * more may follow.
  */
 async function deleteBatch(
   options: RunOptions,
   sweep: SweepContext,
-  batch: { beforeMs: number; last: EndedRun | undefined; excess: number },
+  batch: { beforeMs: number; last: EndedRun | undefined; excessBytes: number },
 ): Promise<EndedRun | undefined> {
   const runs = await endedRuns(options.db, batch.beforeMs, batch.last);
   let freedBytes = 0;
   let last: EndedRun | undefined;
   for (const run of runs) {
-    if (freedBytes >= batch.excess) return last;
+    if (freedBytes >= batch.excessBytes) return last;
     if (await deleteRun(options, run.engine_id)) freedBytes += Math.max(0, run.bytes);
     last = run;
     if (!(await sweep.next())) return undefined;
   }
-  return runs.length === BATCH ? last : undefined;
+  return runs.length === BATCH_SIZE ? last : undefined;
 }
 
 /** Deletes a run. Returns false if the run or one of its children has not ended. */
@@ -103,10 +103,10 @@ async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<
 /** Stores the sizes of ended runs that have none yet. Returns false if the sweep must end. */
 async function storeSizes({ engine, db }: RunOptions, sweep: SweepContext): Promise<boolean> {
   for (;;) {
-    const ids = await unmeasuredRuns(db);
+    const ids = await unmeasuredRunIds(db);
     if (ids.length === 0) return true;
     const sizes = await engine.runSizes(ids);
-    // A deleted run has size 0: its row is removed with the next changes.
+    // A run that was deleted in the meantime gets size 0. Its row is removed when the log is updated next.
     for (const id of ids)
       await db
         .updateTable('run_logs')
@@ -129,7 +129,7 @@ async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): 
     )
     .orderBy('ended_ms')
     .orderBy('engine_id')
-    .limit(BATCH)
+    .limit(BATCH_SIZE)
     .execute();
   return rows.map((row) => ({
     engine_id: row.engine_id,
@@ -138,13 +138,13 @@ async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): 
   }));
 }
 
-async function unmeasuredRuns(db: Db): Promise<string[]> {
+async function unmeasuredRunIds(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('run_logs')
     .select('engine_id')
     .where('bytes', '=', -1)
     .where('ended_ms', 'is not', null)
-    .limit(BATCH)
+    .limit(BATCH_SIZE)
     .execute();
   return rows.map((row) => row.engine_id);
 }

@@ -22,7 +22,7 @@ export interface SweepOptions {
 }
 
 const SWEEP_MS = 600_000;
-const LEASE = 'retention';
+const LEASE_NAME = 'retention';
 const LEASE_MS = 60_000;
 
 /**
@@ -39,8 +39,8 @@ export class RetentionSweep {
 
   constructor(options: SweepOptions) {
     this.#options = options;
-    this.#stop = options.every(SWEEP_MS, () => this.#beat());
-    this.#beat();
+    this.#stop = options.every(SWEEP_MS, () => this.#startSweep());
+    this.#startSweep();
   }
 
   /** Deletes the records beyond the limits now, unless another process is doing so. */
@@ -57,7 +57,7 @@ export class RetentionSweep {
     await this.#currentSweep?.catch(() => undefined);
   }
 
-  #beat(): void {
+  #startSweep(): void {
     this.sweep().catch(this.#options.report);
   }
 
@@ -95,7 +95,7 @@ export class RetentionSweep {
   }
 
   #lease() {
-    return { name: LEASE, owner: this.#owner, nowMs: this.#options.now(), leaseMs: LEASE_MS };
+    return { name: LEASE_NAME, owner: this.#owner, nowMs: this.#options.now(), leaseMs: LEASE_MS };
   }
 }
 

@@ -32,6 +32,7 @@ export interface SandboxAreaOptions {
 
 /** The sandboxes of workspaces. */
 export interface Sandboxes {
+  /** The module of API operations with the table of sandboxes. */
   area: Area<SandboxServices, typeof SANDBOXES>;
   /** For the engine: function blocks use the sandboxes of their workspace. */
   images: ImageSource;
@@ -39,7 +40,7 @@ export interface Sandboxes {
   close(): Promise<void>;
 }
 
-/** Returns the sandboxes of workspaces: rows in the store, images in the image store. */
+/** Opens the sandboxes of workspaces. Their rows are in the store, and their images in the image store. */
 export function openSandboxes({
   store,
   images: openImageStore,

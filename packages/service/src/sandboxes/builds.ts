@@ -32,7 +32,7 @@ const MAX_BUILDS = 2;
 /** Error codes of builds that were stopped intentionally. */
 const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
 
-/** The form of an image's id, and of its prefixes. */
+/** Matches the id of an image, and prefixes of the id. */
 const IMAGE_ID = /^[0-9a-f]{7,64}$/;
 
 /**
@@ -90,11 +90,11 @@ export class SandboxImages implements ImageSource {
   async describe(imageId: string): Promise<ImageRecord | undefined> {
     if (this.#queued.has(imageId)) return undefined;
     const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
-    // A repeated build that has not begun has the outcome of the previous build.
+    // Until a repeated build begins, the record has the outcome of the previous build.
     return record?.state === 'failed' && this.#hasBuild(imageId) ? undefined : record;
   }
 
-  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name uses it. */
+  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox uses it or it has a name. */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
     this.#cancelQueued(imageId);
@@ -108,15 +108,15 @@ export class SandboxImages implements ImageSource {
    * are not found: their ids would reveal the packages of other workspaces.
    */
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
-    const { db, images } = this.#options;
-    if (workspaceId === undefined) return (await images()).open(id);
+    const { db } = this.#options;
+    if (workspaceId === undefined) return (await this.#options.images()).open(id);
     const row = isStorable(id) ? await findSandbox(db, { id, workspaceId }) : undefined;
     if (row) return this.#openSandbox(row);
-    if (IMAGE_ID.test(id)) throw noSandbox(id);
+    if (IMAGE_ID.test(id)) throw sandboxNotFound(id);
     try {
-      return await (await images()).open(id);
+      return await (await this.#options.images()).open(id);
     } catch (error) {
-      throw isSandboxError(error) && error.code === 'IMAGE_NOT_FOUND' ? noSandbox(id) : error;
+      throw isSandboxError(error) && error.code === 'IMAGE_NOT_FOUND' ? sandboxNotFound(id) : error;
     }
   }
 
@@ -192,6 +192,6 @@ export class SandboxImages implements ImageSource {
   }
 }
 
-function noSandbox(id: string): SandboxError {
+function sandboxNotFound(id: string): SandboxError {
   return new SandboxError('IMAGE_NOT_FOUND', `There is no sandbox "${id}" in this workspace.`);
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('sandboxes')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -19,7 +19,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('sandboxes_image').on('sandboxes').column('image_id').execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the table of sandboxes. Entries are added, never changed. */
 export const SANDBOX_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

@@ -64,7 +64,7 @@ export const listSandboxes = define({
   async handle(services, { query }) {
     const after = cursors.decode(query.cursor, query);
     const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
-    await expectImages(services, rows);
+    await expectImageStore(services, rows);
     const page: SandboxView[] = [];
     for (const row of rows) page.push(await viewOf(services, row));
     return { page, nextCursor: cursors.encode(next, query) };
@@ -94,8 +94,8 @@ export const createSandbox = define({
       ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: time, updated_at: time },
       ...columnsOf(specification),
     };
-    await expectImages(services, [row]);
-    await takeBudget(services, workspaceId);
+    await expectImageStore(services, [row]);
+    await consumeWriteLimit(services, workspaceId);
     await db.transaction().execute(async (tx) => {
       if (!(await addSandbox(tx, row))) throw nameTaken(name);
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -120,7 +120,7 @@ export const getSandbox = define({
   async handle(services, { path, query }) {
     const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
     if (!row) throw notFound('Sandbox');
-    await expectImages(services, [row]);
+    await expectImageStore(services, [row]);
     return { data: await viewOf(services, row) };
   },
 });
@@ -151,8 +151,8 @@ export const updateSandbox = define({
       ...columnsOf(specification),
       updated_at: new Date(now()).toISOString(),
     };
-    await expectImages(services, [current, row]);
-    await takeBudget(services, workspaceId);
+    await expectImageStore(services, [current, row]);
+    await consumeWriteLimit(services, workspaceId);
     const replace = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -161,8 +161,8 @@ export const updateSandbox = define({
       throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
     });
     if (row.image_id !== null) await images.request(row.image_id, specification.spec);
-    const { image_id: oldImage } = current;
-    if (oldImage !== null && oldImage !== row.image_id) await images.release(oldImage);
+    const { image_id: oldImageId } = current;
+    if (oldImageId !== null && oldImageId !== row.image_id) await images.release(oldImageId);
     return { data: await viewOf(services, row) };
   },
 });
@@ -185,7 +185,7 @@ export const deleteSandbox = define({
     const key = { id: path.sandboxId, workspaceId: query.workspaceId };
     const row = await findSandbox(db, key);
     if (!row) throw notFound('Sandbox');
-    await expectImages(services, [row]);
+    await expectImageStore(services, [row]);
     await db.transaction().execute(async (tx) => {
       if (!(await removeSandbox(tx, key))) throw notFound('Sandbox');
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -200,7 +200,7 @@ function omitUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Returns the sandbox as callers see it. */
+/** Returns the sandbox in the form of responses. */
 async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<SandboxView> {
   const record = row.image_id === null ? undefined : await images.describe(row.image_id);
   return {
@@ -229,12 +229,12 @@ function failureOf(
 }
 
 /** Throws 503 if a sandbox has an image and the image store cannot be opened. Call it before anything is stored. */
-async function expectImages({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
-  if (rows.every(({ image_id: image }) => image === null) || (await images.isAvailable())) return;
+async function expectImageStore({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
+  if (rows.every(({ image_id: imageId }) => imageId === null) || (await images.isAvailable())) return;
   throw unavailable('Packages cannot be used now: the image store of this server cannot be opened');
 }
 
-async function takeBudget({ budget }: SandboxServices, workspaceId: string): Promise<void> {
+async function consumeWriteLimit({ budget }: SandboxServices, workspaceId: string): Promise<void> {
   const state = await budget.take('operation', [workspaceId]);
   if (!state || state.allowed) return;
   const retryAfter = Math.ceil(state.retryAfterMs / 1000);

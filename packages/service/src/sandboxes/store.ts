@@ -101,12 +101,12 @@ export async function isImageUsed(db: Db, imageId: string): Promise<boolean> {
 
 /** Returns one sandbox for each image that sandboxes use. */
 export async function sandboxesByImage(db: Db): Promise<SandboxRow[]> {
-  const first = db
+  const firstIds = db
     .selectFrom('sandboxes')
     .select((eb) => eb.fn.min('id').as('id'))
     .where('image_id', 'is not', null)
     .groupBy('image_id');
-  return db.selectFrom('sandboxes').selectAll().where('id', 'in', first).orderBy('created_at').execute();
+  return db.selectFrom('sandboxes').selectAll().where('id', 'in', firstIds).orderBy('created_at').execute();
 }
 
 /** Returns a page of sandboxes, and the position of its last row if more follow. */

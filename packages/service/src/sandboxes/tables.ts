@@ -15,7 +15,7 @@ export interface SandboxRow {
   updated_at: string;
 }
 
-/** The tables of the area. */
+/** The tables of sandboxes. */
 export interface SandboxTables {
   sandboxes: SandboxRow;
 }

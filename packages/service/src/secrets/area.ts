@@ -7,7 +7,7 @@ import type { SecretServices } from './operations.ts';
 
 export const SECRETS = { listSecrets, setSecret: setSecretOperation, deleteSecret } as const;
 
-/** Returns the area of secrets, which `sealer` seals. */
+/** Returns the area (a module of API operations with its own table) of secrets, which `sealer` encrypts. */
 export function secrets(options: {
   store: ServiceStore;
   sealer: Sealer;

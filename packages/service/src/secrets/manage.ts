@@ -25,9 +25,9 @@ export interface SecretOwner {
 }
 
 /** Number of secrets that one query reads. */
-const BATCH = 100;
+const BATCH_SIZE = 100;
 
-function tables(database: Database): Kysely<SecretTables> {
+function asSecretDatabase(database: Database): Kysely<SecretTables> {
   return database as Kysely<SecretTables>;
 }
 
@@ -45,7 +45,7 @@ export async function setStoredSecret(
   const value = secretValue.safeParse(secret.value);
   if (!value.success) throw new RangeError(`The value is invalid: ${value.error.issues[0]?.message}.`);
   const key = { workspaceId: secret.workspaceId, userId: '', name: secret.name };
-  return tables(database)
+  return asSecretDatabase(database)
     .transaction()
     .execute(async (db) => {
       const now = new Date().toISOString();
@@ -60,10 +60,10 @@ export async function setStoredSecret(
 /** Returns the secrets of a workspace, sorted by name, without their values. */
 export async function listSecrets(database: Database, workspaceId: string): Promise<StoredSecret[]> {
   const secrets: StoredSecret[] = [];
-  const query = { workspaceId, userIds: [''], sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;
+  const query = { workspaceId, userIds: [''], sortBy: 'name', sortOrder: 'asc', limit: BATCH_SIZE } as const;
   let after: SecretPosition | undefined;
   do {
-    const { rows, next } = await pageOfSecrets(tables(database), { ...query, after });
+    const { rows, next } = await pageOfSecrets(asSecretDatabase(database), { ...query, after });
     for (const { name, description, created_at: createdAt, updated_at: updatedAt } of rows)
       secrets.push({ name, description, createdAt, updatedAt });
     after = next;
@@ -73,5 +73,5 @@ export async function listSecrets(database: Database, workspaceId: string): Prom
 
 /** Deletes a secret of a workspace. Returns whether it existed. */
 export function removeStoredSecret(database: Database, { workspaceId, name }: SecretOwner): Promise<boolean> {
-  return removeSecret(tables(database), { workspaceId, userId: '', name });
+  return removeSecret(asSecretDatabase(database), { workspaceId, userId: '', name });
 }

@@ -33,7 +33,7 @@ const READ = { ...SHARED, scope: 'api:read' } as const;
 const WRITE = { ...SHARED, scope: 'api:write' } as const;
 const define = operationsOf<SecretServices>();
 
-function tablesOf({ store }: SecretServices): Kysely<SecretTables> {
+function databaseOf({ store }: SecretServices): Kysely<SecretTables> {
   return store.database as Kysely<SecretTables>;
 }
 
@@ -53,8 +53,8 @@ export const listSecrets = define({
   async handle(services, { query, principal }) {
     const after = cursors.decode(query.cursor, query);
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
-    const userIds = ownersOf(query.scope, principal);
-    const { rows, next } = await pageOfSecrets(tablesOf(services), { ...query, userIds, after });
+    const userIds = ownerIdsOf(query.scope, principal);
+    const { rows, next } = await pageOfSecrets(databaseOf(services), { ...query, userIds, after });
     const page = rows.map((row) => viewOf(row, isAdmin));
     return { page, nextCursor: cursors.encode(next, query) };
   },
@@ -79,12 +79,12 @@ export const setSecretOperation = define({
   errors: [400, 401, 403, 404, 413, 415, 429, 503],
   async handle(services, { path, body, principal, record }) {
     const { workspaceId, value, description, scope } = body;
-    const userId = ownerOf(scope, principal);
+    const userId = ownerIdOf(scope, principal);
     const key = { workspaceId, userId, name: path.name };
     await expectSecretAdmin(services, principal, { workspaceId, scope });
     expectSealing(services.sealer);
     const now = new Date(services.now()).toISOString();
-    const { row, isNew } = await tablesOf(services)
+    const { row, isNew } = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const result = await setSecret(tx, services.sealer, {
@@ -118,8 +118,8 @@ export const deleteSecret = define({
   async handle(services, { path, query, principal, record }) {
     const { workspaceId, scope } = query;
     await expectSecretAdmin(services, principal, query);
-    const key = { workspaceId, userId: ownerOf(scope, principal), name: path.name };
-    await tablesOf(services)
+    const key = { workspaceId, userId: ownerIdOf(scope, principal), name: path.name };
+    await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         if (!(await removeSecret(tx, key))) throw notFound('Secret');
@@ -129,8 +129,8 @@ export const deleteSecret = define({
   },
 });
 
-/** Returns the owner, as rows have it: the id of the calling person; empty for the workspace. */
-function ownerOf(scope: Scope, { userId }: Principal): string {
+/** Returns the owner as in the column `user_id`: the id of the calling person; empty for the workspace. */
+function ownerIdOf(scope: Scope, { userId }: Principal): string {
   if (scope === 'workspace') return '';
   if (userId !== null && userId !== '') return userId;
   throw new ApiError(403, 'A credential without a person has no personal secrets', {
@@ -138,8 +138,8 @@ function ownerOf(scope: Scope, { userId }: Principal): string {
   });
 }
 
-function ownersOf(scope: Scope | undefined, principal: Principal): string[] {
-  if (scope !== undefined) return [ownerOf(scope, principal)];
+function ownerIdsOf(scope: Scope | undefined, principal: Principal): string[] {
+  if (scope !== undefined) return [ownerIdOf(scope, principal)];
   return principal.userId === null || principal.userId === '' ? [''] : ['', principal.userId];
 }
 

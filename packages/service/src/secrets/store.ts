@@ -39,7 +39,7 @@ const COLUMNS = ['workspace_id', 'user_id', 'name', 'description', 'created_at',
 const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
 /** Maximum number of names in one statement. */
-const CHUNK = 500;
+const CHUNK_SIZE = 500;
 
 /** Returns the data that binds a sealed value to its row. */
 function bindingOf({ workspaceId, userId, name }: SecretKey): string[] {
@@ -144,13 +144,13 @@ export async function secretValues(
   { workspaceId, names }: { workspaceId: string; names: readonly string[] },
 ): Promise<{ [name: string]: string }> {
   const values: [string, string][] = [];
-  for (let start = 0; start < names.length; start += CHUNK) {
+  for (let start = 0; start < names.length; start += CHUNK_SIZE) {
     const rows = await db
       .selectFrom('secrets')
       .selectAll()
       .where('workspace_id', '=', workspaceId)
       .where('user_id', '=', '')
-      .where('name', 'in', names.slice(start, start + CHUNK))
+      .where('name', 'in', names.slice(start, start + CHUNK_SIZE))
       .execute();
     for (const row of rows) values.push([row.name, openRow(sealer, row)]);
   }
@@ -168,15 +168,15 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Reseals with the current key up to `limit` values that another key sealed. Returns the number of these values; 0: all
- * have the current key. A value that is replaced at the same time is not changed.
+ * Finds up to `limit` values that another key has sealed, and seals them with the current key. Returns the number of
+ * these values; 0 if the current key has sealed all. Skips a value that another caller has replaced in the meantime.
  */
 export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
-  const current = sealer.currentKeyId();
+  const currentKeyId = sealer.currentKeyId();
   const rows = await db
     .selectFrom('secrets')
     .selectAll()
-    .where('key_id', '!=', current)
+    .where('key_id', '!=', currentKeyId)
     .orderBy('workspace_id')
     .orderBy('user_id')
     .orderBy('name')

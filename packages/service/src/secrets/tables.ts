@@ -16,7 +16,7 @@ export interface SecretRow {
 /** The columns that lists read. */
 export type SecretInfo = Omit<SecretRow, 'key_id' | 'sealed'>;
 
-/** The tables of the area. */
+/** The tables of secrets. */
 export interface SecretTables {
   secrets: SecretRow;
 }

@@ -16,7 +16,7 @@ export const SKILLS = {
   revokeSkillEditor,
 } as const;
 
-/** Returns the area of skills, which agents use. */
+/** Returns the area (a module of API operations with its own tables) of skills, which agents use. */
 export function skills({ store }: { store: ServiceStore }): Area<SkillServices, typeof SKILLS> {
   return {
     name: 'skills',
