@@ -2,10 +2,10 @@ import { failure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
 import type { EndCode } from './protocol.ts';
 import { USER_FILE, userPosition, type UnitKind } from './protocol.ts';
 
-const FRAME = new RegExp(
+const STACK_FRAME = new RegExp(
   `^ *at (?:(.*?) \\()?${USER_FILE.replace('.js', '\\.(?:js|py)')}:(\\d+):(\\d+)\\)?$`,
 );
-const CODES: Readonly<Record<string, JobErrorCode>> = {
+const CODE_BY_PHASE: Readonly<Record<string, JobErrorCode>> = {
   compile: 'SYNTAX_ERROR',
   run: 'USER_ERROR',
   result: 'RESULT_NOT_SERIALIZABLE',
@@ -13,7 +13,7 @@ const CODES: Readonly<Record<string, JobErrorCode>> = {
   module: 'MODULE_NOT_IN_IMAGE',
   builtin: 'BUILTIN_NOT_AVAILABLE',
 };
-const END_CODES: Readonly<Partial<Record<EndCode, JobErrorCode>>> = {
+const CODE_BY_END: Readonly<Partial<Record<EndCode, JobErrorCode>>> = {
   RESULT_TOO_LARGE: 'RESULT_TOO_LARGE',
   TIMEOUT_CPU: 'TIMEOUT_CPU',
   TIMEOUT_WALL: 'TIMEOUT_WALL',
@@ -32,7 +32,7 @@ function userFrames(stack: string, kind: UnitKind): { text: string; first: Sourc
   let text = '';
   let first: SourcePosition | undefined;
   for (const frame of stack.split('\n')) {
-    const match = FRAME.exec(frame);
+    const match = STACK_FRAME.exec(frame);
     if (match === null) continue;
     const position = userPosition(kind, Number(match[2]), Number(match[3]));
     if (position.line < 1) continue;
@@ -73,7 +73,7 @@ function readGuestError(json: string): { code: JobErrorCode; fields: Record<stri
   const fields = readObject(json);
   if (fields === undefined) return undefined;
   const phase = stringField(fields, 'phase');
-  const code = Object.hasOwn(CODES, phase) ? CODES[phase] : undefined;
+  const code = Object.hasOwn(CODE_BY_PHASE, phase) ? CODE_BY_PHASE[phase] : undefined;
   return code === undefined ? undefined : { code, fields };
 }
 
@@ -105,5 +105,5 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
 
 /** Returns the failure for a job that its process ended. */
 export function endFailure(code: EndCode, text: string): SandboxFailure {
-  return failure(END_CODES[code] ?? 'SANDBOX_PROTOCOL', text);
+  return failure(CODE_BY_END[code] ?? 'SANDBOX_PROTOCOL', text);
 }

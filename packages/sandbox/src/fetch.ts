@@ -40,7 +40,7 @@ function readRequest({ op, head, body }: HostCall): GuestRequest | undefined {
   return { request, timeoutMs: readTimeout(timeoutMs) };
 }
 
-function refuse(code: string, message: string): HostResponse {
+function errorResponse(code: string, message: string): HostResponse {
   return { ok: false, head: JSON.stringify({ code, message }), body: null };
 }
 
@@ -48,12 +48,13 @@ function refuse(code: string, message: string): HostResponse {
 export async function handleCall(job: Job, call: HostCall, send: Send): Promise<HostResponse> {
   // A small guest object can expand to huge JSON, and parsing that would block the host.
   if (call.head.length > MAX_HEAD_CHARS)
-    return refuse(
+    return errorResponse(
       'EGRESS_DENIED',
       `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
     );
   const guestRequest = readRequest(call);
-  if (guestRequest === undefined) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
+  if (guestRequest === undefined)
+    return errorResponse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { request, timeoutMs } = guestRequest;
   const timeoutSignal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const jobSignal = job.stopController.signal;
@@ -66,8 +67,8 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
     if (timeoutSignal?.aborted === true)
-      return refuse('EGRESS_TIMEOUT', `The request got no response within ${timeoutMs} ms.`);
+      return errorResponse('EGRESS_TIMEOUT', `The request got no response within ${timeoutMs} ms.`);
     const message = error instanceof Error ? error.message : 'The request failed.';
-    return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
+    return errorResponse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
   }
 }

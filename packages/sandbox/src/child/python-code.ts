@@ -11,10 +11,10 @@ const HOLDER_MIB = 64;
 /** Reads a whole open file from its start; can be repeated. */
 function readDescriptor(descriptor: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(fstatSync(descriptor).size);
-  for (let at = 0; at < bytes.length;) {
-    const count = readSync(descriptor, bytes, at, bytes.length - at, at);
+  for (let offset = 0; offset < bytes.length;) {
+    const count = readSync(descriptor, bytes, offset, bytes.length - offset, offset);
     if (count === 0) throw new Error('A file of the image became shorter.');
-    at += count;
+    offset += count;
   }
   return bytes;
 }
@@ -54,7 +54,7 @@ export class PythonCode {
 
   /**
    * Creates the code cache from an isolate in which an interpreter has started: V8 treats equal text as the same
-   * script, so the cache contains every function that a start calls.
+   * script, so the cache contains every function that was called during the start.
    */
   createCache(isolate: Isolate): void {
     if (this.#codeCache !== undefined) return;
@@ -64,7 +64,7 @@ export class PythonCode {
     script.release();
   }
 
-  /** Keeps the compiled WebAssembly alive. Call it while an interpreter exists. */
+  /** Keeps the compiled WebAssembly alive. Call it while an interpreter exists, so that nothing is compiled again. */
   keepCompiled(): void {
     if (this.#holder !== undefined) return;
     this.#holder = new this.#vm.Isolate({ memoryLimit: HOLDER_MIB });

@@ -15,17 +15,17 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const [addon, folder] = process.argv.slice(2) as [string, string];
 const vm = require(addon).ivm;
 
-/** Compiling runs no code of packages, so it may take a long time. */
+/** Time limit for compiling. It is long, because compiling runs no code of packages. */
 const COMPILE_MS = 600_000;
 
 /**
- * Maximum number of attempts. Modules that cannot be in a snapshot are left out, and the others are retried in a fresh
- * interpreter.
+ * Maximum number of attempts to make a snapshot. After each attempt, modules that cannot be in a snapshot are omitted,
+ * and the others are retried in a fresh interpreter.
  */
 const MAX_PASSES = 5;
 
-/** Runs one of our Python programs. Returns the string that its function `main` returns for `argument`. */
-function call(interpreter: Interpreter, source: string, argument: unknown, budgetMs: number): string {
+/** Runs a Python program of this package. Returns the string that its function `main` returns for `argument`. */
+function callMain(interpreter: Interpreter, source: string, argument: unknown, budgetMs: number): string {
   const json = JSON.stringify(JSON.stringify(argument));
   const namespace = '{"__name__": "heddle_image"}';
   const code = `(lambda space: (exec(${JSON.stringify(source)}, space), space["main"](${json}))[1])(${namespace})`;
@@ -47,14 +47,16 @@ const BASE_SNAPSHOT = join(folder, 'memory.snap');
 function compile(): PythonReport {
   return withInterpreter(BASE_SNAPSHOT, (interpreter) => {
     const target = '/tmp/compiled.zip';
-    const uncompiled = JSON.parse(call(interpreter, compileSource, [SITE, target], COMPILE_MS)) as string[];
+    const uncompiled = JSON.parse(
+      callMain(interpreter, compileSource, [SITE, target], COMPILE_MS),
+    ) as string[];
     return { t: 'compiled', archive: interpreter.readFile(target), uncompiled };
   });
 }
 
 function load(request: Extract<PythonRequest, { t: 'load' }>): PythonReport {
   return withInterpreter(request.fromSnapshot ? FILES_FD + 1 : BASE_SNAPSHOT, (interpreter) => {
-    const text = call(interpreter, loadSource, request.modules, request.cpuMs);
+    const text = callMain(interpreter, loadSource, request.modules, request.cpuMs);
     const loaded = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
     return { t: 'loaded', ...loaded };
   });
@@ -65,7 +67,7 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
   const refused: Record<string, string> = {};
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const memory = withInterpreter(undefined, (interpreter) => {
-      const text = call(interpreter, preimportSource, modules, request.cpuMs);
+      const text = callMain(interpreter, preimportSource, modules, request.cpuMs);
       const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
       modules = outcome.imported;
       Object.assign(refused, outcome.refused);
@@ -74,7 +76,7 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
     });
     if (memory !== undefined) return { t: 'snapshot', memory, imported: modules, refused };
   }
-  return { t: 'failed', message: 'The modules do not load the same way twice.' };
+  return { t: 'failed', message: `Importing the modules failed in each of ${MAX_PASSES} attempts.` };
 }
 
 function handle(request: PythonRequest): PythonReport {

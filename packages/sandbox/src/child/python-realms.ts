@@ -16,7 +16,7 @@ const PAGES_PER_MIB = 16;
 /** Heap of the surrounding isolate: in-memory files, the interpreter's JavaScript, values in transit. */
 const ISOLATE_MIB = 192;
 const BOOT_MS = 30_000;
-/** Time limit of a start without a snapshot, which takes about a second of processor time on an idle machine. */
+/** Time limit of a start without a snapshot, which takes about a second of CPU time on an idle machine. */
 const FIRST_BOOT_MS = 240_000;
 
 /** The files and the memory snapshot from which an interpreter starts. */
@@ -44,7 +44,10 @@ function limitMemory(mib: number): void {
   setFlagsFromString(`--wasm-max-mem-pages=${mib * PAGES_PER_MIB}`);
 }
 
-/** V8 accepts a code cache only under the flags it was made with, which include the memory limit. */
+/**
+ * Sets the flags for using a code cache. V8 accepts one only under the flags with which it was made, and these include
+ * the memory limit.
+ */
 function withCacheFlags<T>(act: () => T): T {
   limitMemory(WASM_MIB);
   return act();
@@ -53,7 +56,7 @@ function withCacheFlags<T>(act: () => T): T {
 /** A Python interpreter in its own V8 isolate. */
 export class Interpreter implements Realm {
   readonly isShared = true;
-  // Always true: a helper process would not make a context available sooner.
+  // Always true: with false, the supervisor would start a helper process, which would not start an interpreter sooner.
   readonly isPrebuilt = true;
   readonly memoryMiB: number;
   post: Post = () => undefined;
@@ -166,7 +169,7 @@ export class Interpreters implements Realms {
   #key = '';
   #isBusy = false;
 
-  /** Interpreters start from `source`; `memoryMiB` is the memory of jobs that request none. */
+  /** Interpreters start from `source`; `memoryMiB` is the memory of those that are made before the first job. */
   constructor(
     make: (source: InterpreterSource) => Interpreter,
     source: InterpreterSource,

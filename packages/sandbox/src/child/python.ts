@@ -10,9 +10,10 @@ import { serve } from './serve.ts';
 declare const require: (file: string) => { ivm: IsolatedVm };
 
 /**
- * Arguments: the addon, the folder of the interpreter's files, and a task. `snapshot FILE` writes a snapshot to a file
- * and `make` sends one; `own` starts from the snapshot in the first open file; `site` serves an image whose packages
- * are in the first open file; `memory` does the same with a snapshot in the second.
+ * Arguments: the addon, the folder of the interpreter's files, and a task. `snapshot FILE` writes a snapshot to a file,
+ * and `make` sends one to the supervisor. All other tasks serve jobs: without a task, interpreters start from the
+ * snapshot in the folder, and with `own` from the one in the first open file. `site` serves an image whose packages are
+ * in the first open file, and `memory` does the same with the image's snapshot in the second.
  */
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 

@@ -13,7 +13,7 @@ function attempt(action: () => unknown): string | null {
 }
 
 /** Connection errors that show that a network was reached. */
-const REACHED = new Set(['ECONNREFUSED', 'ETIMEDOUT']);
+const REACHED_CODES = new Set(['ECONNREFUSED', 'ETIMEDOUT']);
 
 async function attemptConnection(): Promise<string | null> {
   const code = await new Promise<string | null>((resolve) => {
@@ -21,16 +21,16 @@ async function attemptConnection(): Promise<string | null> {
     socket.once('connect', () => resolve(null));
     socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.name));
   });
-  return code !== null && REACHED.has(code) ? null : code;
+  return code !== null && REACHED_CODES.has(code) ? null : code;
 }
 
 const FILE = `/tmp/heddle-self-test-${process.pid}`;
 
 /**
- * Attempts what a sandbox process must not be able to do, and reports the results. `args`: process id of the host, and
- * a number of MiB beyond the memory limit.
+ * Attempts what a sandbox process must not be able to do, and reports the results. Arguments: process id of the host,
+ * and a number of MiB that exceeds the memory limit.
  */
-async function main([host, tooManyMiB]: string[]): Promise<void> {
+async function main([hostPid, tooManyMiB]: string[]): Promise<void> {
   const findings = {
     connect: await attemptConnection(),
     spawn: attempt(() => {
@@ -39,7 +39,7 @@ async function main([host, tooManyMiB]: string[]): Promise<void> {
     }),
     read: attempt(() => readFileSync('/etc/passwd')),
     write: attempt(() => writeFileSync(FILE, 'written')),
-    signal: attempt(() => process.kill(Number(host), 0)),
+    signal: attempt(() => process.kill(Number(hostPid), 0)),
     memory: attempt(() => Buffer.allocUnsafeSlow(Number(tooManyMiB) * 2 ** 20)),
   };
   attempt(() => rmSync(FILE, { force: true }));

@@ -11,7 +11,7 @@ function measureRssMiB(): number {
   }
 }
 
-type Boot = Extract<ChildRequest, { t: 'boot' }>;
+type BootRequest = Extract<ChildRequest, { t: 'boot' }>;
 
 /** The parts that a program provides once it is ready. */
 export interface BootResult {
@@ -22,9 +22,9 @@ export interface BootResult {
 
 const executions = new Map<number, Execution>();
 const queue: RunRequest[] = [];
-/** True if a context was just made and the event loop has not turned since: requests that arrived had to wait. */
+/** True if a realm was just prepared and the event loop has not turned since: requests that arrived had to wait. */
 let isPreparing = false;
-/** Ids of the jobs that arrived before their context was ready. */
+/** Ids of the jobs that arrived before their realm was ready. */
 const lateJobs = new Set<number>();
 /** The job that the supervisor believes to be running. */
 let announcedId = 0;
@@ -33,11 +33,11 @@ let servedJobs = 0;
 let rssMiB = 0;
 
 /** Number of jobs between measurements of the process size. */
-let measureEvery = 32;
+let jobsPerMeasurement = 32;
 
 const send = (report: ChildMessage): void => void process.send?.(report);
 
-const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
+const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   realms: undefined as never,
   busyMs: 0,
   send,
@@ -49,7 +49,7 @@ const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   reportEnd(id, report) {
     executions.delete(id);
     announcedId = queue[0]?.id ?? 0;
-    if (servedJobs++ % measureEvery === 0) rssMiB = measureRssMiB();
+    if (servedJobs++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
     send({ t: 'done', ...report, late: lateJobs.delete(id), next: announcedId, rssMiB });
     schedule();
   },
@@ -61,11 +61,11 @@ function startNext(): void {
   const request = queue.shift();
   if (request === undefined) {
     isPreparing = true;
-    context.realms.prepare();
+    processContext.realms.prepare();
     setImmediate(() => (isPreparing = false));
     return;
   }
-  const execution = new Execution(request, context);
+  const execution = new Execution(request, processContext);
   executions.set(request.id, execution);
   if (!execution.isPrebuilt) lateJobs.add(request.id);
   execution.start();
@@ -85,13 +85,16 @@ function cancel(id: number): void {
 }
 
 /** Serves the supervisor's requests. `boot` prepares the program when the first of them arrives. */
-export function serve(boot: (request: Boot) => BootResult, options: { measureEvery?: number } = {}): void {
-  measureEvery = options.measureEvery ?? measureEvery;
+export function serve(
+  boot: (request: BootRequest) => BootResult,
+  options: { measureEvery?: number } = {},
+): void {
+  jobsPerMeasurement = options.measureEvery ?? jobsPerMeasurement;
   process.on('message', (request: ChildRequest) => {
     switch (request.t) {
       case 'boot': {
         const { realms, snapshot } = boot(request);
-        context.realms = realms;
+        processContext.realms = realms;
         return send({ t: 'ready', snapshot: snapshot ?? null });
       }
       case 'run':
@@ -103,7 +106,7 @@ export function serve(boot: (request: Boot) => BootResult, options: { measureEve
       case 'cancel':
         return cancel(request.id);
       case 'release':
-        context.realms.release(request.key);
+        processContext.realms.release(request.key);
         return schedule();
     }
   });

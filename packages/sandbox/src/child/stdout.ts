@@ -15,9 +15,10 @@ export class Stdout {
   add(line: string): boolean {
     if (this.#isFull) return false;
     const text = this.#lines === 0 ? line : '\n' + line;
-    const room = this.#maxChars - this.#text.length;
-    if (this.#lines === this.#maxLines || text.length > room) {
-      this.#text += (this.#lines === this.#maxLines ? '' : text.slice(0, room)) + '\n[stdout truncated]';
+    const remainingChars = this.#maxChars - this.#text.length;
+    if (this.#lines === this.#maxLines || text.length > remainingChars) {
+      this.#text +=
+        (this.#lines === this.#maxLines ? '' : text.slice(0, remainingChars)) + '\n[stdout truncated]';
       this.#isFull = true;
       return false;
     }

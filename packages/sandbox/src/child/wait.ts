@@ -4,7 +4,7 @@ import { SYNC_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks the thread for `ms` milliseconds. */
+/** Blocks the thread for `ms` milliseconds. Returns the response to the guest, an empty string. */
 export function sleepSync(ms: number): string {
   if (ms > 0) Atomics.wait(cell, 0, 0, ms);
   return '';
@@ -32,15 +32,15 @@ interface SyncCall {
   readonly body: string | undefined;
 }
 
-/** The supervisor's answer to a request that is too long to send. */
-const TOO_LONG = JSON.stringify({
+/** The answer to a request that is too long to send: the same as the supervisor's. */
+const TOO_LONG_ANSWER = JSON.stringify({
   code: 'EGRESS_DENIED',
   message: `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
 });
 
 /** Sends a host call and blocks. Returns its answer: `+` or `-`, the length of the head, a colon, head and body. */
 export function callHostSync({ op, head, body }: SyncCall, id: number): string {
-  if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
+  if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG_ANSWER.length}:${TOO_LONG_ANSWER}`;
   writeAll(writeFrame({ id, op, head }, body === undefined ? null : Buffer.from(body, 'latin1')));
   const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
   const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;

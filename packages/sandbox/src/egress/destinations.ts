@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
 import type { IpAddress, EgressPolicy } from './types.ts';
 
-/** Host names or an address range, with a port: `any`, or undefined if none is given. */
+/** A host name or an address range, with a port; `undefined` if the policy states no port. */
 interface Destination {
   readonly names: readonly string[];
   readonly range: BlockList;

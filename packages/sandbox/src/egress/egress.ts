@@ -101,7 +101,7 @@ function streamOf(
   );
 }
 
-/** Converts an error of the connection to an EgressError. Callers read its code from `cause`, in order to retry. */
+/** Converts an error of the connection to an EgressError with this error as `cause`: callers retry by its code. */
 function toEgressError(
   error: unknown,
   request: EgressRequest,
@@ -124,8 +124,8 @@ function toEgressError(
   );
 }
 
-/** The common part of a response with its body and one whose body has not arrived yet. */
-type AnyReply = Omit<Reply, 'body'>;
+/** The part that a complete and a streamed response share. */
+type ReplyHead = Omit<Reply, 'body'>;
 
 class GuardedClient implements Egress {
   readonly check: Egress['check'];
@@ -189,7 +189,7 @@ class GuardedClient implements Egress {
     }
   }
 
-  async #follow<R extends AnyReply>(
+  async #follow<R extends ReplyHead>(
     request: EgressRequest,
     signal: AbortSignal,
     transmit: (exchange: Exchange) => Promise<R>,

@@ -17,12 +17,12 @@ const hosts: Record<string, IpAddress[]> = {
 };
 
 async function check(url: string, policy: EgressPolicy = {}): Promise<string> {
-  const guard = createCheck(policy, async (host) => {
+  const checkUrl = createCheck(policy, async (host) => {
     const addresses = hosts[host];
     if (addresses === undefined) throw new Error('ENOTFOUND');
     return addresses;
   });
-  return guard(url).then(
+  return checkUrl(url).then(
     ({ addresses }) => addresses.map(({ address }) => address).join(),
     (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
   );
@@ -100,7 +100,7 @@ describe('the egress check', () => {
     );
   });
 
-  it("gives the policy's advice, or none", async () => {
+  it("includes the policy's advice in the message, or none", async () => {
     const remedy = 'use --allow-host {target}';
     expect(await check('https://redis/', { remedy })).toMatch(
       /redis is an internal host name; use --allow-host redis:443 to allow it\.$/,
@@ -154,7 +154,7 @@ describe('the egress check', () => {
     expect(await check('http://93.184.216.34/', policy)).toMatch(/allowHosts/);
   });
 
-  it('matches names of its lists in every script and spelling', async () => {
+  it('matches the host names of a policy in every script and spelling', async () => {
     const policy = { allowHosts: ['MÜLLER.example.com', '*.bücher.example.'] };
     expect(await check('http://müller.example.com/', policy)).toMatch(/^EGRESS_FAILED/);
     expect(await check('http://xn--mller-kva.example.com/', policy)).toMatch(/^EGRESS_FAILED/);

@@ -83,10 +83,10 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly IpA
 }
 
 /**
- * Returns the error for a refusal, with advice on how to allow the request. A host with unusual characters is not
- * repeated, since users may paste the advice into a shell.
+ * Returns the error for a refusal, with the advice of the policy on how to allow the request. A host with unusual
+ * characters is not repeated, since users may paste the advice into a shell.
  */
-function denialOf(refusal: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
+function deniedWithAdvice(refusal: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
   if (remedy === '') return deniedError(`${refusal}.`);
   const shownTarget = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
   return deniedError(`${refusal}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
@@ -98,10 +98,10 @@ const REMEDY = 'add "{target}" to exceptions in the egress policy';
 function addressRule({ allowPrivate = false }: EgressPolicy): (address: IpAddress) => boolean {
   const allowedRanges = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
   return (address) => {
-    const kind = classOf(address);
-    if (kind === 'public') return true;
+    const addressClass = classOf(address);
+    if (addressClass === 'public') return true;
     return allowedRanges === undefined
-      ? allowPrivate === true && kind === 'private'
+      ? allowPrivate === true && addressClass === 'private'
       : allowedRanges.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
   };
 }
@@ -122,28 +122,28 @@ function parseUrl(text: string | URL): RequestedUrl {
   return { url, host, port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)) };
 }
 
-/** A compiled policy. */
+/** Decides which URLs and addresses a policy allows. */
 class Guard {
   readonly #policy: EgressPolicy;
   readonly #resolve: Resolve;
   readonly #permits: (address: IpAddress) => boolean;
-  readonly #exceptions: (port: number) => Destinations;
-  readonly #denied: (port: number) => Destinations;
+  readonly #exceptionsFor: (port: number) => Destinations;
+  readonly #deniedFor: (port: number) => Destinations;
 
   constructor(policy: EgressPolicy, resolve: Resolve) {
     this.#policy = policy;
     this.#resolve = resolve;
     this.#permits = addressRule(policy);
-    this.#exceptions = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) =>
+    this.#exceptionsFor = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) =>
       allowsPort(policy, port),
     );
-    this.#denied = destinationsOf(policy.denyHosts ?? [], 'denyHosts', () => true);
+    this.#deniedFor = destinationsOf(policy.denyHosts ?? [], 'denyHosts', () => true);
   }
 
   async check(text: string | URL): Promise<Target> {
     const requested = parseUrl(text);
     const { url, host, port } = requested;
-    const [exceptions, deniedDestinations] = [this.#exceptions(port), this.#denied(port)];
+    const [exceptions, deniedDestinations] = [this.#exceptionsFor(port), this.#deniedFor(port)];
     if (deniedDestinations.hasHost(host)) throw denyHostsError(host);
     const isException = exceptions.hasHost(host);
     const refusal = isException ? undefined : refusalOf(host, port, this.#policy);
@@ -151,7 +151,7 @@ class Guard {
     for (const address of addresses) {
       if (deniedDestinations.hasAddress(address)) throw denyHostsError(host);
       if (exceptions.hasAddress(address)) continue;
-      if (refusal !== undefined) throw denialOf(refusal, targetOf(requested), this.#policy);
+      if (refusal !== undefined) throw deniedWithAdvice(refusal, targetOf(requested), this.#policy);
       this.#expectPermitted(requested, address, isException);
     }
     return { url, addresses };
@@ -166,12 +166,13 @@ class Guard {
     refusal: string | undefined,
     hasRanges: boolean,
   ): Promise<readonly IpAddress[]> {
-    const error = refusal === undefined ? undefined : denialOf(refusal, targetOf(requested), this.#policy);
-    if (error && !hasRanges) throw error;
+    const denial =
+      refusal === undefined ? undefined : deniedWithAdvice(refusal, targetOf(requested), this.#policy);
+    if (denial && !hasRanges) throw denial;
     try {
       return (await addressesOf(requested.host, this.#resolve)).map(normalize);
-    } catch (fault) {
-      throw error ?? fault;
+    } catch (resolveError) {
+      throw denial ?? resolveError;
     }
   }
 
@@ -180,14 +181,14 @@ class Guard {
    * resolve to private addresses.
    */
   #expectPermitted(requested: RequestedUrl, address: IpAddress, isException: boolean): void {
-    const kind = classOf(address);
-    if (this.#permits(address) || (isException && kind === 'private')) return;
-    const description = kind === 'private' ? 'a private address' : 'a reserved address';
+    const addressClass = classOf(address);
+    if (this.#permits(address) || (isException && addressClass === 'private')) return;
+    const description = addressClass === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
     const isLiteral = address.address === requested.host;
     const refusal = `${requested.host} ${isLiteral ? 'is' : 'resolves to'} ${description}`;
-    const target = isLiteral || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
-    throw denialOf(refusal, target, this.#policy);
+    const target = isLiteral || addressClass === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
+    throw deniedWithAdvice(refusal, target, this.#policy);
   }
 }
 

@@ -3,7 +3,7 @@ import type { EgressRequest } from './types.ts';
 
 export type Pairs = [name: string, value: string][];
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const MAX_HEADERS = 200;
 const MAX_HEADER_CHARS = 64 * 1024;
 /** Headers that belong to one connection, or are computed by the client. */
@@ -37,7 +37,7 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
   let chars = 0;
   for (const [name, text] of entries) {
     const value = String(text);
-    if (!NAME.test(name))
+    if (!HEADER_NAME.test(name))
       throw deniedError(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw deniedError(

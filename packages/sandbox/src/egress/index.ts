@@ -1,6 +1,6 @@
 import '../node-version.ts';
 
-/** A guarded HTTP client, which is available for the host's own requests. */
+/** An HTTP client that enforces an egress policy. The host can use it for its own requests too. */
 export { isDestination, withException } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
 export { deniedError, EgressError, isEgressError, type EgressErrorCode } from './error.ts';

@@ -1,6 +1,6 @@
 import type { Pairs } from './headers.ts';
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Headers that are kept on a redirect to another origin. An allow list, because a list of credentials would be
@@ -53,8 +53,8 @@ interface RedirectOptions<R extends Reply> {
 }
 
 /**
- * Follows redirects by the rules of the Fetch standard (HTTP-redirect fetch). Returns the first other response, and the
- * number of redirects.
+ * Follows redirects by the rules of the Fetch standard (HTTP-redirect fetch). Returns the first response that is not a
+ * redirect, and the number of redirects.
  */
 export async function followRedirects<R extends Reply>(
   first: Hop,
@@ -76,17 +76,17 @@ export async function followRedirects<R extends Reply>(
 
 /** Returns the target of a redirect; undefined if the response is not one. */
 export function redirectOf({ status, headers }: Pick<Reply, 'status' | 'headers'>): string | undefined {
-  return REDIRECTS.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
+  return REDIRECT_STATUSES.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
 }
 
 function nextHop(hop: Hop, { status, requestUrl }: Reply, url: URL): Hop {
-  const asGet =
+  const becomesGet =
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
     ([name]) =>
       (url.origin === requestUrl.origin || CROSS_ORIGIN_HEADERS.has(name)) &&
-      !(asGet && name.startsWith('content-')),
+      !(becomesGet && name.startsWith('content-')),
   );
-  return { url, method: asGet ? 'GET' : hop.method, headers, body: asGet ? undefined : hop.body };
+  return { url, method: becomesGet ? 'GET' : hop.method, headers, body: becomesGet ? undefined : hop.body };
 }

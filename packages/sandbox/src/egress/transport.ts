@@ -180,7 +180,10 @@ function agentFor(
   });
 }
 
-/** Aborts an exchange after too many informational responses. */
+/**
+ * Returns a callback that counts informational responses, and a signal that aborts the exchange when there are too
+ * many.
+ */
 function limitInformational({ target, signal }: Exchange): { signal: AbortSignal; onInfo: () => void } {
   const tooMany = new AbortController();
   let count = 0;
