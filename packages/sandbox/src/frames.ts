@@ -1,9 +1,9 @@
-/** Upper bound for a URL and headers within the egress client's limits, as JSON with escapes. */
+/** Maximum length of a host call without its body, as JSON. The longest URL and headers that egress allows fit. */
 export const MAX_HEAD_CHARS = 512 * 1024;
 
 /**
- * Returns a frame for the synchronous call pipe. It consists of the length of the rest, a header, the fields as JSON
- * and the body. The header is twice the length of the fields, plus one if there is a body.
+ * Returns a frame for the synchronous call pipe. It consists of the length of what follows, a header, the fields as
+ * JSON and the body. The header is twice the length of the fields, plus one if there is a body.
  */
 export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
   const json = Buffer.from(JSON.stringify(fields));

@@ -22,7 +22,7 @@ describe('a function', () => {
     expect(await valueOf('return Symbol("x")')).toBeNull();
   });
 
-  it('follows JSON for dates, NaN and maps', async () => {
+  it('converts dates, NaN and maps as JSON.stringify does', async () => {
     expect(await valueOf('return { n: NaN, d: new Date(0), m: new Map([[1, 2]]) }')).toEqual({
       n: null,
       d: '1970-01-01T00:00:00.000Z',
@@ -131,7 +131,7 @@ describe('errors of user code', () => {
     });
   });
 
-  it('are located after an await and in a timer', async () => {
+  it('have the correct line after an await and in a timer', async () => {
     expect(
       await errorOf('await null;\nawait new Promise((r) => setTimeout(r, 1));\nthrow new Error("late")'),
     ).toMatchObject({ line: 3 });
@@ -140,7 +140,7 @@ describe('errors of user code', () => {
     ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
-  it('include errors of promises that a timer abandons', async () => {
+  it('include rejections of an async function that a timer calls', async () => {
     const code =
       'class Own extends Error { name = "Own" }\nsetTimeout(async () => { throw new Own("left") }, 1);';
     expect(await errorOf(`${code}\nawait new Promise(() => {})`)).toMatchObject({
@@ -187,7 +187,7 @@ describe('errors of user code', () => {
     expect(await errorOf(code)).toMatchObject({ code: 'RESULT_NOT_SERIALIZABLE', retryable: false });
   });
 
-  it('include the output so far', async () => {
+  it('keep the console output that precedes them', async () => {
     const outcome = await run('console.log("before"); throw new Error("x")');
     expect(outcome).toMatchObject({ ok: false, stdout: 'before' });
   });

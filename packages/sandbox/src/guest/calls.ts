@@ -8,7 +8,7 @@ export interface HostAnswer {
 }
 
 interface PendingCall {
-  readonly resolve: (reply: HostAnswer) => void;
+  readonly resolve: (answer: HostAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 

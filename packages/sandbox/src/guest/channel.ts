@@ -6,7 +6,7 @@ const ENDED = -1;
 let hasEnded = false;
 
 let post: Post = postBeforeConnect;
-let wasUsed = false;
+let wasHostUsed = false;
 
 /**
  * Handles messages before the realm is connected: packages send them while their image (a snapshot) is made. Drops
@@ -16,7 +16,7 @@ function postBeforeConnect(message: string): unknown {
   const code = message[0];
   // Console output. The response 0 would mean that no more output is accepted, and the snapshot would freeze that.
   if (code === 'L') return undefined;
-  wasUsed = true;
+  wasHostUsed = true;
   // Timers.
   if (code === 'T' || code === 'X') return undefined;
   throw new Error('This function is not available while an image is made');
@@ -24,7 +24,7 @@ function postBeforeConnect(message: string): unknown {
 
 /** Returns whether anything but console output was sent before the realm was connected. */
 export function wasUsedEarly(): boolean {
-  return wasUsed;
+  return wasHostUsed;
 }
 
 /** Connects this realm (the global environment of user code) to its process; called once, before user code. */
@@ -36,8 +36,8 @@ export function connect(target: Post): void {
  * Sends one message out of the isolate. Returns the response: a string, a number or undefined. READERS in
  * child/bridge.ts explains the codes with which messages begin.
  *
- * Sends nothing after the job has ended: time outside does not count against the budget of the code, so a loop of
- * messages could otherwise exceed it.
+ * Sends nothing after the job has ended: time outside the isolate does not count against the time limit of the code, so
+ * code that sends messages in a loop could otherwise run for longer.
  */
 export function send(message: string): unknown {
   if (hasEnded) return undefined;

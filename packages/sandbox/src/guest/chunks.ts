@@ -11,6 +11,6 @@ type Chunk = (shared: object) => Readonly<Record<string, unknown>>;
 export function loadChunk(name: string): Chunk {
   const body = send('M' + name);
   // The job has ended, and messages of its remaining code are ignored.
-  if (typeof body !== 'string') throw new NativeError('The sandbox has ended this code');
+  if (typeof body !== 'string') throw new NativeError('The job has ended');
   return construct(NativeFunction, ['__shared', body]) as Chunk;
 }

@@ -15,7 +15,7 @@ function format(value: unknown): string {
   return attempt(() => stringify(value) ?? fallback(), '') || fallback();
 }
 
-/** True once the process accepts no more output. Further lines then cost only time of the code itself. */
+/** True once the process accepts no more output. Further lines are then not sent. */
 let isFull = false;
 
 /** Returns a function that writes its arguments as one line. */
@@ -32,15 +32,15 @@ const createWriter = (prefix: string) =>
 export function installConsole(): void {
   const writeLog = createWriter('');
   const writeError = createWriter('ERROR: ');
-  const target = {};
+  const consoleObject = {};
   for (const name of ['log', 'info', 'debug', 'dir', 'table', 'group', 'groupCollapsed', 'trace'])
-    define(target, name, writeLog);
-  define(target, 'warn', createWriter('WARN: '));
-  define(target, 'error', writeError);
-  define(target, 'assert', (holds: unknown, ...values: unknown[]) => {
-    if (!holds) apply(writeError, undefined, ['Assertion failed', ...values]);
+    define(consoleObject, name, writeLog);
+  define(consoleObject, 'warn', createWriter('WARN: '));
+  define(consoleObject, 'error', writeError);
+  define(consoleObject, 'assert', (condition: unknown, ...values: unknown[]) => {
+    if (!condition) apply(writeError, undefined, ['Assertion failed', ...values]);
   });
   for (const name of ['groupEnd', 'time', 'timeEnd', 'timeLog', 'count', 'countReset', 'clear'])
-    define(target, name, () => undefined);
-  define(globalThis, 'console', target);
+    define(consoleObject, name, () => undefined);
+  define(globalThis, 'console', consoleObject);
 }

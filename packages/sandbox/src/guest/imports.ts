@@ -4,7 +4,7 @@ import { parse } from 'es-module-lexer/minimal/js';
 export const IMPORT_LATER = '$heddleImport';
 export const IMPORT_NAMES = '$heddleNames';
 
-interface Clause {
+interface ImportClause {
   readonly namespace: string | undefined;
   /** Exported name → local name. */
   readonly names: readonly (readonly [exported: string, local: string])[];
@@ -52,7 +52,7 @@ function unquoted(literal: string): string {
 }
 
 /** Reads `* as name` or `{ … }`, and nothing else. */
-function readBindings(tokens: readonly string[]): Clause | undefined {
+function readBindings(tokens: readonly string[]): ImportClause | undefined {
   if (tokens[0] === '{') {
     const names = readNames(tokens);
     return names === undefined ? undefined : { namespace: undefined, names };
@@ -63,7 +63,7 @@ function readBindings(tokens: readonly string[]): Clause | undefined {
 }
 
 /** Returns the bindings of a static import, or undefined for unknown syntax, which the compiler then reports. */
-function readClause(text: string): Clause | undefined {
+function readClause(text: string): ImportClause | undefined {
   const tokens = tokensOf(text);
   if (tokens === undefined) return undefined;
   if (tokens.length === 0) return { namespace: undefined, names: [] };
@@ -77,7 +77,7 @@ function readClause(text: string): Clause | undefined {
 }
 
 /** Returns a statement that replaces an import: it binds the same names on the same number of lines. */
-function statementOf({ namespace, names }: Clause, specifier: string): string {
+function statementOf({ namespace, names }: ImportClause, specifier: string): string {
   const exportedNames = JSON.stringify(names.map(([exported]) => exported));
   const call = `${IMPORT_NAMES}(${specifier}, ${exportedNames})`;
   const pattern = names.map(([exported, local]) => `${JSON.stringify(exported)}: ${local}`).join(', ');
@@ -94,19 +94,23 @@ export function rewriteImports(code: string): string {
     // The compiler reports syntax errors better.
     return code;
   }
-  let out = '';
-  let at = 0;
-  for (const { t: type, s: start, e: end, ss: from, se: to } of imports) {
+  let rewritten = '';
+  /** The code before this position has been copied or replaced. */
+  let position = 0;
+  // The lexer's fields: `t` is 1 for a static import and 2 for `import()`, `s` and `e` delimit the specifier without
+  // its quotes, `ss` and `se` the statement.
+  for (const { t: type, s: specifierStart, e: specifierEnd, ss: start, se: end } of imports) {
     if (type === 2) {
-      out += code.slice(at, from) + IMPORT_LATER;
-      at = from + 'import'.length;
+      rewritten += code.slice(position, start) + IMPORT_LATER;
+      position = start + 'import'.length;
     } else if (type === 1) {
-      const clause = readClause(code.slice(from + 'import'.length, start - 1));
+      const clause = readClause(code.slice(start + 'import'.length, specifierStart - 1));
       if (clause === undefined) continue;
-      const lines = code.slice(from, to).replace(/[^\n\r\u2028\u2029]/g, '');
-      out += code.slice(at, from) + statementOf(clause, code.slice(start - 1, end + 1)) + lines;
-      at = to;
+      const lineBreaks = code.slice(start, end).replace(/[^\n\r\u2028\u2029]/g, '');
+      const specifier = code.slice(specifierStart - 1, specifierEnd + 1);
+      rewritten += code.slice(position, start) + statementOf(clause, specifier) + lineBreaks;
+      position = end;
     }
   }
-  return out + code.slice(at);
+  return rewritten + code.slice(position);
 }

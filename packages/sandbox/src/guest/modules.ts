@@ -25,12 +25,12 @@ import { send, wasUsedEarly } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
 import type { ModuleFault } from '../protocol.ts';
 
-/** One module of the image (the packages of the code). `value` or `fault` is set when it is loaded. */
+/** One module of the image, which has the packages of the code. Loading it sets `value` or `error`. */
 interface Module {
   readonly load: () => unknown;
   isLoaded: boolean;
   value: unknown;
-  fault: unknown;
+  error: unknown;
   hasFailed: boolean;
   /** The namespace object that `import` returns. */
   namespace: object | undefined;
@@ -39,21 +39,21 @@ interface Module {
 type Names = readonly string[];
 
 const modules = new NativeMap<string, Module>();
-/** The errors that were created here, to distinguish them from similar errors of user code. */
-const faults = new NativeWeakMap<object, ModuleFault>();
+/** The errors that this file created, to distinguish them from similar errors of user code. */
+const missingModuleErrors = new NativeWeakMap<object, ModuleFault>();
 const builtins = new NativeSet(BUILTIN_NAMES);
 let moduleNames = '';
 
 /** Returns the kind of missing module that caused an error, if that was the cause. */
 export function faultOf(error: unknown): ModuleFault | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
-  return getWeak(faults, error);
+  return getWeak(missingModuleErrors, error);
 }
 
 function moduleError(kind: ModuleFault, code: string, message: string): Error {
   const error = new NativeError(message) as Error & { code: string };
   define(error, 'code', code);
-  setWeak(faults, error, kind);
+  setWeak(missingModuleErrors, error, kind);
   return error;
 }
 
@@ -89,10 +89,10 @@ function load(module: Module): unknown {
       module.value = module.load();
     } catch (error) {
       module.hasFailed = true;
-      module.fault = error;
+      module.error = error;
     }
   }
-  if (module.hasFailed) throw module.fault;
+  if (module.hasFailed) throw module.error;
   return module.value;
 }
 
@@ -174,7 +174,7 @@ const imageApi = {
       load: factory,
       isLoaded: false,
       value: undefined,
-      fault: undefined,
+      error: undefined,
       hasFailed: false,
       namespace: undefined,
     };
@@ -199,7 +199,7 @@ const imageApi = {
     const failed: unknown[] = [];
     each(modules, (module, name) => {
       if (!module.hasFailed) return;
-      const error = module.fault as { name?: unknown; message?: unknown; stack?: unknown } | null;
+      const error = module.error as { name?: unknown; message?: unknown; stack?: unknown } | null;
       put(failed, {
         __proto__: null,
         module: name,

@@ -51,7 +51,7 @@ export const test = (pattern: RegExp, text: string): boolean => apply(regExpExec
 /** Returns whether the value is an Error of this realm. */
 export const isError = (value: unknown): value is Error => value instanceof NativeError;
 
-/** Defines a property in the way of built-ins: writable, and not enumerable. */
+/** Defines a property like those of built-ins: writable, and not enumerable. */
 export function define(target: object, name: string, value: unknown): void {
   defineProperty(target, name, {
     __proto__: null,

@@ -7,13 +7,14 @@ const NAME_CHARS = 100;
 const MESSAGE_CHARS = 8_000;
 const STACK_CHARS = 8_000;
 
-const cut = (text: string, chars: number): string => (text.length > chars ? slice(text, 0, chars) : text);
+const truncate = (text: string, chars: number): string =>
+  text.length > chars ? slice(text, 0, chars) : text;
 
-function describe(error: unknown): { name: string; message: string; stack: string } {
+function errorFieldsOf(error: unknown): { name: string; message: string; stack: string } {
   if (!attempt(() => isError(error), false)) {
     return {
       name: 'Error',
-      message: cut(
+      message: truncate(
         attempt(() => toText(error), '[value without text]'),
         MESSAGE_CHARS,
       ),
@@ -22,15 +23,15 @@ function describe(error: unknown): { name: string; message: string; stack: strin
   }
   const thrown = error as Error;
   return {
-    name: cut(
+    name: truncate(
       attempt(() => toText(thrown.name), 'Error'),
       NAME_CHARS,
     ),
-    message: cut(
+    message: truncate(
       attempt(() => toText(thrown.message), ''),
       MESSAGE_CHARS,
     ),
-    stack: cut(
+    stack: truncate(
       attempt(() => toText(thrown.stack), ''),
       STACK_CHARS,
     ),
@@ -47,7 +48,7 @@ export function sendResult(json: string): void {
  * it may run user code.
  */
 export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
-  const { name, message, stack } = describe(error);
+  const { name, message, stack } = errorFieldsOf(error);
   const reportedPhase = phase === 'run' ? (faultOf(error) ?? phase) : phase;
   send('E' + stringify({ __proto__: null, phase: reportedPhase, index, name, message, stack, source }));
 }

@@ -32,14 +32,17 @@ interface Unit {
   source: string | undefined;
 }
 
-/** Reads the flat list of arguments, in the order that protocol.ts documents. Skips the first two: kind and mode. */
+/**
+ * Reads the flat list of arguments, in the order that protocol.ts documents, without the first two: kind and mode.
+ * Defines the globals and returns the units.
+ */
 function readArgs(args: Args): Unit[] {
   let at = 2;
-  for (let left = args[at++] as number; left > 0; left--) {
+  for (let remaining = args[at++] as number; remaining > 0; remaining--) {
     define(globalThis, args[at++] as string, parse(args[at++] as string));
   }
   const units: Unit[] = [];
-  for (let left = args[at++] as number; left > 0; left--) {
+  for (let remaining = args[at++] as number; remaining > 0; remaining--) {
     const unit: Unit = { code: args[at++] as string, names: [], values: [], extras: [], source: undefined };
     for (let values = args[at++] as number; values > 0; values--) {
       put(unit.names, args[at++] as string);
@@ -61,7 +64,7 @@ function compile(names: string[], body: string): Body {
 const wrap = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
 /**
  * Matches code that contains only whitespace, semicolons and comments. A line comment always extends to the end of its
- * line, so matching is unambiguous, and a long row of slashes takes linear time.
+ * line, so matching is unambiguous, and a long sequence of slashes takes linear time.
  */
 const ONLY_COMMENTS =
   /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
@@ -72,20 +75,20 @@ const ONLY_COMMENTS =
  */
 function compileExpression(unit: Unit): Body {
   if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
-  let fault: unknown;
+  let firstError: unknown;
   let code = unit.code;
   for (let end = code.length; end >= 0;) {
     try {
       return compile(unit.names, wrap(code));
     } catch (error) {
-      fault ??= error;
+      firstError ??= error;
     }
     end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
     while (end >= 0 && !test(ONLY_COMMENTS, slice(unit.code, end)))
       end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
     if (end >= 0) code = slice(unit.code, 0, end) + ' ' + slice(code, end + 1);
   }
-  throw fault;
+  throw firstError;
 }
 
 function call(body: Body, unit: Unit): Promise<unknown> {

@@ -12,7 +12,7 @@ function toMs(delay: unknown): number {
 }
 
 function assertFunction(handler: unknown, name: string): asserts handler is Handler {
-  if (typeof handler !== 'function') throw new TypeError(name + ' takes a function');
+  if (typeof handler !== 'function') throw new TypeError(name + ' requires a function');
 }
 
 function startTimer(id: number, ms: number, action: () => void): void {
@@ -21,8 +21,8 @@ function startTimer(id: number, ms: number, action: () => void): void {
 }
 
 function clear(id: unknown): void {
-  const number = +(id as number);
-  if (remove(pendingTimers, number)) send('X' + number);
+  const timerId = +(id as number);
+  if (remove(pendingTimers, timerId)) send('X' + timerId);
 }
 
 /** Runs the timer's handler; called by the process when the timer is due. */

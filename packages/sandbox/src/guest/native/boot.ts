@@ -6,7 +6,10 @@ import { env } from 'node:process';
 import { JAIL_PATHS, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
-/** The first program of a process tree: forwards requests to the proxy outside, and starts the programs of the job. */
+/**
+ * The first program of a process tree: forwards requests to the proxy outside the sandbox, and starts the programs of
+ * the job.
+ */
 
 const job = JSON.parse(readFileSync(JAIL_PATHS.job, 'utf8')) as NativeJob;
 
@@ -28,14 +31,17 @@ function commandOf(): { command: readonly string[]; environment: Readonly<Record
   }
 }
 
-/** Forwards connections at the clients' proxy address to the proxy outside, if there is one. Then calls `next`. */
+/**
+ * Forwards connections at the proxy address inside the sandbox to the proxy outside, if there is one. Then calls
+ * `next`.
+ */
 function forward(next: () => void): void {
   if (!existsSync(JAIL_PATHS.proxy)) return next();
   const server = createServer((client) => {
-    const outside = connect(JAIL_PATHS.proxy);
-    client.on('error', () => outside.destroy());
-    outside.on('error', () => client.destroy());
-    client.pipe(outside).pipe(client);
+    const proxySocket = connect(JAIL_PATHS.proxy);
+    client.on('error', () => proxySocket.destroy());
+    proxySocket.on('error', () => client.destroy());
+    client.pipe(proxySocket).pipe(client);
   });
   server.listen(PROXY_PORT, '127.0.0.1', next);
 }

@@ -23,7 +23,7 @@ function finish(kind: 'D' | 'E', json: string): never {
   process.exit(0);
 }
 
-const cut = (value: unknown): string => String(value).slice(0, MAX_CHARS);
+const truncate = (value: unknown): string => String(value).slice(0, MAX_CHARS);
 
 /** Returns the line of a syntax error; the error of the constructor does not report it. */
 function syntaxErrorLine(code: string): number | undefined {
@@ -44,26 +44,27 @@ function fail(phase: GuestError['phase'], thrown: unknown, code: string): never 
   const fields: GuestError = {
     phase,
     index: 0,
-    name: cut(error?.name ?? 'Error').slice(0, 100),
-    message: cut(error?.message ?? thrown),
-    stack: cut(error?.stack ?? ''),
+    name: truncate(error?.name ?? 'Error').slice(0, 100),
+    message: truncate(error?.message ?? thrown),
+    stack: truncate(error?.stack ?? ''),
     ...(line !== undefined && { line }),
   };
   finish('E', JSON.stringify(fields));
 }
 
-const MISSING_CODES = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
+const MISSING_MODULE_CODES = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
 
 /** Returns the phase of an error: a missing module is distinguished from other errors of the code. */
 function phaseOf(error: unknown): GuestError['phase'] {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return MISSING_CODES.has(code as string) ? 'module' : 'run';
+  return MISSING_MODULE_CODES.has(code as string) ? 'module' : 'run';
 }
 
 /** Loads the modules of static imports before the code runs. */
 async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>> {
   let specifiers: string[];
   try {
+    // The lexer's fields: `t` is 1 for a static import, `s` and `e` delimit the specifier.
     specifiers = parse(code)[0].flatMap(({ t: type, s: start, e: end }) =>
       type === 1 ? [code.slice(start, end)] : [],
     );

@@ -1,13 +1,12 @@
-/** Name → JSON text. */
-type Texts = Readonly<Record<string, string>>;
+type JsonByName = Readonly<Record<string, string>>;
 
 /** The request to the first program of a process tree. */
 export type NativeJob =
   | {
       readonly language: 'javascript' | 'python';
       readonly code: string;
-      readonly globals: Texts;
-      readonly values: Texts;
+      readonly globals: JsonByName;
+      readonly values: JsonByName;
     }
   /** `environment`: values as plain strings. */
   | {

@@ -13,8 +13,8 @@ type OnResponse = (response: IncomingMessage) => void;
 type RequestTarget = string | URL | RequestOptions;
 
 const socketPath = env['HEDDLE_REGISTRY'] ?? '';
-const send = http.request;
-/** A separate agent, because agents of clients would open connections themselves. */
+const originalRequest = http.request;
+/** A separate agent, because the agents of clients would connect to the registry directly. */
 const agent = new http.Agent({ keepAlive: true, maxSockets: 15 });
 
 function urlOf({ protocol, hostname, host, port, path }: RequestOptions, defaultProtocol: string): string {
@@ -36,7 +36,8 @@ function proxiedRequest(defaultProtocol: string) {
         ? { ...urlToHttpOptions(new URL(destination)), ...overrides }
         : destination;
     // Requests to another socket are not changed.
-    if (options.socketPath !== undefined && options.socketPath !== null) return send(options, onResponse);
+    if (options.socketPath !== undefined && options.socketPath !== null)
+      return originalRequest(options, onResponse);
     const { method, headers, timeout, signal } = options;
     const request: RequestOptions = {
       socketPath,
@@ -47,7 +48,7 @@ function proxiedRequest(defaultProtocol: string) {
       ...(timeout !== undefined && { timeout }),
       ...(signal !== undefined && { signal }),
     };
-    return send(request, typeof optionsOrCallback === 'function' ? optionsOrCallback : onResponse);
+    return originalRequest(request, typeof optionsOrCallback === 'function' ? optionsOrCallback : onResponse);
   };
 }
 

@@ -11,15 +11,15 @@ const host = __heddleImage;
 
 type Data = string | Uint8Array;
 
-const ALGORITHMS: Readonly<Record<string, string>> = {
+const HASH_IDS: Readonly<Record<string, string>> = {
   sha1: '1',
   sha256: '256',
   sha384: '384',
   sha512: '512',
 };
 
-function idOf(algorithm: string): string {
-  const id = ALGORITHMS[algorithm.toLowerCase().replace('-', '')];
+function hashIdOf(algorithm: string): string {
+  const id = HASH_IDS[algorithm.toLowerCase().replace('-', '')];
   if (id === undefined)
     throw new Error(
       `Digest method ${algorithm} is not supported in the sandbox; use sha1, sha256, sha384 or sha512`,
@@ -52,9 +52,10 @@ class Hash {
   }
 }
 
-export const createHash = (algorithm: string): Hash => new Hash(idOf(algorithm), null);
-export const createHmac = (algorithm: string, key: Data): Hash => new Hash(idOf(algorithm), toBinary(key));
-export const getHashes = (): string[] => Object.keys(ALGORITHMS);
+export const createHash = (algorithm: string): Hash => new Hash(hashIdOf(algorithm), null);
+export const createHmac = (algorithm: string, key: Data): Hash =>
+  new Hash(hashIdOf(algorithm), toBinary(key));
+export const getHashes = (): string[] => Object.keys(HASH_IDS);
 
 export function randomBytes(
   size: number,

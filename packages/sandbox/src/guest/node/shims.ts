@@ -1,9 +1,9 @@
-import * as hashes from './crypto.ts';
+import * as cryptoExports from './crypto.ts';
 import { stubBuiltins } from './stubs.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-const textOf = (value: unknown): string =>
+const stringifyPrimitive = (value: unknown): string =>
   ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : '';
 
 const escape = (text: string): string => encodeURIComponent(text);
@@ -33,7 +33,9 @@ function parse(query: string, separator = '&', equals = '='): Record<string, str
 function stringify(values: Values, separator = '&', equals = '='): string {
   return Object.entries(values)
     .flatMap(([name, value]) =>
-      (Array.isArray(value) ? value : [value]).map((item) => escape(name) + equals + escape(textOf(item))),
+      (Array.isArray(value) ? value : [value]).map(
+        (item) => escape(name) + equals + escape(stringifyPrimitive(item)),
+      ),
     )
     .join(separator);
 }
@@ -101,7 +103,7 @@ export const completeBuiltins = {
 export const partialBuiltins: Readonly<Record<string, object>> = {
   ...stubBuiltins,
   get crypto() {
-    const { lazyProperties, ...functions } = hashes;
+    const { lazyProperties, ...functions } = cryptoExports;
     return Object.defineProperties({ ...functions }, Object.getOwnPropertyDescriptors(lazyProperties));
   },
 };

@@ -32,8 +32,8 @@ class AsyncLocalStorage {
 }
 
 class AsyncResource {
-  runInAsyncScope(action: Callback, self: unknown, ...values: unknown[]): unknown {
-    return Reflect.apply(action, self, values);
+  runInAsyncScope(action: Callback, thisArg: unknown, ...values: unknown[]): unknown {
+    return Reflect.apply(action, thisArg, values);
   }
 
   bind(action: Callback): Callback {
@@ -52,8 +52,8 @@ const channel = () => ({
   subscribe: () => undefined,
   unsubscribe: () => false,
   bindStore: () => undefined,
-  runStores: (_data: unknown, action: Callback, self: unknown, ...values: unknown[]) =>
-    Reflect.apply(action, self, values),
+  runStores: (_data: unknown, action: Callback, thisArg: unknown, ...values: unknown[]) =>
+    Reflect.apply(action, thisArg, values),
 });
 
 const tracingChannel = () => ({
@@ -63,13 +63,13 @@ const tracingChannel = () => ({
   asyncStart: channel(),
   asyncEnd: channel(),
   error: channel(),
-  traceSync: (action: Callback, _data: unknown, self: unknown, ...values: unknown[]) =>
-    Reflect.apply(action, self, values),
-  tracePromise: (action: Callback, _data: unknown, self: unknown, ...values: unknown[]) =>
-    Reflect.apply(action, self, values),
+  traceSync: (action: Callback, _data: unknown, thisArg: unknown, ...values: unknown[]) =>
+    Reflect.apply(action, thisArg, values),
+  tracePromise: (action: Callback, _data: unknown, thisArg: unknown, ...values: unknown[]) =>
+    Reflect.apply(action, thisArg, values),
 });
 
-/** Builtins that libraries import but do not need, as stand-ins without effect. */
+/** Minimal versions of builtins that libraries import but hardly use. */
 export const stubBuiltins: Readonly<Record<string, object>> = {
   async_hooks: {
     AsyncLocalStorage,

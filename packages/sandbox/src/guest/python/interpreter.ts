@@ -50,7 +50,8 @@ let initialLibraries = 0;
 const write = (line: string): void => void bridge.print(line);
 
 async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
-  // Both inspect their environment when evaluated, so they are imported after the startup globals are installed.
+  // Both modules inspect the global environment when they are evaluated, so they are imported after the startup globals
+  // are installed.
   const { default: createPyodideModule } = await import('pyodide/pyodide.asm.mjs');
   const { loadPyodide } = await import('pyodide');
   const options = {

@@ -54,17 +54,17 @@ function installRandomPool(): void {
   const { crypto } = globalThis as unknown as { crypto: { getRandomValues: GetRandomValues } };
   const { getRandomValues } = crypto;
   const pool = new NativeUint8Array(POOL_BYTES);
-  let next = POOL_BYTES;
+  let nextIndex = POOL_BYTES;
   const getPooledValues: GetRandomValues = (view) => {
     const bytes = bytesOf(view, 'The argument of getRandomValues()');
     if (bytes.length > MAX_POOLED_BYTES) return apply(getRandomValues, crypto, [view]) as typeof view;
-    if (next + bytes.length > POOL_BYTES) {
+    if (nextIndex + bytes.length > POOL_BYTES) {
       apply(getRandomValues, crypto, [pool]);
-      next = 0;
+      nextIndex = 0;
     }
     for (let i = 0; i < bytes.length; i++) {
-      bytes[i] = pool[next] as number;
-      pool[next++] = 0;
+      bytes[i] = pool[nextIndex] as number;
+      pool[nextIndex++] = 0;
     }
     return view;
   };

@@ -8,10 +8,10 @@ export interface FileSystem {
   readFile(path: string): Uint8Array;
 }
 
-/** Sizes of ZIP records without names: end of the directory, entry of the directory, header of a file. */
-const END_BYTES = 22;
-const ENTRY_BYTES = 46;
-const LOCAL_BYTES = 30;
+/** Sizes of the records of a ZIP file, without file names. */
+const END_RECORD_BYTES = 22;
+const DIRECTORY_ENTRY_BYTES = 46;
+const LOCAL_HEADER_BYTES = 30;
 
 /**
  * Mounts the files of an uncompressed ZIP archive (made by the image builder, its digest verified). The file system
@@ -19,27 +19,28 @@ const LOCAL_BYTES = 30;
  */
 export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   const view = new DataView(archive);
-  const end = archive.byteLength - END_BYTES;
-  const count = view.getUint16(end + 10, true);
-  let at = view.getUint32(end + 16, true);
+  const endRecordOffset = archive.byteLength - END_RECORD_BYTES;
+  const count = view.getUint16(endRecordOffset + 10, true);
+  let entryOffset = view.getUint32(endRecordOffset + 16, true);
   const folders = new Set<string>();
   for (let index = 0; index < count; index++) {
-    const size = view.getUint32(at + 24, true);
-    const nameBytes = view.getUint16(at + 28, true);
-    const localHeader = view.getUint32(at + 42, true);
-    const path = `${SITE}/${new TextDecoder().decode(new Uint8Array(archive, at + ENTRY_BYTES, nameBytes))}`;
+    const size = view.getUint32(entryOffset + 24, true);
+    const nameBytes = view.getUint16(entryOffset + 28, true);
+    const localHeaderOffset = view.getUint32(entryOffset + 42, true);
+    const name = new Uint8Array(archive, entryOffset + DIRECTORY_ENTRY_BYTES, nameBytes);
+    const path = `${SITE}/${new TextDecoder().decode(name)}`;
     const folder = path.slice(0, path.lastIndexOf('/'));
     if (!folders.has(folder)) files.mkdirTree(folder);
     folders.add(folder);
-    const start = localHeader + LOCAL_BYTES + nameBytes;
+    const start = localHeaderOffset + LOCAL_HEADER_BYTES + nameBytes;
     files.writeFile(path, new Uint8Array(archive, start, size), { canOwn: true });
-    at += ENTRY_BYTES + nameBytes;
+    entryOffset += DIRECTORY_ENTRY_BYTES + nameBytes;
   }
 }
 
 /**
- * Makes the mounted packages importable after the standard library, and reseeds random generators restored from the
- * snapshot.
+ * Makes the mounted packages importable; the standard library takes precedence. Reseeds the random generators that were
+ * restored from the snapshot.
  */
 export const SITE_SETUP = `import importlib, random, sys
 if "${SITE}" not in sys.path: sys.path.append("${SITE}")

@@ -10,7 +10,7 @@ export interface Files {
 }
 
 /** Globals that only the start needs. */
-const TEMPORARY = ['read', 'readbuffer', 'load', 'location'];
+const STARTUP_GLOBALS = ['read', 'readbuffer', 'load', 'location'];
 
 /**
  * Removes features that use memory outside the isolate's limit. WebAssembly remains, since the interpreter consists of
@@ -67,5 +67,5 @@ export function installStartupGlobals(files: Files): void {
 
 /** Removes the globals that only the start needs. */
 export function removeStartupGlobals(): void {
-  for (const name of TEMPORARY) delete (globalThis as Record<string, unknown>)[name];
+  for (const name of STARTUP_GLOBALS) delete (globalThis as Record<string, unknown>)[name];
 }

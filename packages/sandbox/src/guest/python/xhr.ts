@@ -97,7 +97,7 @@ class SynchronousRequest {
 
   getResponseHeader(name: string): string | null {
     const key = String(name).toLowerCase();
-    return this.#responseHeaders.find(([own]) => own.toLowerCase() === key)?.[1] ?? null;
+    return this.#responseHeaders.find(([headerName]) => headerName.toLowerCase() === key)?.[1] ?? null;
   }
 }
 

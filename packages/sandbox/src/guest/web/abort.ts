@@ -1,7 +1,7 @@
 import { CustomEvent, Event, EventTarget } from './events.ts';
 
 /** Legacy codes of error names (Web IDL, DOMException names table). */
-const CODES: Readonly<Record<string, number>> = {
+const LEGACY_CODES: Readonly<Record<string, number>> = {
   IndexSizeError: 1,
   HierarchyRequestError: 3,
   InvalidCharacterError: 5,
@@ -29,7 +29,7 @@ export class DOMException extends Error {
   constructor(message = '', name = 'Error') {
     super(String(message));
     this.name = String(name);
-    this.code = Object.hasOwn(CODES, this.name) ? (CODES[this.name] as number) : 0;
+    this.code = Object.hasOwn(LEGACY_CODES, this.name) ? (LEGACY_CODES[this.name] as number) : 0;
     Object.defineProperty(this, 'name', { enumerable: false });
     Object.defineProperty(this, 'code', { enumerable: false });
   }
@@ -37,7 +37,7 @@ export class DOMException extends Error {
 
 const CREATE = Symbol('create');
 
-function reasonOr(reason: unknown, message: string, name: string): unknown {
+function reasonOrDefault(reason: unknown, message: string, name: string): unknown {
   return reason === undefined ? new DOMException(message, name) : reason;
 }
 
@@ -48,19 +48,22 @@ export class AbortSignal extends EventTarget {
 
   constructor(token?: symbol) {
     super();
-    if (token !== CREATE) throw new TypeError('An AbortSignal comes from an AbortController');
+    if (token !== CREATE) throw new TypeError('An AbortSignal cannot be constructed; use an AbortController');
   }
 
   static abort(reason?: unknown): AbortSignal {
     const signal = new AbortSignal(CREATE);
-    signal.#abort(reasonOr(reason, 'This operation was aborted', 'AbortError'));
+    signal.#abort(reasonOrDefault(reason, 'This operation was aborted', 'AbortError'));
     return signal;
   }
 
   static timeout(ms: number): AbortSignal {
     const signal = new AbortSignal(CREATE);
     setTimeout(
-      () => signal.#abort(reasonOr(undefined, 'The operation was aborted due to timeout', 'TimeoutError')),
+      () =>
+        signal.#abort(
+          reasonOrDefault(undefined, 'The operation was aborted due to timeout', 'TimeoutError'),
+        ),
       ms,
     );
     return signal;
@@ -81,7 +84,10 @@ export class AbortSignal extends EventTarget {
   /** Returns a signal and the function that aborts it. */
   static create(): [AbortSignal, (reason?: unknown) => void] {
     const signal = new AbortSignal(CREATE);
-    return [signal, (reason) => signal.#abort(reasonOr(reason, 'This operation was aborted', 'AbortError'))];
+    return [
+      signal,
+      (reason) => signal.#abort(reasonOrDefault(reason, 'This operation was aborted', 'AbortError')),
+    ];
   }
 
   get aborted(): boolean {

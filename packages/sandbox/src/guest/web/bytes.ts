@@ -4,7 +4,7 @@ const fromCharCode = String.fromCharCode;
 const CHUNK = 8_192;
 const { subarray } = Uint8Array.prototype;
 
-/** Returns bytes as a binary string, one char per byte: the bridge carries only text. */
+/** Returns bytes as a binary string, one character per byte: messages to the process are strings. */
 export function toBinary(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += CHUNK) {

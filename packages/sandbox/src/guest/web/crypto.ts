@@ -1,7 +1,7 @@
 import { send } from '../channel.ts';
 import { bytesOf, fromBinary, toBinary } from './bytes.ts';
 
-const HASHES: Readonly<Record<string, string>> = {
+const HASH_IDS: Readonly<Record<string, string>> = {
   'SHA-1': '1',
   'SHA-256': '256',
   'SHA-384': '384',
@@ -26,7 +26,7 @@ const nameOf = (algorithm: unknown): string =>
   String(typeof algorithm === 'string' ? algorithm : (algorithm as Algorithm).name).toUpperCase();
 
 function hashId(algorithm: unknown): string {
-  const id = HASHES[nameOf(algorithm)];
+  const id = HASH_IDS[nameOf(algorithm)];
   if (id === undefined)
     throw new DOMException(
       `${nameOf(algorithm)} is not supported; use SHA-1, SHA-256, SHA-384 or SHA-512`,

@@ -53,7 +53,7 @@ interface Utf8Character {
   readonly point: number;
   /** Index of the next character. */
   readonly next: number;
-  readonly state: 'whole' | 'cut' | 'invalid';
+  readonly state: 'complete' | 'incomplete' | 'invalid';
 }
 
 /**
@@ -73,12 +73,13 @@ function readMultiByteCharacter(bytes: Uint8Array, start: number): Utf8Character
   let point = byte & (0x3f >> needed);
   let next = start + 1;
   for (const end = start + needed; next <= end && next < bytes.length; next++) {
-    const follower = bytes[next] as number;
-    if (follower < (next === start + 1 ? low : 0x80) || follower > (next === start + 1 ? high : 0xbf)) break;
-    point = (point << 6) | (follower & 63);
+    const continuation = bytes[next] as number;
+    if (continuation < (next === start + 1 ? low : 0x80)) break;
+    if (continuation > (next === start + 1 ? high : 0xbf)) break;
+    point = (point << 6) | (continuation & 63);
   }
-  if (needed > 0 && next > start + needed) return { point, next, state: 'whole' };
-  return { point: 0xfffd, next, state: needed > 0 && next === bytes.length ? 'cut' : 'invalid' };
+  if (needed > 0 && next > start + needed) return { point, next, state: 'complete' };
+  return { point: 0xfffd, next, state: needed > 0 && next === bytes.length ? 'incomplete' : 'invalid' };
 }
 
 function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
@@ -92,8 +93,8 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
       continue;
     }
     const { point, next, state } = readMultiByteCharacter(bytes, at);
-    if (stream && state === 'cut') return { text, incompleteBytes: bytes.length - at, isValid };
-    isValid &&= state === 'whole';
+    if (stream && state === 'incomplete') return { text, incompleteBytes: bytes.length - at, isValid };
+    isValid &&= state === 'complete';
     text += fromCodePoint(point);
     at = next;
   }
@@ -107,7 +108,7 @@ function decodeUtf16(bytes: Uint8Array): string {
   return text;
 }
 
-function decode1252(bytes: Uint8Array): string {
+function decodeWindows1252(bytes: Uint8Array): string {
   let text = '';
   for (const byte of bytes)
     text += byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252[byte - 0x80] : String.fromCharCode(byte);
@@ -162,17 +163,17 @@ export class TextDecoder {
 
   decode(input?: unknown, options: { stream?: boolean } = {}): string {
     const stream = options.stream === true;
-    const bytes = this.#join(
+    const bytes = this.#prependPending(
       input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'),
     );
-    let text = this.#text(bytes, stream);
+    let text = this.#decodeBytes(bytes, stream);
     if (!this.#hasBegun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     this.#hasBegun = stream && (this.#hasBegun || text !== '');
     return text;
   }
 
-  #text(bytes: Uint8Array, stream: boolean): string {
-    if (this.encoding === 'windows-1252') return decode1252(bytes);
+  #decodeBytes(bytes: Uint8Array, stream: boolean): string {
+    if (this.encoding === 'windows-1252') return decodeWindows1252(bytes);
     if (this.encoding === 'utf-16le') {
       if (stream && bytes.length % 2 === 1) this.#pending = bytes.slice(-1);
       return decodeUtf16(bytes);
@@ -183,7 +184,7 @@ export class TextDecoder {
     return text;
   }
 
-  #join(bytes: Uint8Array): Uint8Array {
+  #prependPending(bytes: Uint8Array): Uint8Array {
     if (this.#pending.length === 0) return bytes;
     const joined = new Uint8Array(this.#pending.length + bytes.length);
     joined.set(this.#pending);

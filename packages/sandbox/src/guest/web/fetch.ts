@@ -128,9 +128,9 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
   };
   if (init.signal?.aborted === true) throw init.signal.reason;
   const call = hostCall('fetch', head, body && toBinary(body.bytes));
-  const reply = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
-  const { url, redirected, ...responseInit } = reply.head as ResponseHead;
-  return withUrl(new Response(fromBinary(reply.body), responseInit), url, redirected);
+  const answer = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
+  const { url, redirected, ...responseInit } = answer.head as ResponseHead;
+  return withUrl(new Response(fromBinary(answer.body), responseInit), url, redirected);
 }
 
 export { Headers, TextDecoder, TextEncoder };

@@ -1,11 +1,11 @@
 type Pair = [name: string, value: string];
 type Init = Headers | Iterable<readonly [string, string]> | Record<string, string> | null | undefined;
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-function nameOf(name: unknown): string {
+function normalizeName(name: unknown): string {
   const text = String(name);
-  if (!NAME.test(text)) throw new TypeError(`"${text}" is not a valid header name`);
+  if (!HEADER_NAME.test(text)) throw new TypeError(`"${text}" is not a valid header name`);
   return text.toLowerCase();
 }
 
@@ -23,7 +23,7 @@ export class Headers implements Iterable<Pair> {
   }
 
   append(name: string, value: string): void {
-    this.#pairs.push([nameOf(name), String(value).trim()]);
+    this.#pairs.push([normalizeName(name), String(value).trim()]);
   }
 
   set(name: string, value: string): void {
@@ -32,13 +32,13 @@ export class Headers implements Iterable<Pair> {
   }
 
   delete(name: string): void {
-    const key = nameOf(name);
+    const key = normalizeName(name);
     for (let i = this.#pairs.length - 1; i >= 0; i--)
       if (this.#pairs[i]?.[0] === key) this.#pairs.splice(i, 1);
   }
 
   get(name: string): string | null {
-    const key = nameOf(name);
+    const key = normalizeName(name);
     const values = this.#pairs.filter(([other]) => other === key).map(([, value]) => value);
     return values.length === 0 ? null : values.join(', ');
   }
@@ -48,12 +48,12 @@ export class Headers implements Iterable<Pair> {
   }
 
   has(name: string): boolean {
-    const key = nameOf(name);
+    const key = normalizeName(name);
     return this.#pairs.some(([other]) => other === key);
   }
 
-  forEach(callback: (value: string, name: string, headers: Headers) => void, self?: unknown): void {
-    for (const [name, value] of this) callback.call(self, value, name, this);
+  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArg?: unknown): void {
+    for (const [name, value] of this) callback.call(thisArg, value, name, this);
   }
 
   *entries(): IterableIterator<Pair> {

@@ -9,8 +9,8 @@ import { construct, define, now } from '../primordials.ts';
 import { defineLazyGlobals } from './lazy.ts';
 
 /**
- * Removes globals that can allocate memory outside the isolate's limit, or compile code. Called for the snapshot, where
- * it costs nothing later, and for every fresh context, because V8 adds some of them again.
+ * Removes globals that can allocate memory outside the isolate's limit, or compile code. Called when the snapshot is
+ * made, and again for every fresh context, because V8 adds some of them again.
  */
 export function removeBuiltIns(): void {
   const global = globalThis as Record<string, unknown>;
@@ -31,8 +31,8 @@ export function fixBufferSizes(): void {
   const fixed: ArrayBufferConstructor = new Proxy(native, {
     // Without a null prototype, traps that users put on Object.prototype would be called with the native constructor.
     __proto__: null,
-    construct: (_target, args: unknown[], type: unknown) =>
-      construct(native, [args[0] as number], (type === fixed ? native : type) as typeof native),
+    construct: (_target, args: unknown[], newTarget: unknown) =>
+      construct(native, [args[0] as number], (newTarget === fixed ? native : newTarget) as typeof native),
   } as ProxyHandler<ArrayBufferConstructor>);
   define(native.prototype, 'constructor', fixed);
   define(globalThis, 'ArrayBuffer', fixed);
