@@ -59,11 +59,11 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
     expect(new Set(hosts.map(([first]) => first?.[0])).size).toBe(3);
     for (const [first = [], second = []] of hosts) {
       expect([first[0], first[4]]).toEqual([second[0], 3]);
-      for (const at of [1, 2, 3]) expect(first[at]).not.toBe(second[at]);
+      for (const index of [1, 2, 3]) expect(first[index]).not.toBe(second[index]);
     }
   });
 
-  it('is made after a delay, unless the sandbox is closed before', async () => {
+  it('is made after a delay, unless it is closed before', async () => {
     const folder = createFolder();
     const snapshot = createHostSnapshot(folder, 0);
     expect(snapshot.path).toBeUndefined();

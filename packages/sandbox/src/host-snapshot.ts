@@ -10,7 +10,7 @@ import { PYTHON_STAMP, pythonMemoryProgram } from './programs.ts';
 /** Delay after the first Python process, so that a program that runs one job and exits makes no snapshot. */
 const DELAY_MS = 10_000;
 
-const NAME = /^python-[0-9a-f]{32}\.snap$/;
+const SNAPSHOT_NAME = /^python-[0-9a-f]{32}\.snap$/;
 
 const TARGET = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 
@@ -50,7 +50,7 @@ export class HostSnapshot {
     );
     if (existsSync(this.#file)) return this.#file;
     const { delayMs = DELAY_MS } = this.#options;
-    if (!this.#closed) this.#timer ??= setTimeout(() => void this.#makeLater(), delayMs).unref();
+    if (!this.#closed) this.#timer ??= setTimeout(() => void this.#makeInBackground(), delayMs).unref();
     return undefined;
   }
 
@@ -88,7 +88,7 @@ export class HostSnapshot {
     await this.#making?.ended.catch(() => undefined);
   }
 
-  async #makeLater(): Promise<void> {
+  async #makeInBackground(): Promise<void> {
     try {
       await this.make();
     } catch (error) {
@@ -101,11 +101,13 @@ export class HostSnapshot {
     const { folder } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // Processes in several containers may share the folder and have equal process ids.
-    const temporary = `${file}.${randomUUID()}`;
-    await writeFile(temporary, memory, { mode: 0o600, flush: true });
-    await rename(temporary, file);
+    const temporaryFile = `${file}.${randomUUID()}`;
+    await writeFile(temporaryFile, memory, { mode: 0o600, flush: true });
+    await rename(temporaryFile, file);
     // Remove snapshots of other builds of the package; a host that still uses one of them makes its snapshot again.
-    const old = (await readdir(folder)).filter((name) => NAME.test(name) && join(folder, name) !== file);
-    await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
+    const outdated = (await readdir(folder)).filter(
+      (name) => SNAPSHOT_NAME.test(name) && join(folder, name) !== file,
+    );
+    await Promise.all(outdated.map((name) => rm(join(folder, name), { force: true })));
   }
 }

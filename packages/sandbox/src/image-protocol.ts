@@ -14,8 +14,8 @@ const MAX_CHARS = 16 * 2 ** 20;
 export function flatten(report: object): FlatReport {
   const [field = '', bytes = new Uint8Array()] =
     Object.entries(report).find(([, value]) => value instanceof Uint8Array) ?? [];
-  const rest = Object.fromEntries(Object.entries(report).filter(([name]) => name !== field));
-  return { json: JSON.stringify(rest), field: field as string, bytes: bytes as Uint8Array };
+  const otherFields = Object.fromEntries(Object.entries(report).filter(([name]) => name !== field));
+  return { json: JSON.stringify(otherFields), field: field as string, bytes: bytes as Uint8Array };
 }
 
 /**
@@ -27,9 +27,9 @@ export function readReport(message: unknown): object | undefined {
   if (typeof json !== 'string' || json.length > MAX_CHARS) return undefined;
   if (typeof field !== 'string' || !(bytes instanceof Uint8Array)) return undefined;
   try {
-    const rest: unknown = JSON.parse(json);
-    if (typeof rest !== 'object' || rest === null) return undefined;
-    return field === '' ? rest : { ...rest, [field]: bytes };
+    const otherFields: unknown = JSON.parse(json);
+    if (typeof otherFields !== 'object' || otherFields === null) return undefined;
+    return field === '' ? otherFields : { ...otherFields, [field]: bytes };
   } catch {
     return undefined;
   }
@@ -108,7 +108,7 @@ export type PythonReport =
       readonly t: 'snapshot';
       readonly memory: Uint8Array;
       readonly imported: readonly string[];
-      /** Modules that were left out, with the reason for each. */
+      /** Modules that are not in the snapshot, with the reason for each. */
       readonly refused: Readonly<Record<string, string>>;
     }
   | { readonly t: 'limit'; readonly limit: 'time' | 'memory' }

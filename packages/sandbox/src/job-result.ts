@@ -14,7 +14,7 @@ export type JobResult<T> =
   | { ok: true; value: T; usage: JobUsage }
   | { ok: false; error: SandboxFailure; index: number; usage: JobUsage };
 
-/** Upper bound for an error's name, message and stack as JSON with escapes. */
+/** Maximum length of an error as JSON, enough for the longest name, message and stack with escapes. */
 const ERROR_CHARS = 128 * 1024;
 const NO_USAGE: JobUsage = { stdout: '', cpuMs: 0, wallMs: 0 };
 
@@ -54,7 +54,7 @@ export function readExpressionResults(
   return { index: index as number, json: json as string[] };
 }
 
-/** Room for the mark of truncated output. */
+/** Maximum length of the mark at the end of truncated output. */
 const STDOUT_MARK_CHARS = 64;
 
 /** Returns whether the process respected the job's size limits. The content of the result is checked separately. */
@@ -71,8 +71,9 @@ export function readJobResult<T>(
 ): JobResult<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;
-  const malformed = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');
-  if (!isWithinLimits(ending.done, job)) return { ok: false, error: malformed, index: -1, usage: NO_USAGE };
+  const malformedResult = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');
+  if (!isWithinLimits(ending.done, job))
+    return { ok: false, error: malformedResult, index: -1, usage: NO_USAGE };
   const usage = { stdout, cpuMs, wallMs };
   if (code === 'GUEST_ERROR') {
     const { failure: error, index } = guestFailure(text, job.kind);
@@ -85,5 +86,7 @@ export function readJobResult<T>(
     return { ok: false, error, index: -1, usage };
   }
   const value = read(text);
-  return value === undefined ? { ok: false, error: malformed, index: -1, usage } : { ok: true, value, usage };
+  return value === undefined
+    ? { ok: false, error: malformedResult, index: -1, usage }
+    : { ok: true, value, usage };
 }

@@ -148,8 +148,8 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
   });
 
   it('has an empty environment, no host name, and runs as nobody', async () => {
-    const ME = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
-    expect(await reportOf(strict, ME)).toEqual([[], 'sandbox', 65534, [], '/']);
+    const READ_IDENTITY = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
+    expect(await reportOf(strict, READ_IDENTITY)).toEqual([[], 'sandbox', 65534, [], '/']);
   });
 });
 
@@ -198,32 +198,32 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard is
   });
 });
 
-describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', () => {
-  const levels: [string, Confinement][] = [
+describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => {
+  const confinements: [string, Confinement][] = [
     ['standard', standard],
     ...(path === undefined ? [] : ([['strict', strict]] as [string, Confinement][])),
   ];
 
-  it.each(levels)('limit memory, in %s', async (_name, level) => {
+  it.each(confinements)('limits memory, in %s', async (_name, confinement) => {
     const TAKE = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
-    expect(await reportOf(level, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
-    expect(await reportOf(level, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
+    expect(await reportOf(confinement, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
+    expect(await reportOf(confinement, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
   });
 
-  it.each(levels)('limit processor time, in %s', async (_name, level) => {
-    const ending = await attack(level, 'for (;;);', { maxCpuSeconds: 1 });
+  it.each(confinements)('limits CPU time, in %s', async (_name, confinement) => {
+    const ending = await attack(confinement, 'for (;;);', { maxCpuSeconds: 1 });
     expect(ending.reported).toBeUndefined();
     // Bubblewrap reports the signal of its process as an exit code.
     expect(ending.signal ?? ending.code).toBe(ending.signal === null ? 128 + 9 : 'SIGKILL');
   });
 
-  it.each(levels)('limit open files, in %s', async (_name, level) => {
+  it.each(confinements)('limits open files, in %s', async (_name, confinement) => {
     const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(file)});`;
-    expect(await reportOf(level, OPEN)).toBe('EMFILE');
+    expect(await reportOf(confinement, OPEN)).toBe('EMFILE');
   });
 
-  it.each(levels)('leave no core dump, in %s', async (_name, level) => {
-    const ending = await attack(level, 'return process.report.getReport().userLimits;');
+  it.each(confinements)('leaves no core dump, in %s', async (_name, confinement) => {
+    const ending = await attack(confinement, 'return process.report.getReport().userLimits;');
     expect(ending.reported).toMatchObject({
       core_file_size_blocks: { soft: 0, hard: 0 },
       file_size_blocks: { soft: 0, hard: 0 },
@@ -232,7 +232,7 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
     });
   });
 
-  it.each(levels)('end the process with its host, in %s', async (level) => {
+  it.each(confinements)('ends the process with its host, in %s', async (level) => {
     const host = join(folder, 'host.mjs');
     const options = JSON.stringify({
       maxProcesses: 1,
@@ -251,20 +251,20 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
        for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
          try { parents.set(Number(pid), Number(readFileSync('/proc/' + pid + '/stat', 'utf8').split(') ')[1].split(' ')[1])); } catch {}
        }
-       const below = (pid) => [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
-       process.stdout.write(JSON.stringify(below(process.pid)), () => process.kill(process.pid, 'SIGKILL'));`,
+       const descendants = (pid) => [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...descendants(child)]);
+       process.stdout.write(JSON.stringify(descendants(process.pid)), () => process.kill(process.pid, 'SIGKILL'));`,
     );
     const output = await new Promise<string>((resolve) => {
       execFile(process.execPath, ['--conditions=@heddle/source', host], (_error, stdout) => resolve(stdout));
     });
-    const below = JSON.parse(output) as number[];
-    expect(below.length).toBeGreaterThanOrEqual(1);
+    const descendants = JSON.parse(output) as number[];
+    expect(descendants.length).toBeGreaterThanOrEqual(1);
     await expect
-      .poll(() => below.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 })
+      .poll(() => descendants.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 })
       .toEqual([]);
   });
 
-  it.each(levels)('pass on no descriptor with which the host was started, in %s', async (_name, level) => {
+  it.each(confinements)('passes on no inherited descriptor of the host, in %s', async (_name, confinement) => {
     const host = join(folder, 'inheriting.mjs');
     writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
     const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
@@ -275,8 +275,8 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('limits on processes', ()
        import { spawnConfined } from ${source('./spawn.ts')};
        import { fstatSync } from 'node:fs';
        fstatSync(40);
-       const line = confine(${JSON.stringify(level)}, process.execPath, ${JSON.stringify(program)}, false);
-       spawnConfined(line).once('close', (code) => process.stdout.write('ended with ' + code));`,
+       const invocation = confine(${JSON.stringify(confinement)}, process.execPath, ${JSON.stringify(program)}, false);
+       spawnConfined(invocation).once('close', (code) => process.stdout.write('ended with ' + code));`,
     );
     const stdio: StdioOptions = [
       'ignore',

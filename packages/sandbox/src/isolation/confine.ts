@@ -37,11 +37,11 @@ export interface Invocation {
   readonly mayLeaveProcesses: boolean;
 }
 
-/** Descriptors of every process: the standard ones, the channel, bubblewrap's input, SYNC_FD, then files. */
+/** Descriptors of every process: the standard ones, the IPC channel, bubblewrap's input, SYNC_FD, then files. */
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
-/** Variables with which Node.js finds the channel. The caller's environment is not inherited. */
+/** Variables with which Node.js finds the IPC channel. The caller's environment is not inherited. */
 const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
 
 /**

@@ -9,7 +9,7 @@ const MACHINE = 64 * GIB;
 const UNLIMITED = '9223372036854771712';
 
 /** Creates a root folder with these files. */
-function rootWith(files: Readonly<Record<string, string>>): string {
+function createRoot(files: Readonly<Record<string, string>>): string {
   const root = dataFolder();
   for (const [name, text] of Object.entries(files)) {
     const file = join(root, name);
@@ -24,13 +24,13 @@ const TMPFS = '25 23 0:22 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755';
 
 function version1Mounts(mountRoot: string): string {
   const mounts = ['memory', 'pids', 'cpu,cpuacct'].map(
-    (names, at) =>
-      `${31 + at} 25 0:${27 + at} ${mountRoot} /sys/fs/cgroup/${names} ro - cgroup cgroup rw,${names}`,
+    (controllers, index) =>
+      `${31 + index} 25 0:${27 + index} ${mountRoot} /sys/fs/cgroup/${controllers} ro - cgroup cgroup rw,${controllers}`,
   );
   return [TMPFS, ...mounts].join('\n');
 }
 
-const read = (files: Readonly<Record<string, string>>) => readControlGroup(rootWith(files), MACHINE);
+const read = (files: Readonly<Record<string, string>>) => readControlGroup(createRoot(files), MACHINE);
 
 describe('the control group of the host', () => {
   it('is found in a container whose group is the root of its view', () => {
@@ -66,12 +66,12 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/user.slice/pids.max': 'max',
     });
     expect(none).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
-    const first = read({
+    const version1 = read({
       'proc/self/mountinfo': version1Mounts('/'),
       'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
     });
-    expect(first).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
+    expect(version1).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
   });
 
   it('of version 1 is read from the hierarchy of each controller', () => {
@@ -85,7 +85,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: 3 * GIB, processes: 99, killsGroup: false });
   });
 
-  it('of version 1 is found in a container that sees its path from outside', () => {
+  it('of version 1 is found in a container in which its path is the one outside the container', () => {
     const group = read({
       'proc/self/mountinfo': version1Mounts('/docker/4f2'),
       'proc/self/cgroup': '5:pids:/docker/4f2\n4:memory:/docker/4f2/inner',
@@ -119,7 +119,7 @@ describe('the checks of the control group', () => {
       [/^There is no limit on the memory or the number of all processes together$/],
     ],
     [
-      'no limit of memory',
+      'no memory limit',
       { memoryBytes: undefined, processes: 64 },
       [
         /^There is no limit on the memory of all processes together$/,
@@ -127,7 +127,7 @@ describe('the checks of the control group', () => {
       ],
     ],
     [
-      'no limit of processes',
+      'no limit on processes',
       { memoryBytes: GIB / 4, processes: undefined },
       [
         /which is below the recommended minimum$/,

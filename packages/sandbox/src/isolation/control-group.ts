@@ -26,11 +26,11 @@ interface Mount {
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-/** Less memory than this is too little for the host, one job process and one build. */
+/** Minimum memory for the host, one job process and one build. */
 const MIN_BYTES = GIB;
 const MIN_PROCESSES = 256;
 
-const FILES = {
+const LIMIT_FILES = {
   memory: { 1: 'memory.limit_in_bytes', 2: 'memory.max' },
   pids: { 1: 'pids.max', 2: 'pids.max' },
 } as const;
@@ -58,7 +58,7 @@ function pathBelow({ root }: Mount, path: string): string {
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
 }
 
-function hierarchyOf(controller: keyof typeof FILES, rootFolder: string): Hierarchy | undefined {
+function hierarchyOf(controller: keyof typeof LIMIT_FILES, rootFolder: string): Hierarchy | undefined {
   const mounts = (read(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
   const groups = (read(join(rootFolder, 'proc/self/cgroup')) ?? '')
     .split('\n')
@@ -82,13 +82,13 @@ function hierarchyOf(controller: keyof typeof FILES, rootFolder: string): Hierar
 
 /** Returns the lowest limit of the surrounding groups. Limits at or above `ceiling` count as none. */
 function lowestLimit(
-  controller: keyof typeof FILES,
+  controller: keyof typeof LIMIT_FILES,
   rootFolder: string,
   ceiling: number,
 ): number | undefined {
   const hierarchy = hierarchyOf(controller, rootFolder);
   if (hierarchy === undefined) return undefined;
-  const file = FILES[controller][hierarchy.version];
+  const file = LIMIT_FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
     .map((folder) => Number.parseInt(read(join(folder, file)) ?? '', 10))
     .filter((limit) => limit < ceiling);
@@ -149,7 +149,7 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
     name,
     result: 'off',
     found: `${found}, which is below the recommended minimum`,
-    remedy: `allow ${MIN_PROCESSES} or more: a process of code may have 64 threads`,
+    remedy: `allow ${MIN_PROCESSES} or more: a process that runs code may have 64 threads`,
   };
 }
 

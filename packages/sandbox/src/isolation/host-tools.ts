@@ -10,7 +10,10 @@ export interface HostTools {
   readonly prlimit: string | undefined;
 }
 
-/** System folders for programs. PATH is not used: a program in a folder that others can write to would run as root. */
+/**
+ * System folders for programs. PATH is not used: if it contained a folder to which others can write, the host could run
+ * their program as root.
+ */
 export const TOOL_FOLDERS = [
   '/usr/bin',
   '/bin',
@@ -45,7 +48,7 @@ export function findHostTools(bubblewrap: string | undefined): HostTools {
 interface ResourceLimits {
   /** Data memory (RLIMIT_DATA), in MiB. */
   readonly dataMiB: number;
-  /** Processor time, in seconds. */
+  /** CPU time, in seconds. */
   readonly cpuSeconds: number;
   /** Open files. */
   readonly files: number;
@@ -57,7 +60,7 @@ interface ResourceLimits {
 
 const MIB = 2 ** 20;
 
-/** Defaults: two hours of processor time, 256 open files, 64 threads, no file writes. */
+/** Defaults: two hours of CPU time, 256 open files, 64 threads, no file writes. */
 export const DEFAULT_RLIMITS = { cpuSeconds: 7_200, files: 256, threads: 64, fileMiB: 0 };
 
 /**
@@ -107,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** User and group id inside: nobody. */
+/** User and group id in the jail: nobody. */
 const NOBODY = '65534';
 
 /**

@@ -18,7 +18,7 @@ import {
 } from './syscalls.ts';
 
 const architecture = process.arch as Architecture;
-const path = process.platform === 'linux' ? bubblewrap() : undefined;
+const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-kernel-')));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -69,25 +69,25 @@ const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer>
 /** A Linux program that consists only of `code`. */
 function executable(code: Buffer): Buffer {
   const ENTRY = 0x400078;
-  const head = Buffer.alloc(0x78);
-  head.write('7f454c46020101', 'hex');
-  head.writeUInt16LE(2, 16);
-  head.writeUInt16LE(architecture === 'x64' ? 62 : 183, 18);
-  head.writeUInt32LE(1, 20);
-  head.writeBigUInt64LE(BigInt(ENTRY), 24);
-  head.writeBigUInt64LE(64n, 32);
-  head.writeUInt16LE(64, 52);
-  head.writeUInt16LE(56, 54);
-  head.writeUInt16LE(1, 56);
+  const header = Buffer.alloc(0x78);
+  header.write('7f454c46020101', 'hex');
+  header.writeUInt16LE(2, 16);
+  header.writeUInt16LE(architecture === 'x64' ? 62 : 183, 18);
+  header.writeUInt32LE(1, 20);
+  header.writeBigUInt64LE(BigInt(ENTRY), 24);
+  header.writeBigUInt64LE(64n, 32);
+  header.writeUInt16LE(64, 52);
+  header.writeUInt16LE(56, 54);
+  header.writeUInt16LE(1, 56);
   // One segment, the whole file, readable and executable.
-  head.writeUInt32LE(1, 64);
-  head.writeUInt32LE(5, 68);
-  head.writeBigUInt64LE(0x400000n, 80);
-  head.writeBigUInt64LE(0x400000n, 88);
-  head.writeBigUInt64LE(BigInt(head.length + code.length), 96);
-  head.writeBigUInt64LE(BigInt(head.length + code.length), 104);
-  head.writeBigUInt64LE(0x1000n, 112);
-  return Buffer.concat([head, code]);
+  header.writeUInt32LE(1, 64);
+  header.writeUInt32LE(5, 68);
+  header.writeBigUInt64LE(0x400000n, 80);
+  header.writeBigUInt64LE(0x400000n, 88);
+  header.writeBigUInt64LE(BigInt(header.length + code.length), 96);
+  header.writeBigUInt64LE(BigInt(header.length + code.length), 104);
+  header.writeBigUInt64LE(0x1000n, 112);
+  return Buffer.concat([header, code]);
 }
 
 /** Returns the kernel's result of each call in strict isolation; errors are negative. */
@@ -98,7 +98,8 @@ async function resultsOf(numbers: readonly number[]): Promise<number[]> {
   chmodSync(folder, 0o755);
   const uids = process.geteuid?.() === 0 ? DEFAULT_UIDS : undefined;
   const program = { file, args: [], readable: [], flags: [], dataMiB: 64 };
-  const child = spawnConfined(confine({ level: 'strict', tools: findHostTools(path), uids }, file, program));
+  const confinement = { level: 'strict', tools: findHostTools(bubblewrapPath), uids } as const;
+  const child = spawnConfined(confine(confinement, file, program));
   const chunks: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
   const code = await new Promise((resolve) => child.once('close', resolve));
@@ -110,7 +111,7 @@ async function resultsOf(numbers: readonly number[]): Promise<number[]> {
 const EPERM = -1;
 const ENOSYS = -38;
 
-describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
+describe.runIf(bubblewrapPath !== undefined)('the kernel, in strict isolation', () => {
   it('refuses every call that the filter names', async () => {
     const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...CONDITIONAL_CALLS };
     const namedCalls = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
@@ -124,8 +125,8 @@ describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
 
   it('refuses calls newer than the filter, and allows the others', async () => {
     const GETPID = { x64: 39, arm64: 172 }[architecture];
-    const [newer, far, own] = await resultsOf([NEWEST_CALL + 1, 5_000, GETPID]);
-    expect([newer, far]).toEqual([ENOSYS, ENOSYS]);
-    expect(own).toBeGreaterThan(0);
+    const [nextCall, muchNewerCall, getpid] = await resultsOf([NEWEST_CALL + 1, 5_000, GETPID]);
+    expect([nextCall, muchNewerCall]).toEqual([ENOSYS, ENOSYS]);
+    expect(getpid).toBeGreaterThan(0);
   });
 });

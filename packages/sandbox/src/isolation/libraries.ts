@@ -27,12 +27,12 @@ function loaderOf(file: string): string | undefined {
     if (!is64 || header.readUInt32BE(0) !== ELF_MAGIC) return undefined;
     const [segmentCount, segmentBytes] = [header.readUInt16LE(56), header.readUInt16LE(54)];
     const table = readAt(descriptor, Number(header.readBigUInt64LE(32)), segmentCount * segmentBytes);
-    for (let at = 0; at + segmentBytes <= table.length; at += segmentBytes) {
-      if (table.readUInt32LE(at) !== SEGMENT_INTERPRETER) continue;
+    for (let offset = 0; offset + segmentBytes <= table.length; offset += segmentBytes) {
+      if (table.readUInt32LE(offset) !== SEGMENT_INTERPRETER) continue;
       const text = readAt(
         descriptor,
-        Number(table.readBigUInt64LE(at + 8)),
-        Number(table.readBigUInt64LE(at + 32)),
+        Number(table.readBigUInt64LE(offset + 8)),
+        Number(table.readBigUInt64LE(offset + 32)),
       );
       return text.toString('latin1').replace(/\0.*$/, '');
     }
@@ -84,7 +84,7 @@ export interface BareRoot {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Returns the root for a builder's own programs. */
+/** Returns the root file system for the programs of an image builder. */
 export function bareRoot(): BareRoot {
   const execPath = realpathSync(process.execPath);
   const readable = librariesOf(execPath, []);

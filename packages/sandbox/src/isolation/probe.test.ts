@@ -31,7 +31,7 @@ function fakeTool(name: string, body: string): string {
 }
 
 /** Runs the command without confining it. */
-const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
+const RUN_UNCONFINED = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 
 const missingBubblewrap = { bubblewrap: join(folder, 'nowhere') };
 
@@ -60,7 +60,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
     ]);
   });
 
-  it('reports what is missing, a remedy, and what a level does not protect', async () => {
+  it('reports what is missing, a remedy, and what a level does not protect against', async () => {
     const report = await probeIsolation(missingBubblewrap);
     expect(report.level).toBe('standard');
     expect(report.checks.at(-1)).toMatchObject({
@@ -76,15 +76,16 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it("reports bubblewrap's message, and a remedy for namespaces", async () => {
-    const words = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
-    const report = await probeIsolation({ bubblewrap: fakeTool('refusing', `echo "${words}" >&2; exit 1`) });
+    const message = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
+    const refusing = fakeTool('refusing', `echo "${message}" >&2; exit 1`);
+    const report = await probeIsolation({ bubblewrap: refusing });
     expect(report.level).toBe('standard');
-    expect(report.reasons.strict).toEqual([expect.stringContaining(words)]);
+    expect(report.reasons.strict).toEqual([expect.stringContaining(message)]);
     expect(report.reasons.strict![0]).toMatch(/: (user namespaces|the container runtime|allow user)/);
   });
 
   it('rejects a bubblewrap that confines nothing', async () => {
-    const report = await probeIsolation({ bubblewrap: fakeTool('idle', JUST_RUN) });
+    const report = await probeIsolation({ bubblewrap: fakeTool('idle', RUN_UNCONFINED) });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([
       expect.stringMatching(/could open a connection, could start another process, could read \/etc\/passwd/),
@@ -112,7 +113,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it('detects a process without limits', async () => {
-    const tools = { ...findHostTools(undefined), prlimit: fakeTool('no-limits', JUST_RUN) };
+    const tools = { ...findHostTools(undefined), prlimit: fakeTool('no-limits', RUN_UNCONFINED) };
     const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
     expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
   });
@@ -149,17 +150,18 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
        const { ok } = await sandbox.run({ runId: 'a', code: 'return 1' });
        process.stdout.write(JSON.stringify({ report, ok }), () => process.exit(0));`,
     );
-    // Our own filter simulates the profile: it allows processes and sockets, and refuses namespaces and mounts.
+    // A filter of the sandbox simulates the profile: it allows processes and sockets, and refuses namespaces and
+    // mounts.
     const filter = join(folder, 'profile');
     const options = { architecture: process.arch as Architecture, processes: true, sockets: true };
     writeFileSync(filter, seccompFilter(options));
     const container =
       '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
     // Sources and tests may be below the folder that is empty there.
-    const seen = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
-    const line = `exec 9<${filter}; exec ${path} ${container} ${seen} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
+    const mounts = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
+    const shellCommand = `exec 9<${filter}; exec ${path} ${container} ${mounts} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
     const user = isRoot ? { uid: 60_577, gid: 60_577 } : {};
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line], user);
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', shellCommand], user);
     const { report, ok } = JSON.parse(stdout) as { report: IsolationReport; ok: boolean };
     expect([report.level, ok]).toEqual(['standard', true]);
     expect(report.reasons.strict).toEqual([expect.stringMatching(/bwrap: .*(namespace|clone|unshare).*: /i)]);

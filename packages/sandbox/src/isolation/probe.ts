@@ -24,7 +24,7 @@ function sysctl(name: string): string | undefined {
 }
 
 /** Kernel settings that forbid user namespaces if their value is `off`. */
-const SWITCHES: readonly { name: string; off: string; remedy: string }[] = [
+const NAMESPACE_SETTINGS: readonly { name: string; off: string; remedy: string }[] = [
   {
     name: 'kernel.unprivileged_userns_clone',
     off: '0',
@@ -43,7 +43,7 @@ const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/
 
 /** Returns the remedy if bubblewrap may not create namespaces, based on the likeliest visible cause. */
 function namespaceRemedy(): string {
-  const found = SWITCHES.find(({ name, off }) => sysctl(name) === off);
+  const found = NAMESPACE_SETTINGS.find(({ name, off }) => sysctl(name) === off);
   if (found !== undefined) return `user namespaces are switched off by ${found.name}; ${found.remedy}`;
   if (CONTAINER_MARKS.some((mark) => existsSync(mark)))
     return 'the container runtime forbids namespaces; allow unshare, clone and mount in its seccomp profile (docs/sandbox.md, "In containers")';
@@ -73,7 +73,7 @@ function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | und
   return failedCheck('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
 }
 
-function explain({ level, without }: Attempt, problem: string): IsolationCheck {
+function failedSelfTest({ level, without }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
   const found = `At the level ${level}${without} ${problem}`;
   if (level === 'strict' && NAMESPACE_PROBLEM.test(problem))
@@ -94,13 +94,13 @@ function explain({ level, without }: Attempt, problem: string): IsolationCheck {
 /** Describes the protection of a level, and its gaps. */
 function protection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
-  const open = uids === undefined ? 'the network and signalled its host' : 'the network';
-  return `was refused files, processes and memory; it could have reached ${open}`;
+  const reachable = uids === undefined ? 'the network and signalled its host' : 'the network';
+  return `was refused files, processes and memory; it could have reached ${reachable}`;
 }
 
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
   const problem = await selfTest(attempt, execPath);
-  if (problem !== undefined) return explain(attempt, problem);
+  if (problem !== undefined) return failedSelfTest(attempt, problem);
   return passedCheck(
     `self-test ${attempt.level}`,
     `A process${attempt.without} that tried to escape ${protection(attempt)}`,
@@ -116,8 +116,8 @@ function preconditions(
   const files = [SELF_TEST, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
   const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
   const users = checkUsers(tools.setpriv, requested.uids, files);
-  const isKnown = ARCHITECTURES.includes(process.arch);
-  const filter = isKnown
+  const hasFilter = ARCHITECTURES.includes(process.arch);
+  const filter = hasFilter
     ? passedCheck('seccomp', `The filter of system calls is known for ${process.arch}`)
     : failedCheck(
         'seccomp',
@@ -152,7 +152,7 @@ function attemptsAt(confinement: Confinement): Attempt[] {
 }
 
 /** The facts that are known before anything is started. */
-interface Plan {
+interface ProbePlan {
   readonly tools: HostTools;
   readonly checks: readonly IsolationCheck[];
   /** Reasons why levels cannot be tried, by level. */
@@ -170,7 +170,7 @@ function basicOnlyReason(execPath: string): IsolationCheck | undefined {
   return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
 
-function planFor(requested: ProbeOptions, execPath: string): Plan {
+function planFor(requested: ProbeOptions, execPath: string): ProbePlan {
   const tools = findHostTools(requested.bubblewrap);
   const basicOnly = basicOnlyReason(execPath);
   if (basicOnly !== undefined) {
@@ -195,7 +195,10 @@ function planFor(requested: ProbeOptions, execPath: string): Plan {
 }
 
 /** Tries the planned confinements in order, until one passes its self-test. */
-async function tryAll({ tools, checks, blocked, attempts }: Plan, execPath: string): Promise<ProbeResult> {
+async function tryAll(
+  { tools, checks, blocked, attempts }: ProbePlan,
+  execPath: string,
+): Promise<ProbeResult> {
   const tests: IsolationCheck[] = [];
   const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...blocked };
   const reportAt = (level: IsolationLevel): IsolationReport => ({

@@ -1,4 +1,4 @@
-/** Descriptor of the pipe for synchronous calls; the channel can only be read by the event loop. */
+/** Descriptor of the pipe for synchronous calls; only the event loop can read the IPC channel. */
 export const SYNC_FD = 5;
 
 /** First descriptor of the files that are opened for a program. */
@@ -19,6 +19,6 @@ export interface Program {
   readonly dataMiB: number;
   /** True if it gets the pipe for synchronous calls, SYNC_FD. */
   readonly syncCalls?: boolean;
-  /** Processor time of the whole process, in seconds; default two hours. */
+  /** Maximum CPU time of the whole process, in seconds; default two hours. */
   readonly maxCpuSeconds?: number;
 }

@@ -24,17 +24,17 @@ function evaluate(filter: Buffer, { number, architecture, args = [] }: Call): st
   data.writeUInt32LE((architecture ?? AUDIT_ARCH.x64) >>> 0, 4);
   args.forEach((arg, index) => data.writeUInt32LE(arg >>> 0, 16 + 8 * index));
   let accumulator = 0;
-  for (let at = 0; at * 8 < filter.length; at++) {
-    const code = filter.readUInt16LE(at * 8);
-    const [ifTrue, ifFalse] = [filter.readUInt8(at * 8 + 2), filter.readUInt8(at * 8 + 3)];
-    const operand = filter.readUInt32LE(at * 8 + 4);
+  for (let position = 0; position * 8 < filter.length; position++) {
+    const code = filter.readUInt16LE(position * 8);
+    const [ifTrue, ifFalse] = [filter.readUInt8(position * 8 + 2), filter.readUInt8(position * 8 + 3)];
+    const operand = filter.readUInt32LE(position * 8 + 4);
     const jump = (holds: boolean): number => (holds ? ifTrue : ifFalse);
     if (code === 0x20) accumulator = data.readUInt32LE(operand);
     else if (code === 0x54) accumulator = (accumulator & operand) >>> 0;
-    else if (code === 0x15) at += jump(accumulator === operand);
-    else if (code === 0x25) at += jump(accumulator > operand);
-    else if (code === 0x35) at += jump(accumulator >= operand);
-    else if (code === 0x45) at += jump((accumulator & operand) !== 0);
+    else if (code === 0x15) position += jump(accumulator === operand);
+    else if (code === 0x25) position += jump(accumulator > operand);
+    else if (code === 0x35) position += jump(accumulator >= operand);
+    else if (code === 0x45) position += jump((accumulator & operand) !== 0);
     else if (code === 0x06) return VERDICTS[operand] ?? `unknown verdict ${operand}`;
     else return `unknown instruction ${code}`;
   }
@@ -51,7 +51,7 @@ const VERDICTS: Record<number, string> = {
 const AF_UNIX = 1;
 
 /** Calls that every program makes. */
-const NEEDED: Record<string, readonly [number, number]> = {
+const NEEDED_CALLS: Record<string, readonly [number, number]> = {
   read: [0, 63],
   write: [1, 64],
   close: [3, 57],
@@ -145,7 +145,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(verdict({ processes: true }, mmap, flags(0x21))).toBe('allow');
   });
 
-  it('kills the process for calls of another interface', () => {
+  it('kills the process for calls of another ABI', () => {
     const other = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
     const I386 = 0x40000003;
     expect(evaluate(filter, { number: 1, architecture: other })).toBe('kill');
@@ -154,15 +154,15 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(evaluate(filter, { number: 0xffffffff, architecture: audit })).toBe('kill');
   });
 
-  it.each(Object.entries(NEEDED))('allows %s', (_name, pair) => {
+  it.each(Object.entries(NEEDED_CALLS))('allows %s', (_name, pair) => {
     expect(evaluate(filter, { number: numberOf(pair, architecture) as number, architecture: audit })).toBe(
       'allow',
     );
   });
 
   it('lists no call twice, and none newer than NEWEST_CALL', () => {
-    const all = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, CONDITIONAL_CALLS].flatMap(numbersOf);
-    const numbers = all.map(([, number]) => number);
+    const calls = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, CONDITIONAL_CALLS].flatMap(numbersOf);
+    const numbers = calls.map(([, number]) => number);
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(Math.max(...numbers)).toBeLessThanOrEqual(NEWEST_CALL);
   });

@@ -35,7 +35,7 @@ const RETURN = 0x06;
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
-const refuse = (errno: number): number => 0x0005_0000 | errno;
+const returnErrno = (errno: number): number => 0x0005_0000 | errno;
 const EPERM = 1;
 const ENOSYS = 38;
 
@@ -43,11 +43,11 @@ const ENOSYS = 38;
  * Offsets in the kernel's description of a call: number, architecture, then six arguments of eight bytes, low half
  * first.
  */
-const CALL = 0;
-const ARCHITECTURE = 4;
-const argument = (index: number): number => 16 + 8 * index;
+const CALL_OFFSET = 0;
+const ARCHITECTURE_OFFSET = 4;
+const argumentOffset = (index: number): number => 16 + 8 * index;
 
-/** Bit of calls of the x32 interface, which nothing here uses; unchecked, they would pass as unknown calls. */
+/** Bit of calls of the x32 ABI, which nothing here uses. */
 const X32_BIT = 0x4000_0000;
 const CLONE_THREAD = 0x0001_0000;
 /** All `CLONE_NEW…` flags: a new namespace would restore what the sandbox removes. */
@@ -60,9 +60,9 @@ const SHARED_ANONYMOUS = 0x21;
  * later rule applies to this call.
  */
 function cloneRules(number: number, processes: boolean): Instruction[] {
-  const rules: Instruction[] = [[LOAD, 0, 0, argument(0)]];
-  if (!processes) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, refuse(EPERM)]);
-  rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW], [RETURN, 0, 0, refuse(EPERM)], [RETURN, 0, 0, ALLOW]);
+  const rules: Instruction[] = [[LOAD, 0, 0, argumentOffset(0)]];
+  if (!processes) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, returnErrno(EPERM)]);
+  rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW], [RETURN, 0, 0, returnErrno(EPERM)], [RETURN, 0, 0, ALLOW]);
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
 
@@ -72,19 +72,19 @@ const FAMILIES = [1, 2, 10, 16];
 function socketRules(number: number): Instruction[] {
   const families = FAMILIES.map((family): Instruction => [IF_EQUAL, 0, 1, family]);
   const rules: Instruction[] = [
-    [LOAD, 0, 0, argument(0)],
+    [LOAD, 0, 0, argumentOffset(0)],
     ...families.flatMap((rule): Instruction[] => [rule, [RETURN, 0, 0, ALLOW]]),
-    [RETURN, 0, 0, refuse(EPERM)],
+    [RETURN, 0, 0, returnErrno(EPERM)],
   ];
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
 
-function mapRules(number: number): Instruction[] {
+function mmapRules(number: number): Instruction[] {
   const rules: Instruction[] = [
-    [LOAD, 0, 0, argument(3)],
+    [LOAD, 0, 0, argumentOffset(3)],
     [AND, 0, 0, SHARED_ANONYMOUS],
     [IF_EQUAL, 0, 1, SHARED_ANONYMOUS],
-    [RETURN, 0, 0, refuse(EPERM)],
+    [RETURN, 0, 0, returnErrno(EPERM)],
     [RETURN, 0, 0, ALLOW],
   ];
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
@@ -104,26 +104,26 @@ function refusedNumbers({ architecture, processes = false, sockets = false }: Fi
  */
 export function seccompFilter(options: FilterOptions): Buffer {
   const { architecture, processes = false, sockets = false } = options;
-  const call = (name: keyof typeof CONDITIONAL_CALLS): number =>
+  const callNumber = (name: keyof typeof CONDITIONAL_CALLS): number =>
     numberOf(CONDITIONAL_CALLS[name], architecture) as number;
   const numbers = refusedNumbers(options);
   const program: Instruction[] = [
-    [LOAD, 0, 0, ARCHITECTURE],
+    [LOAD, 0, 0, ARCHITECTURE_OFFSET],
     [IF_EQUAL, 1, 0, AUDIT_ARCH[architecture]],
     [RETURN, 0, 0, KILL_PROCESS],
-    [LOAD, 0, 0, CALL],
+    [LOAD, 0, 0, CALL_OFFSET],
     [IF_AT_LEAST, 0, 1, X32_BIT],
     [RETURN, 0, 0, KILL_PROCESS],
     [IF_GREATER, 1, 0, NEWEST_CALL],
-    [IF_EQUAL, 0, 1, call('clone3')],
-    [RETURN, 0, 0, refuse(ENOSYS)],
-    ...cloneRules(call('clone'), processes),
+    [IF_EQUAL, 0, 1, callNumber('clone3')],
+    [RETURN, 0, 0, returnErrno(ENOSYS)],
+    ...cloneRules(callNumber('clone'), processes),
     // Skipped if processes are allowed, because they may share memory.
-    ...(processes ? [] : mapRules(call('mmap'))),
+    ...(processes ? [] : mmapRules(callNumber('mmap'))),
     ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as Numbers, architecture) as number) : []),
     ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),
     [RETURN, 0, 0, ALLOW],
-    [RETURN, 0, 0, refuse(EPERM)],
+    [RETURN, 0, 0, returnErrno(EPERM)],
   ];
   const bytes = Buffer.alloc(program.length * 8);
   program.forEach(([code, ifTrue, ifFalse, operand], index) => {

@@ -31,6 +31,7 @@ function forbiddenOperations({ level, uids }: Confinement): Operation[] {
 
 /** The findings of a self-test; without findings, `output` says why there are none. */
 interface SelfTestResult {
+  /** By operation: the error code of its refusal, or null if it succeeded. */
   readonly findings?: Readonly<Record<string, string | null>>;
   readonly output: string;
 }
@@ -64,8 +65,8 @@ function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTe
   });
 }
 
-/** Like `runSelfTest`, but returns an error of starting the process as the output. */
-async function attempt(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
+/** Like `runSelfTest`, but if the process cannot be started, returns the error as the output. */
+async function trySelfTest(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
   try {
     return await runSelfTest(confinement, execPath);
   } catch (error) {
@@ -80,7 +81,7 @@ async function attempt(confinement: Confinement, execPath: string): Promise<Self
 export async function selfTest(confinement: Confinement, execPath: string): Promise<string | undefined> {
   if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
   if (!existsSync(execPath)) return `a process did not start: there is no Node.js at ${execPath}`;
-  const { findings, output } = await attempt(confinement, execPath);
+  const { findings, output } = await trySelfTest(confinement, execPath);
   if (findings === undefined) return `a process did not start: ${output}`;
   const succeeded = forbiddenOperations(confinement).filter(
     (operation) => findings[operation] === null || findings[operation] === undefined,

@@ -60,7 +60,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it('belong to one host process per machine, even unused ones, and are free again after that process dies', async () => {
+  it('are held by one host process at a time, even if unused, and are freed when it dies', async () => {
     const script = `
       import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
       const uids = [];

@@ -11,10 +11,10 @@ import { processStat } from '../process-stat.ts';
 const startTimeOf = (pid: number): string | undefined => processStat(pid)?.(22);
 
 /** Returns a private folder in which processes of this user coordinate; undefined if none can be created. */
-function ownFolder(): string | undefined {
+function openClaimsFolder(): string | undefined {
   const uid = process.geteuid?.() ?? 0;
-  for (const home of ['/run', tmpdir()]) {
-    const folder = join(home, `heddle-uids-${uid}`);
+  for (const parent of ['/run', tmpdir()]) {
+    const folder = join(parent, `heddle-uids-${uid}`);
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const stat = lstatSync(folder);
@@ -34,10 +34,10 @@ const claimOf = (uid: number): string =>
   `${uid}-${process.pid}-${(ownStartTime ??= startTimeOf(process.pid))}`;
 
 /** Removes a claim if the process that made it has ended. Returns whether the claim was removed. */
-function removeIfStale(claim: string, home: string): boolean {
+function removeIfStale(claim: string, claimsFolder: string): boolean {
   const [, pid, start] = claim.split('-');
   if (start !== undefined && startTimeOf(Number(pid)) === start) return false;
-  rmSync(join(home, claim), { force: true });
+  rmSync(join(claimsFolder, claim), { force: true });
   return true;
 }
 
@@ -46,19 +46,19 @@ function removeIfStale(claim: string, home: string): boolean {
  * processes that claim it simultaneously see each other, and both fail.
  */
 function claimUid(uid: number): boolean {
-  folder ??= ownFolder();
+  folder ??= openClaimsFolder();
   if (folder === undefined) return true;
-  const home = folder;
+  const claimsFolder = folder;
   const claim = claimOf(uid);
   try {
-    writeFileSync(join(home, claim), '', { flag: 'wx' });
+    writeFileSync(join(claimsFolder, claim), '', { flag: 'wx' });
   } catch (error) {
     // EEXIST: another thread of this process holds the id. Any other error: nothing can be written, so no process makes
     // claims.
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
-  const others = readdirSync(home).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
-  if (others.every((other) => removeIfStale(other, home))) return true;
+  const others = readdirSync(claimsFolder).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
+  if (others.every((other) => removeIfStale(other, claimsFolder))) return true;
   releaseUid(uid);
   return false;
 }

@@ -81,7 +81,7 @@ export function spawnConfined({
   });
   for (const descriptor of descriptors) closeSync(descriptor);
   if (uid !== undefined) {
-    // Both events: a command that cannot be started has no exit.
+    // Both events: a command that cannot be started causes no `exit`.
     const free = (): void => {
       if (mayLeaveProcesses) killOrphanedProcesses(uid);
       freeSlotUid(uid);

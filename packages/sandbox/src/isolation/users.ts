@@ -20,10 +20,10 @@ export function unreadablePart(path: string): string | undefined {
   }
 }
 
-const NAME = 'users';
+const CHECK_NAME = 'users';
 
-/** Returns the map of the user ids that exist in this user namespace; without user namespaces, one of all ids. */
-function knownUsers(): string {
+/** Returns the map of the user ids that exist in this user namespace; without user namespaces, a map of all ids. */
+function readUidMap(): string {
   try {
     return readFileSync('/proc/self/uid_map', 'utf8');
   } catch {
@@ -36,8 +36,8 @@ function knownUsers(): string {
  * outside, count.
  */
 export function isMapped({ from, to }: UidRange, map: string): boolean {
-  const spans = map.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return spans.some(([first = 0, , count = 0]) => from >= first && to < first + count);
+  const ranges = map.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return ranges.some(([first = 0, , count = 0]) => from >= first && to < first + count);
 }
 
 /**
@@ -50,19 +50,26 @@ export function checkUsers(
   files: readonly string[],
 ): IsolationCheck {
   if (process.geteuid?.() !== 0)
-    return { name: NAME, result: 'off', found: 'The host is not root, so processes run as its user' };
+    return { name: CHECK_NAME, result: 'off', found: 'The host is not root, so processes run as its user' };
   if (setpriv === undefined)
-    return { ...checkTool('setpriv', undefined, 'util-linux', 'gives processes separate users'), name: NAME };
-  if (!isMapped(uids, knownUsers())) {
+    return {
+      ...checkTool('setpriv', undefined, 'util-linux', 'gives processes separate users'),
+      name: CHECK_NAME,
+    };
+  if (!isMapped(uids, readUidMap())) {
     const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
-    return failedCheck(NAME, found, 'set isolation.uids to existing users, or do not run the host as root');
+    return failedCheck(
+      CHECK_NAME,
+      found,
+      'set isolation.uids to existing users, or do not run the host as root',
+    );
   }
   for (const file of files.filter((each) => existsSync(each))) {
     const unreadablePath = unreadablePart(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
     const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;
-    return failedCheck(NAME, found, remedy);
+    return failedCheck(CHECK_NAME, found, remedy);
   }
-  return passedCheck(NAME, 'Each process gets its own user id');
+  return passedCheck(CHECK_NAME, 'Each process gets its own user id');
 }
