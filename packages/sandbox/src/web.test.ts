@@ -41,6 +41,33 @@ describe('the web globals of user code', () => {
     ).toEqual(['€é', 'A€']);
   });
 
+  it('include a TextDecoder of UTF-16 that replaces lone surrogates and an odd byte, as in Node.js', async () => {
+    const inputs = [
+      [0x3d, 0xd8, 0x00, 0xde],
+      [0x41, 0, 0x3d],
+      [0x3d, 0xd8],
+      [0x3d, 0xd8, 0x41, 0],
+      [0x00, 0xde, 0x41, 0],
+      [0x3d, 0xd8, 0x3d, 0xd8, 0x00, 0xde],
+      [0x3d, 0xd8, 0x00],
+    ];
+    const code = `return ${JSON.stringify(inputs)}.map((bytes) => {
+      let fatal = false;
+      try { new TextDecoder("utf-16le", { fatal: true }).decode(new Uint8Array(bytes)) } catch { fatal = true }
+      const decoder = new TextDecoder("utf-16le");
+      const streamed = bytes.map((byte) => decoder.decode(new Uint8Array([byte]), { stream: true })).join("");
+      return [new TextDecoder("utf-16le").decode(new Uint8Array(bytes)), streamed + decoder.decode(), fatal];
+    })`;
+    const isValid = (bytes: number[]) =>
+      bytes.length % 2 === 0 && Buffer.from(bytes).toString('utf16le').isWellFormed();
+    expect(await valueOf(code)).toEqual(
+      inputs.map((bytes) => {
+        const text = new TextDecoder('utf-16le').decode(new Uint8Array(bytes));
+        return [text, text, !isValid(bytes)];
+      }),
+    );
+  });
+
   it('include crypto with random values and UUIDs', async () => {
     const [first, second] = (await valueOf('return [crypto.randomUUID(), crypto.randomUUID()]')) as [
       string,

@@ -42,7 +42,7 @@ export function encode(text: string): Uint8Array<ArrayBuffer> {
   return bytes.slice(0, end);
 }
 
-interface Utf8Result {
+interface DecodeResult {
   readonly text: string;
   /** Number of trailing bytes of an incomplete character. */
   readonly incompleteBytes: number;
@@ -82,7 +82,7 @@ function readMultiByteCharacter(bytes: Uint8Array, start: number): Utf8Character
   return { point: 0xfffd, next, state: needed > 0 && next === bytes.length ? 'incomplete' : 'invalid' };
 }
 
-function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
+function decodeUtf8(bytes: Uint8Array, stream: boolean): DecodeResult {
   let text = '';
   let isValid = true;
   for (let at = 0; at < bytes.length;) {
@@ -101,11 +101,28 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
   return { text, incompleteBytes: 0, isValid };
 }
 
-function decodeUtf16(bytes: Uint8Array): string {
+/** UTF-16LE decoder of the Encoding standard: a surrogate without its pair, or an odd last byte, becomes U+FFFD. */
+function decodeUtf16(bytes: Uint8Array, stream: boolean): DecodeResult {
+  const unitAt = (at: number): number => (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
   let text = '';
-  for (let at = 0; at + 1 < bytes.length; at += 2)
-    text += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
-  return text;
+  let isValid = true;
+  for (let at = 0; at < bytes.length; at += 2) {
+    const unit = at + 1 < bytes.length ? unitAt(at) : undefined;
+    const isHigh = unit !== undefined && unit >= 0xd800 && unit <= 0xdbff;
+    if (unit === undefined || (isHigh && at + 3 >= bytes.length)) {
+      if (stream) return { text, incompleteBytes: bytes.length - at, isValid };
+      return { text: `${text}\ufffd`, incompleteBytes: 0, isValid: false };
+    }
+    const next = isHigh ? unitAt(at + 2) : 0;
+    if (next >= 0xdc00 && next <= 0xdfff) {
+      text += String.fromCharCode(unit, next);
+      at += 2;
+    } else if (unit >= 0xd800 && unit <= 0xdfff) {
+      text += '\ufffd';
+      isValid = false;
+    } else text += String.fromCharCode(unit);
+  }
+  return { text, incompleteBytes: 0, isValid };
 }
 
 function decodeWindows1252(bytes: Uint8Array): string {
@@ -167,19 +184,17 @@ export class TextDecoder {
       input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'),
     );
     let text = this.#decodeBytes(bytes, stream);
+    const hasText = text !== '';
     if (!this.#hasBegun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    this.#hasBegun = stream && (this.#hasBegun || text !== '');
+    this.#hasBegun = stream && (this.#hasBegun || hasText);
     return text;
   }
 
   #decodeBytes(bytes: Uint8Array, stream: boolean): string {
     if (this.encoding === 'windows-1252') return decodeWindows1252(bytes);
-    if (this.encoding === 'utf-16le') {
-      if (stream && bytes.length % 2 === 1) this.#pending = bytes.slice(-1);
-      return decodeUtf16(bytes);
-    }
-    const { text, incompleteBytes, isValid } = decodeUtf8(bytes, stream);
-    if (!isValid && this.fatal) throw new TypeError('The bytes are not valid utf-8');
+    const decodeUnicode = this.encoding === 'utf-16le' ? decodeUtf16 : decodeUtf8;
+    const { text, incompleteBytes, isValid } = decodeUnicode(bytes, stream);
+    if (!isValid && this.fatal) throw new TypeError(`The bytes are not valid ${this.encoding}`);
     this.#pending = incompleteBytes === 0 ? new Uint8Array(0) : bytes.slice(-incompleteBytes);
     return text;
   }
