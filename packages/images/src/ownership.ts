@@ -12,7 +12,7 @@ async function* walkTree(path: string): AsyncGenerator<string> {
   for (const name of await readdir(path)) yield* walkTree(join(path, name));
 }
 
-/** Makes a process's user the owner of a folder and everything in it. */
+/** Makes a process's user the owner of a folder and everything in it. Other users cannot access the folder. */
 export async function chownTree(folder: string, uid: number): Promise<void> {
   for await (const path of walkTree(folder)) await lchown(path, uid, uid);
   await chmod(folder, 0o700);
@@ -24,7 +24,7 @@ export async function chownTree(folder: string, uid: number): Promise<void> {
  */
 export async function reclaimTree(folder: string): Promise<void> {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
-  // From the top down, so that the other user can no longer change anything below it.
+  // From the top down, so that the other user can no longer change anything below a reclaimed folder.
   for await (const path of reclaimTopDown(folder, uid, gid)) {
     const stat = await lstat(path);
     if (stat.isFile()) await chmod(path, (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
@@ -66,7 +66,7 @@ export interface WorkArea {
 /** Prefix of work areas in the system's temporary folder. */
 const TEMPORARY_PREFIX = 'heddle-build-';
 
-/** Removes the work folder of a dead build, and its work area in the system's temporary folder. */
+/** Removes the work folder of a build whose process died, and its work area in the system's temporary folder. */
 export async function removeWorkFolder(workFolder: string): Promise<void> {
   for (const entry of await readdir(workFolder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isSymbolicLink() || !entry.name.startsWith(TEMPORARY_PREFIX)) continue;
@@ -79,17 +79,17 @@ export async function removeWorkFolder(workFolder: string): Promise<void> {
   await rm(workFolder, { recursive: true, force: true });
 }
 
-/** Creates the work area of one process. `hasUser` is true if the process runs as another user. */
-export async function openWorkArea(workFolder: string, hasUser: boolean): Promise<WorkArea> {
+/** Creates the work area of one process. `asOtherUser` is true if the process runs as another user. */
+export async function openWorkArea(workFolder: string, asOtherUser: boolean): Promise<WorkArea> {
   const inner = join(workFolder, 'npm');
   await mkdir(inner, { recursive: true });
   await chmod(inner, 0o755);
-  // The user may traverse the folder, but not list it.
-  if (hasUser) await chmod(workFolder, 0o711);
-  if (!hasUser || unreadablePart(inner) === undefined)
+  // The other user may traverse the folder, but not list it.
+  if (asOtherUser) await chmod(workFolder, 0o711);
+  if (!asOtherUser || unreadablePart(inner) === undefined)
     return { folder: inner, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
-  // If this process dies, the collection that finds its work folder also finds the work area.
+  // If this process dies, the cleanup that finds its work folder also finds the work area.
   const link = join(workFolder, basename(folder));
   const remove = async (): Promise<void> => {
     for (const path of [folder, link]) await rm(path, { recursive: true, force: true });

@@ -6,11 +6,11 @@ const images = await nativeImagesOf({ maxImageMiB: 20 });
 
 afterAll(() => images?.close());
 
-describe.skipIf(images === undefined)('a native image of the real mirrors', { timeout: 300_000 }, () => {
+describe.skipIf(images === undefined)('a native image from the real mirrors', { timeout: 300_000 }, () => {
   const build = (systemPackages: readonly string[]) =>
     images!.build({ language: 'javascript', systemPackages }, { refresh: true });
 
-  it('that exceeds the maximum size fails, and states its size', async () => {
+  it('that exceeds the maximum size fails with its size in the message', async () => {
     const failed = await build(['jq', 'sed']);
     expect(failed).toMatchObject({
       state: 'failed',

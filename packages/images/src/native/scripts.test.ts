@@ -17,11 +17,11 @@ const packageWithScript = (
   manifest: Record<string, unknown> = {},
 ): FixturePackage => ({
   name,
-  files: { 'index.js': "module.exports = require('./made.json');", 'script.js': source },
+  files: { 'index.js': "module.exports = require('./report.json');", 'script.js': source },
   manifest: { scripts: { install: 'node script.js' }, ...manifest },
 });
 
-const WRITE_REPORT = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
+const WRITE_REPORT = "require('node:fs').writeFileSync('report.json', JSON.stringify(report));";
 
 /** Declares the required part of Node-API, because headers may be missing. */
 const ADDON = `
@@ -36,7 +36,7 @@ const otherPort = (otherServer.address() as AddressInfo).port;
 const registry = await openNpmRegistry([
   { name: 'prebuilt', files: { 'addon.txt': 'from the registry' } },
   packageWithScript(
-    'makes',
+    'writes-report',
     `const report = { uid: process.getuid(), cwd: process.cwd(), home: process.env.HOME, secrets: JSON.stringify(process.env).includes('oken') };
      ${WRITE_REPORT}`,
   ),
@@ -68,7 +68,7 @@ const registry = await openNpmRegistry([
      ${WRITE_REPORT}`,
   ),
   packageWithScript('fails', "console.error('cannot find the library frobnicate'); process.exit(3);"),
-  packageWithScript('leads-out', "require('node:fs').symlinkSync('/etc/shadow', 'made.json');"),
+  packageWithScript('links-outside', "require('node:fs').symlinkSync('/etc/shadow', 'report.json');"),
   {
     name: 'has-optional',
     files: { 'index.js': "module.exports = 'without';" },
@@ -97,29 +97,29 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   let sharedBuild: Promise<ImageRecord> | undefined;
   /** One image for all packages with successful scripts, because building one takes a long time. */
   const buildShared = (): Promise<ImageRecord> =>
-    (sharedBuild ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
+    (sharedBuild ??= build(['writes-report', 'fetches', 'attacks', 'has-optional']));
 
-  /** Returns the output of a package's script. */
-  async function outputOf(name: string): Promise<{ report: unknown; folder: string }> {
+  /** Returns the report that a package's script wrote, and the package's folder. */
+  async function reportOf(name: string): Promise<{ report: unknown; folder: string }> {
     const record = await buildShared();
     expect(record.errorMessage).toBe(null);
     const { blobs } = await images!.open(record.id);
     const folder = join(blobs['rootfs']!.path, 'opt/heddle/node_modules', name);
-    return { folder, report: JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) };
+    return { folder, report: JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) };
   }
 
   it('run as nobody, and their files are in the image', async () => {
-    const { report } = await outputOf('makes');
+    const { report } = await reportOf('writes-report');
     expect(report).toEqual({
       uid: 65_534,
-      cwd: '/opt/heddle/node_modules/makes',
+      cwd: '/opt/heddle/node_modules/writes-report',
       home: '/work',
       secrets: false,
     });
   });
 
   it('can access only the registry', async () => {
-    expect((await outputOf('fetches')).report).toEqual({
+    expect((await reportOf('fetches')).report).toEqual({
       registry: [200, true],
       outside: 403,
       direct: 'ECONNREFUSED',
@@ -127,7 +127,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   });
 
   it('change only their packages, and leave no setuid files', async () => {
-    const { report, folder } = await outputOf('attacks');
+    const { report, folder } = await reportOf('attacks');
     expect(report).toEqual({
       system: 'EROFS',
       node: expect.stringMatching(/EROFS|EACCES|ETXTBSY/) as string,
@@ -140,7 +140,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     expect((mode & 0o7777).toString(8)).toBe('755');
   });
 
-  it('that fail end the build, naming the package and the reason', async () => {
+  it('fail the build if they fail, with the package and the reason in the message', async () => {
     expect(await build(['fails'])).toMatchObject({
       state: 'failed',
       errorCode: 'unsupported_package',
@@ -156,14 +156,14 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     );
   });
 
-  it('fail the build if they leave a link out of their package', async () => {
-    expect(await build(['leads-out'])).toMatchObject({
+  it('fail the build if they leave a link to a file outside of their package', async () => {
+    expect(await build(['links-outside'])).toMatchObject({
       errorCode: 'unsupported_package',
       errorMessage: expect.stringMatching(/link that leads out/) as string,
     });
   });
 
-  it('compile addons if the image has a compiler, and otherwise name what is missing', async () => {
+  it('compile addons if the image has a compiler, and otherwise fail and name what is missing', async () => {
     expect(await build(['compiles'])).toMatchObject({
       errorCode: 'unsupported_package',
       errorMessage: expect.stringMatching(

@@ -33,13 +33,13 @@ const HEADERS = '/run/heddle/headers';
 interface ScriptEnvironment {
   /** The root file system that is being built. */
   readonly root: string;
-  /** Folder of `node_modules`, relative to the root. */
+  /** The folder that contains `node_modules`, relative to the root. */
   readonly folder: string;
   readonly npm: Npm;
   readonly checker: Checker;
 }
 
-/** Returns the folder with `include` that belongs to the host's Node.js, or undefined if it has no headers. */
+/** Returns the installation folder of the host's Node.js, or undefined if it has no headers. */
 function headersOf(execPath: string): string | undefined {
   const home = dirname(dirname(execPath));
   return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : undefined;

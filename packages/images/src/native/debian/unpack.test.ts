@@ -31,12 +31,16 @@ async function unpack(files: readonly TarEntry[], overrides: Partial<FixtureDeb>
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 
 describe('a package that is unpacked', () => {
-  it.each(['gz', 'zst', ''] as const)('has its files if it is compressed with "%s"', async (packing) => {
+  it.each([
+    ['gzip', 'gz'],
+    ['Zstandard', 'zst'],
+    ['no', ''],
+  ] as const)('has its files with %s compression', async (_name, packing) => {
     const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], { packing });
     expect(readFileSync(join(folder, 'usr/bin/tool'), 'utf8')).toBe('x');
   });
 
-  it('has merged folders in /usr, unchanged links, and no manuals', async () => {
+  it('has its top-level folders in /usr, unchanged links, and no manuals', async () => {
     const folder = await unpack([
       { path: './bin/', type: '5' },
       { path: './bin/sh', type: '2', link: 'dash' },
@@ -63,10 +67,14 @@ describe('a package that is unpacked', () => {
   });
 
   it.each<[string, TarEntry[], RegExp]>([
-    ['leads out by its name', [{ path: '../evil', content: '' }], /leads out of the archive/],
-    ['leads out within its name', [{ path: './usr/../../evil', content: '' }], /leads out of the archive/],
+    ['has a file whose path starts with ..', [{ path: '../evil', content: '' }], /leads out of the archive/],
     [
-      'has a link that leads out',
+      'has a file whose path contains ..',
+      [{ path: './usr/../../evil', content: '' }],
+      /leads out of the archive/,
+    ],
+    [
+      'has a link to a path outside of it',
       [{ path: './usr/x', type: '2', link: '../../../etc/passwd' }],
       /link usr\/x that leads out/,
     ],
@@ -92,9 +100,9 @@ describe('a package that is unpacked', () => {
   });
 
   it.each([
-    ['files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
-    ['excluded files', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
-    ['names', Array.from({ length: 20 }, (_, at) => ({ path: `./usr/${at}`, content: '' }))],
+    ['bytes of files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
+    ['bytes of excluded files', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
+    ['files', Array.from({ length: 20 }, (_, index) => ({ path: `./usr/${index}`, content: '' }))],
   ])('is refused if it unpacks to more %s than allowed', async (_what, files) => {
     const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));

@@ -9,9 +9,10 @@ import { MAX_SIZE } from '../limits.ts';
 const MAGIC = '!<arch>\n';
 const HEADER_BYTES = 60;
 
-/** A member of an `ar` archive, as a view of its bytes. */
+/** A member of an `ar` archive. */
 interface ArMember {
   readonly name: string;
+  /** A view of the archive's bytes. */
   readonly bytes: Uint8Array;
 }
 
@@ -20,11 +21,11 @@ function readAr(bytes: Uint8Array): ArMember[] | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.toString('latin1', 0, MAGIC.length) !== MAGIC) return undefined;
   const members: ArMember[] = [];
-  for (let at = MAGIC.length; at < buffer.length;) {
-    if (at + HEADER_BYTES > buffer.length) return undefined;
-    const header = buffer.toString('latin1', at, at + HEADER_BYTES);
+  for (let offset = MAGIC.length; offset < buffer.length;) {
+    if (offset + HEADER_BYTES > buffer.length) return undefined;
+    const header = buffer.toString('latin1', offset, offset + HEADER_BYTES);
     const size = Number(header.slice(48, 58));
-    const start = at + HEADER_BYTES;
+    const start = offset + HEADER_BYTES;
     if (!header.endsWith('`\n') || !Number.isSafeInteger(size) || size < 0 || start + size > buffer.length)
       return undefined;
     members.push({
@@ -32,7 +33,7 @@ function readAr(bytes: Uint8Array): ArMember[] | undefined {
       bytes: buffer.subarray(start, start + size),
     });
     // Members start at even offsets.
-    at = start + size + (size % 2);
+    offset = start + size + (size % 2);
   }
   return members;
 }
@@ -51,7 +52,7 @@ function mergedPath(path: string): string | undefined {
   return merged === '' || EXCLUDED.test(merged) ? undefined : merged;
 }
 
-async function write(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
+async function writeEntry(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
   const { name, type, mode, size } = header;
   // The links of the merged /usr are created once, for all packages.
   if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
@@ -63,14 +64,14 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   if (type === 'symlink') return writer.writeSymlink(path, target);
   if (type !== 'link')
     throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
-  const other = mergedPath(writer.relativePath(target));
-  if (other !== undefined) await writer.hardLink(path, other);
+  const existing = mergedPath(writer.relativePath(target));
+  if (existing !== undefined) await writer.hardLink(path, existing);
 }
 
 /**
- * Unpacks the files of a .deb below a folder; its scripts are not run.
- * @throws ImageError integrity_error for an invalid package, unsupported_package for paths that lead out of the folder,
- * image_too_large.
+ * Unpacks the files of a .deb below a folder; its scripts are not run. Error messages begin with `name`.
+ * @throws ImageError integrity_error for an invalid package, unsupported_package for paths that lead out of the folder
+ * and for devices, image_too_large.
  */
 export async function unpackDeb(
   path: string,
@@ -90,7 +91,7 @@ export async function unpackDeb(
   source.pipe(tar);
   try {
     for await (const entry of tar) {
-      await write(writer, entry.header, entry as unknown as Readable);
+      await writeEntry(writer, entry.header, entry as unknown as Readable);
       entry.resume();
     }
   } catch (error) {

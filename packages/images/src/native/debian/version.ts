@@ -18,7 +18,7 @@ function parseVersion(version: string): VersionParts {
   };
 }
 
-/** Returns the sort order of a character: tilde, then end of text or digit, then letters, then others. */
+/** Returns the sort order of a character: tilde, then end of string or digit, then letters, then others. */
 function orderOf(char: string | undefined): number {
   if (char === undefined || /\d/.test(char)) return 0;
   if (char === '~') return -1;
@@ -26,7 +26,7 @@ function orderOf(char: string | undefined): number {
 }
 
 /** Compares alternating non-numeric and numeric parts (Debian Policy 5.6.12). */
-function compareTexts(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   let [i, j] = [0, 0];
   while (i < a.length || j < b.length) {
     while ((i < a.length && !/\d/.test(a[i] as string)) || (j < b.length && !/\d/.test(b[j] as string))) {
@@ -50,8 +50,8 @@ export function compareVersions(a: string, b: string): number {
   const [first, second] = [parseVersion(a), parseVersion(b)];
   return (
     first.epoch - second.epoch ||
-    compareTexts(first.upstream, second.upstream) ||
-    compareTexts(first.revision, second.revision)
+    compareStrings(first.upstream, second.upstream) ||
+    compareStrings(first.revision, second.revision)
   );
 }
 

@@ -4,7 +4,7 @@ import { withCredentials } from '../../python/sources/credentials.ts';
 import type { DebianPackage } from '../debian/catalogue.ts';
 import { nativeTarget } from './target.ts';
 
-/** Returns the context without Pyodide's wheels, which are only for the isolate. */
+/** Returns the context without Pyodide's wheels, because they are not for CPython but for WebAssembly. */
 function withoutPyodide(context: BuildContext): BuildContext {
   const { pyodide: _, ...python } = context.registries.python ?? {};
   return { ...context, registries: { ...context.registries, python } };

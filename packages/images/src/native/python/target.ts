@@ -8,16 +8,16 @@ export interface DebianPython {
   readonly glibc: string;
 }
 
-/** Returns the name in wheel tags of an architecture of Node.js. */
+/** Returns the name that wheel tags have for an architecture of Node.js. */
 export function machineOf(arch: string): string {
   return arch === 'arm64' ? 'aarch64' : 'x86_64';
 }
 
 /** Minor version of the oldest glibc for which manylinux wheels exist, by machine. */
-const OLDEST_GLIBC: Readonly<Record<string, number>> = { x86_64: 5, aarch64: 17 };
+const OLDEST_GLIBC_MINOR: Readonly<Record<string, number>> = { x86_64: 5, aarch64: 17 };
 
-/** Older names of manylinux platforms (PEP 513, 571, 599). */
-const OLD_NAMES: Readonly<Record<number, string>> = {
+/** Older names of manylinux platforms (PEP 513, 571, 599), by minor version of glibc. */
+const OLD_PLATFORM_NAMES: Readonly<Record<number, string>> = {
   5: 'manylinux1',
   12: 'manylinux2010',
   17: 'manylinux2014',
@@ -26,9 +26,9 @@ const OLD_NAMES: Readonly<Record<number, string>> = {
 function platformsOf(glibc: string, machine: string): string[] {
   const newest = Number(glibc.split('.')[1]);
   const platforms: string[] = [];
-  for (let minor = newest; minor >= (OLDEST_GLIBC[machine] ?? 17); minor--) {
+  for (let minor = newest; minor >= (OLDEST_GLIBC_MINOR[machine] ?? 17); minor--) {
     platforms.push(`manylinux_2_${minor}_${machine}`);
-    const oldName = OLD_NAMES[minor];
+    const oldName = OLD_PLATFORM_NAMES[minor];
     if (oldName !== undefined) platforms.push(`${oldName}_${machine}`);
   }
   return [...platforms, `linux_${machine}`];
@@ -39,18 +39,18 @@ function platformsOf(glibc: string, machine: string): string[] {
  * versions, no ABI, then any platform.
  */
 function tagsOf(minor: number, platforms: readonly string[]): string[] {
-  const older = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
+  const supportedMinors = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
   const tagsWith = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
   return [
     ...tagsWith(`cp3${minor}-cp3${minor}`),
-    ...older.flatMap((version) => tagsWith(`cp3${version}-abi3`)),
+    ...supportedMinors.flatMap((version) => tagsWith(`cp3${version}-abi3`)),
     ...tagsWith(`cp3${minor}-none`),
-    ...older.flatMap((version) => tagsWith(`py3${version}-none`)),
+    ...supportedMinors.flatMap((version) => tagsWith(`py3${version}-none`)),
     ...tagsWith('py3-none'),
     `cp3${minor}-none-any`,
     `py3${minor}-none-any`,
     'py3-none-any',
-    ...older.slice(1).map((version) => `py3${version}-none-any`),
+    ...supportedMinors.slice(1).map((version) => `py3${version}-none-any`),
   ];
 }
 

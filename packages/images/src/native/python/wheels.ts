@@ -47,10 +47,10 @@ function isProgram(bytes: Buffer): boolean {
 /** Returns a script of a wheel, with the image's interpreter in its first line if it is a Python script. */
 async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
   const bytes = await file.read();
-  const [first = ''] = bytes.toString('latin1', 0, 100).split('\n');
-  if (!/^#!pythonw?\s*$/.test(first)) return bytes;
+  const [firstLine = ''] = bytes.toString('latin1', 0, 100).split('\n');
+  if (!/^#!pythonw?\s*$/.test(firstLine)) return bytes;
   const head = `#!/usr/bin/env -S PYTHONPATH=/${site} /usr/bin/python3`;
-  return Buffer.concat([Buffer.from(head), bytes.subarray(first.length)]);
+  return Buffer.concat([Buffer.from(head), bytes.subarray(firstLine.length)]);
 }
 
 /**

@@ -28,7 +28,7 @@ const installError = (id: string, reason: string): ImageError =>
   new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${reason}.`);
 
 /** Links a program of a tool into the folder for programs. */
-async function expose(root: string, name: string, target: string): Promise<void> {
+async function linkProgram(root: string, name: string, target: string): Promise<void> {
   const link = join(root, PROGRAMS, name);
   await mkdir(dirname(link), { recursive: true });
   await rm(link, { force: true });
@@ -80,10 +80,10 @@ async function installDownload(
     if (isImageError(error)) throw error;
     throw installError(id, (error as Error).message);
   }
-  for (const [name, inner] of Object.entries(install.programs)) {
-    const target = join(root, toolFolder, inner);
-    if (!existsSync(target)) throw installError(id, `its archive does not contain ${inner}`);
-    await expose(root, name, target);
+  for (const [name, pathInArchive] of Object.entries(install.programs)) {
+    const target = join(root, toolFolder, pathInArchive);
+    if (!existsSync(target)) throw installError(id, `its archive does not contain ${pathInArchive}`);
+    await linkProgram(root, name, target);
   }
 }
 
@@ -94,8 +94,8 @@ interface InstallEnvironment {
 }
 
 /**
- * Installs a locked tool below the root. The only code of the tool that runs are install scripts of npm packages; they
- * run inside the image. Returns warnings.
+ * Installs a locked tool below the root. Runs no code of the tool except install scripts of npm packages, which run
+ * inside the image. Returns warnings.
  */
 export async function installTool(
   tool: LockedTool,
@@ -115,7 +115,7 @@ export async function installTool(
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'node_modules', '.bin', name);
       if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
-      await expose(root, name, target);
+      await linkProgram(root, name, target);
     }
     return warnings;
   }
@@ -125,14 +125,15 @@ export async function installTool(
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'bin', name);
       if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
-      await expose(root, name, target);
+      await linkProgram(root, name, target);
     }
     return warnings;
   }
   if (install.from === 'go' && tool.go !== undefined) {
     const { path } = await cachedPrograms({ id, install, locked: tool.go }, checker, context);
     await mergeTree(path, new TreeWriter(join(root, toolFolder), MAX_SIZE, `The command-line tool ${id}`));
-    for (const name of Object.keys(install.programs)) await expose(root, name, join(root, toolFolder, name));
+    for (const name of Object.keys(install.programs))
+      await linkProgram(root, name, join(root, toolFolder, name));
     return [];
   }
   await installDownload(tool, recipe, root, context);

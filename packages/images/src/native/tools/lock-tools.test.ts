@@ -5,7 +5,7 @@ import { Npm } from '../../javascript/npm.ts';
 import { MAX_SIZE } from '../limits.ts';
 import { checkRecipe, lockTool, recipeOf } from './lock-tools.ts';
 
-const SHA = 'ab'.repeat(32);
+const SHA256 = 'ab'.repeat(32);
 
 /** Locks the tool without any registry. */
 const lockWithoutRegistry = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
@@ -20,7 +20,7 @@ function refusalOf(id: string, checksums: Readonly<Record<string, string>> = {})
   }
 }
 
-describe('a tool that is compiled', () => {
+describe('a Go tool', () => {
   it('is locked with its modules and the toolchain by their checksums', async () => {
     const { tool, entries } = await lockWithoutRegistry('pulumi@3.255.0-r1');
     expect(entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
@@ -36,15 +36,15 @@ describe('a tool that is compiled', () => {
     "is the publisher's program if the operator provides its checksum",
     async () => {
       const id = 'age@1.3.1-r1';
-      expect(await lockWithoutRegistry(id, { [id]: SHA })).toEqual({
-        tool: { id, sha256: SHA },
-        entries: [{ name: 'age', version: '1.3.1', digest: `sha256:${SHA}` }],
+      expect(await lockWithoutRegistry(id, { [id]: SHA256 })).toEqual({
+        tool: { id, sha256: SHA256 },
+        entries: [{ name: 'age', version: '1.3.1', digest: `sha256:${SHA256}` }],
       });
       expect(refusalOf(id, { [id]: 'not hexadecimal' })).toMatch(/^unsupported_package: .*no checksum/);
     },
   );
 
-  it('needs no checksum from the operator', () => {
+  it('needs no checksum from the operator, unlike a tool that is downloaded', () => {
     expect(refusalOf('age@1.3.1-r1')).toBe('');
     expect(refusalOf('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
   });

@@ -1,15 +1,15 @@
 import { afterAll, expect, it } from 'vitest';
 import { setUpNativeImages } from '../../../../../test/support/native-images.ts';
 
-const bench = await setUpNativeImages();
-afterAll(() => bench.close());
+const setup = await setUpNativeImages();
+afterAll(() => setup.close());
 
 const AGE = 'age@1.3.1-r1';
 
 /** Builds an image of the tool. Returns its id, or prints why its sources are not available. */
 async function imageOfAge(): Promise<string | undefined> {
-  if (bench.images === undefined || bench.javascript === undefined) return undefined;
-  const { id, state, errorCode, errorMessage } = await bench.images.build({
+  if (setup.images === undefined || setup.javascript === undefined) return undefined;
+  const { id, state, errorCode, errorMessage } = await setup.images.build({
     ...{ language: 'javascript', cliTools: [AGE] },
   });
   if (state === 'ready') return id;
@@ -28,7 +28,7 @@ age -r "$recipient" -o secret <<< 'for nobody else'
 grep -q 'for nobody' secret && exit 3
 echo "__HEDDLE_RESULT__=$(age -d -i key secret), by $(age --version) in $(readlink -f "$(command -v age)")"`;
   const job = { runId: 'age', language: 'shell', image, code } as const;
-  expect(await bench.valueOf(job as Parameters<typeof bench.valueOf>[0])).toBe(
+  expect(await setup.valueOf(job as Parameters<typeof setup.valueOf>[0])).toBe(
     `for nobody else, by v1.3.1 in /opt/heddle/tools/${AGE}/age`,
   );
 });

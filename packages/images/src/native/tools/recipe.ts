@@ -26,11 +26,11 @@ export interface GoInstall {
   readonly modules: readonly [GoSource, ...GoSource[]];
   /** Program → its package in the first module. */
   readonly programs: Readonly<Record<string, string>>;
-  /** Variables that the linker sets: variable with its package → value without spaces. */
+  /** Variables that the linker sets: package-qualified name → value without spaces. */
   readonly variables: Readonly<Record<string, string>>;
   /** Additional files for modules that are only libraries: path in the first module → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The publisher's program, for operators with its checksum. */
+  /** The publisher's program, which is used if the operator provides its checksum. */
   readonly published: Download;
 }
 

@@ -2,16 +2,16 @@ import type { Download, GoInstall, GoSource } from './recipe.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** The modules to compile. Checksums are of the files on the module proxy. */
+/** How a tool is compiled. Checksums are those of the module proxy. */
 type CompiledTool = Omit<GoInstall, 'from' | 'published'>;
 
 const module = (path: string, version: string, sum: string, folder = 'main'): GoSource => ({
   ...{ path, version, sum, folder },
 });
 
-/** Programs of a module that needs no sibling modules. */
-const programsOf = (from: GoSource, programs: StringMap, variables: StringMap = {}): CompiledTool => ({
-  ...{ modules: [from], programs, variables },
+/** Returns a tool that is compiled from one module, without sibling modules. */
+const singleModule = (source: GoSource, programs: StringMap, variables: StringMap = {}): CompiledTool => ({
+  ...{ modules: [source], programs, variables },
 });
 
 /**
@@ -43,12 +43,12 @@ func main() {
 `;
 
 const COMPILED = {
-  age: programsOf(
+  age: singleModule(
     module('filippo.io/age', 'v1.3.1', 'h1:hbzdQOJkuaMEpRCLSN1/C5DX74RPcNCk6oqhKMXmZi0='),
     { age: './cmd/age', 'age-keygen': './cmd/age-keygen' },
     { 'main.Version': 'v1.3.1' },
   ),
-  doctl: programsOf(
+  doctl: singleModule(
     module('github.com/digitalocean/doctl', 'v1.166.0', 'h1:MqBom2ThwtV6OLF8IPBupQqATaDKUJ5RuzX7k3odv1s='),
     { doctl: './cmd/doctl' },
     {
@@ -58,12 +58,12 @@ const COMPILED = {
       'github.com/digitalocean/doctl.Label': 'release',
     },
   ),
-  gh: programsOf(
+  gh: singleModule(
     module('github.com/cli/cli/v2', 'v2.97.0', 'h1:qOZIg/ZtCBkG06APpP3hiUIS9AmagK7TCw2AAk5FtiU='),
     { gh: './cmd/gh' },
     { 'github.com/cli/cli/v2/internal/build.Version': '2.97.0' },
   ),
-  helm: programsOf(
+  helm: singleModule(
     module('helm.sh/helm/v4', 'v4.2.3', 'h1:JEejtPE04+SvyRomOfgRXVxyJ/lude7eShio30oQr0Y='),
     { helm: './cmd/helm' },
     { 'helm.sh/helm/v4/internal/version.version': 'v4.2.3' },
@@ -81,12 +81,12 @@ const COMPILED = {
     },
     files: { 'cmd/heddle-kubectl/main.go': KUBECTL },
   },
-  kustomize: programsOf(
+  kustomize: singleModule(
     module('sigs.k8s.io/kustomize/kustomize/v5', 'v5.8.1', 'h1:Pgsg5psubpVEy7Nf6S89PARg5VmmWUC1l9dC6Dl4PG0='),
     { kustomize: '.' },
     { 'sigs.k8s.io/kustomize/api/provenance.version': 'v5.8.1' },
   ),
-  mc: programsOf(
+  mc: singleModule(
     module(
       'github.com/minio/mc',
       'v0.0.0-20250813083541-7394ce0dd2a8',
@@ -118,18 +118,18 @@ const COMPILED = {
     programs: { pulumi: './cmd/pulumi' },
     variables: { 'github.com/pulumi/pulumi/sdk/v3/go/common/version.Version': 'v3.255.0' },
   },
-  rclone: programsOf(
+  rclone: singleModule(
     module('github.com/rclone/rclone', 'v1.75.0', 'h1:3ARHem4jXWltvl+b0PvDAG8s6J/inHd5BRzfwMRb3W8='),
     { rclone: '.' },
     { 'github.com/rclone/rclone/fs.Version': 'v1.75.0' },
   ),
-  restic: programsOf(
+  restic: singleModule(
     module('github.com/restic/restic', 'v0.19.1', 'h1:LQKkar5/gYxay1OCokAWPBNiLr1lTpt4fhdM4GWqSlY='),
     {
       restic: './cmd/restic',
     },
   ),
-  sops: programsOf(
+  sops: singleModule(
     module('github.com/getsops/sops/v3', 'v3.13.3', 'h1:saYczbT88kD1saNChe1cAbFQe5mrRhTIfEw3TaEcmK0='),
     {
       sops: './cmd/sops',
@@ -137,7 +137,7 @@ const COMPILED = {
   ),
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
-/** Returns a tool that is compiled, or the publisher's program if the operator has its checksum. */
+/** Returns a tool that is compiled, or the publisher's program if the operator provides its checksum. */
 export function go(name: keyof typeof COMPILED, published: Download): GoInstall {
   return { from: 'go', published, ...COMPILED[name] };
 }

@@ -56,19 +56,19 @@ interface Fixtures {
   /** Further modules on the proxy. */
   readonly others?: readonly FixtureModule[];
   /** Modules in sibling folders. */
-  readonly beside?: readonly (FixtureModule & { readonly folder: string })[];
+  readonly siblings?: readonly (FixtureModule & { readonly folder: string })[];
   readonly variables?: Readonly<Record<string, string>>;
-  readonly answer?: GoProxy['intercept'];
+  readonly intercept?: GoProxy['intercept'];
 }
 
 /** Returns a proxy that has only fixtures, and a function that builds the program `tool` of a module with it. */
-async function prepareBuild({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
-  const proxy = await goProxy([main, ...others, ...beside]);
-  if (answer !== undefined) proxy.intercept = answer;
+async function prepareBuild({ main, others = [], siblings = [], variables = {}, intercept }: Fixtures) {
+  const proxy = await goProxy([main, ...others, ...siblings]);
+  if (intercept !== undefined) proxy.intercept = intercept;
   const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
   const install: GoInstall = {
     from: 'go',
-    modules: [source(main, 'main'), ...beside.map((module) => source(module, module.folder))],
+    modules: [source(main, 'main'), ...siblings.map((module) => source(module, module.folder))],
     programs: { tool: './cmd/tool' },
     variables,
     published: { from: 'download', format: 'binary', programs: {} },
@@ -134,7 +134,7 @@ const tool = (files: Readonly<Record<string, string>>): FixtureModule => ({
 });
 
 describe.skipIf(typeof toolchain === 'string')(
-  `a tool that is compiled with Go${typeof toolchain === 'string' ? ` (impossible: ${toolchain})` : ''}`,
+  `compiling a Go tool${typeof toolchain === 'string' ? ` (skipped: ${toolchain})` : ''}`,
   () => {
     const OPTIONS = { timeout: 300_000 };
 
@@ -147,9 +147,9 @@ describe.skipIf(typeof toolchain === 'string')(
         variables: { 'main.version': version },
       });
       expect(await build()).toBe(`${version} said`);
-      const { length } = proxy.requests;
+      const requestCount = proxy.requests.length;
       const actual = await build();
-      expect(proxy.requests).toHaveLength(length);
+      expect(proxy.requests).toHaveLength(requestCount);
       return { actual, expected: `${version} said` };
     };
 
@@ -158,7 +158,7 @@ describe.skipIf(typeof toolchain === 'string')(
       const script = `${JAIL_PATHS.work}/src/main/evil.sh`;
       const { build } = await prepareBuild({
         main: tool({
-          'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../beside\n`,
+          'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../sibling\n`,
           'go.env': `GOFLAGS=-toolexec=${script}\nCGO_ENABLED=1\nGOTOOLCHAIN=go1.99.0\n`,
           'cmd/tool/go.env': `GOFLAGS=-toolexec=${script}\n`,
           'go.work': 'go 1.99\n\nuse ./elsewhere\n',
@@ -169,21 +169,21 @@ describe.skipIf(typeof toolchain === 'string')(
           'cmd/tool/generate.go': `package main\n\n//go:generate ${evil}\n`,
           'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${JAIL_PATHS.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
         }),
-        beside: [
+        siblings: [
           {
-            path: 'example.test/beside',
-            files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': word('beside') },
-            folder: 'beside',
+            path: 'example.test/sibling',
+            files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': word('sibling') },
+            folder: 'sibling',
           },
         ],
         variables: { 'main.version': 'v1.2.3' },
       });
-      return { actual: await build(), expected: 'v1.2.3 beside' };
+      return { actual: await build(), expected: 'v1.2.3 sibling' };
     };
 
-    // Each compiles Go's standard library.
+    // Slow, because each compiles Go's standard library.
     const COMPILATIONS: [what: string, compile: () => Promise<ProgramOutput>][] = [
-      ['is compiled once from its module and those in go.sum, with linker variables', compileTwice],
+      ['happens once, from its module and those in go.sum, with linker variables', compileTwice],
       ['runs no code and uses no settings of its module', compileWithHostileSettings],
     ];
     it.each(sample(COMPILATIONS, 1, 'programs that are compiled with Go'))(
@@ -228,10 +228,10 @@ describe.skipIf(typeof toolchain === 'string')(
         { main: tool({}) },
         /^package_not_found: .*example\.test\/!word/,
       ],
-      ['rate_limited', { main: tool({}), answer: refuseWith(429) }, /^rate_limited: .*too many requests/],
+      ['rate_limited', { main: tool({}), intercept: refuseWith(429) }, /^rate_limited: .*too many requests/],
       [
         'registry_unavailable',
-        { main: tool({}), answer: refuseWith(503) },
+        { main: tool({}), intercept: refuseWith(503) },
         /^registry_unavailable: .*answered 503/,
       ],
       [
@@ -246,7 +246,7 @@ describe.skipIf(typeof toolchain === 'string')(
       ],
     ];
     it.each(sample(FAILURES, 3, 'builds with Go that fail'))(
-      'reports %s',
+      'fails with %s',
       OPTIONS,
       async (_what, fixtures, message) => {
         expect(await (await prepareBuild(fixtures)).build()).toMatch(message);

@@ -31,7 +31,7 @@ export interface GoBuild {
   readonly locked: LockedGo;
 }
 
-/** The folders of one build. */
+/** The folders of one build, and the user that runs the compiler. */
 type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'programs' | 'uid'>;
 
 /**
@@ -61,7 +61,7 @@ async function compile(
   const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
   const sizeWatcher = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
   try {
-    const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);
+    const folders = await prepareFolders(build, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate?: GoGate): Promise<void> => {
       const goRun = { ...folders, args, gate: gate?.path };
       const end = await logLines(context, (output) => runGo(goRun, confinement, sizeWatcher.signal, output));
@@ -88,7 +88,7 @@ async function download({ id, install }: GoBuild, run: Run, context: BuildContex
   context.progress(`fetching the Go modules of ${id}`);
   const gate = await GoGate.open(context);
   try {
-    // Only compiled modules: `go mod download` would also fetch those of tests.
+    // Only modules that are compiled: `go mod download` would also fetch those of tests.
     await run(['list', '-deps', '-f', '{{""}}', ...Object.values(install.programs)], gate);
   } finally {
     await gate.close();
@@ -107,7 +107,7 @@ async function compileAll({ id, install }: GoBuild, run: Run, context: BuildCont
 }
 
 /** Creates the folders of a build: sources that the host owns, and folders that the compiler's user may write to. */
-async function prepare(
+async function prepareFolders(
   { install, locked }: GoBuild,
   { workArea, toolchain, uid }: { workArea: string; toolchain: string; uid: number | undefined },
   context: BuildContext,

@@ -23,7 +23,7 @@ function lineOf(stderr: string, pattern: RegExp): string {
   return (messages.find((line) => pattern.test(line)) ?? messages.at(-1) ?? 'no output').slice(0, 300);
 }
 
-/** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or undefined. */
+/** Returns the error for a failed run of Go. `fault` is the last error of a request to a module proxy, if any. */
 export function goFailure(
   id: string,
   { stderr, stopReason, exitCode }: TreeEnd,

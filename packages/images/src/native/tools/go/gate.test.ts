@@ -64,19 +64,19 @@ describe('the Go gate', () => {
     ['another host', (origin) => ({ path: `${origin}${MOD}` })],
     ['a path that is not a module file', () => ({ path: `${GoGate.url}/secrets` })],
     ['a path with ..', () => ({ path: `${GoGate.url}/x/../../secrets` })],
-    ['a path with .., escaped', () => ({ path: `${GoGate.url}/x/%2e%2e/secrets/@v/v1.mod` })],
+    ['a path with an escaped ..', () => ({ path: `${GoGate.url}/x/%2e%2e/secrets/@v/v1.mod` })],
     ['a list of versions', () => ({ path: `${GoGate.url}/example.test/!deep/@v/list` })],
     ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
     ['a POST request', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
     ['a path without a host', () => ({ path: MOD })],
-  ])('refuses %s without a request to the proxy', async (_what, requestOf) => {
+  ])('refuses %s, and sends nothing to the proxy', async (_what, requestOf) => {
     const proxy = await goProxy([DEEP]);
     const { responses } = await requestThrough([proxy.url], [requestOf(proxy.url)]);
     expect(responses).toEqual(['403 A build may only request module files.']);
     expect(proxy.requests).toEqual([]);
   });
 
-  it('keeps the reason for a refused request', async () => {
+  it('keeps the error of a failed request', async () => {
     const proxy = await goProxy([]);
     const requests = [{ path: `${GoGate.url}${MOD}` }];
     expect((await requestThrough([proxy.url], requests)).fault).toMatch(/^package_not_found: .*!deep/);

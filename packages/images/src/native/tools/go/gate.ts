@@ -12,15 +12,15 @@ const MAX_BYTES = 4 * 2 ** 30;
 /** The only host that Go knows; the gate forwards requests to the configured proxies. */
 const HOST = 'modules.invalid';
 
-/** Requests to a module proxy: a module path, and a file of one of its versions. */
-const FILE = /^\/[a-z0-9._~!/-]+\/@v\/[A-Za-z0-9._~!+-]+\.(?:info|mod|zip)$/;
+/** Paths on a module proxy: a module path, and a file of one of its versions. */
+const FILE_PATH = /^\/[a-z0-9._~!/-]+\/@v\/[A-Za-z0-9._~!+-]+\.(?:info|mod|zip)$/;
 
 /**
  * Go's only access to module proxies: a proxy on a socket that serves only module files. Only the host knows the
  * proxies' URLs and credentials.
  */
 export class GoGate {
-  /** URL of the module proxy that Go gets. */
+  /** URL of the only module proxy that Go knows. */
   static readonly url = `http://${HOST}`;
   readonly #context: BuildContext;
   readonly #proxy: Proxy;
@@ -46,7 +46,7 @@ export class GoGate {
     return this.#proxy.path;
   }
 
-  /** Why the last failed request was refused, or undefined. */
+  /** The error of the last failed request, or undefined. */
   get fault(): ImageError | undefined {
     return this.#fault;
   }
@@ -59,11 +59,11 @@ export class GoGate {
     // Go escapes the `!` that marks a capital letter.
     const path = url.startsWith(GoGate.url) ? url.slice(GoGate.url.length).replaceAll('%21', '!') : '';
     // Only normalized paths, which cannot lead upwards.
-    if (method !== 'GET' || !FILE.test(path) || new URL(path, GoGate.url).pathname !== path)
+    if (method !== 'GET' || !FILE_PATH.test(path) || new URL(path, GoGate.url).pathname !== path)
       throw deniedError('A build may only request module files.');
     try {
       const { status, host, body } = await fetchFromProxies(path, MAX_PACKAGE_BYTES, this.#context);
-      if (status !== 200) this.#fault = refusalError(status, host, path);
+      if (status !== 200) this.#fault = statusError(status, host, path);
       return { status, statusText: '', url, redirected: false, headers: [], body };
     } catch (error) {
       if (isImageError(error)) this.#fault = error;
@@ -72,7 +72,7 @@ export class GoGate {
   }
 }
 
-function refusalError(status: number, host: string, path: string): ImageError {
+function statusError(status: number, host: string, path: string): ImageError {
   const file = path.slice(1, 200);
   return status === 404 || status === 410
     ? new ImageError('package_not_found', `${host} has no ${file}.`)

@@ -34,11 +34,11 @@ describe('a Go module', () => {
 
   it("is fetched with its proxy's credentials without revealing them", async () => {
     const proxy = await goProxy([VALID]);
-    const withUser = proxy.url.replace('//', '//us:pass%20word@');
-    expect(await unpackInBuild(pinOf(VALID), { proxies: [withUser] })).toBe('package main\n');
+    const urlWithUser = proxy.url.replace('//', '//us:pass%20word@');
+    expect(await unpackInBuild(pinOf(VALID), { proxies: [urlWithUser] })).toBe('package main\n');
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:pass word').toString('base64')}`]);
     proxy.intercept = (_request, response) => (response.writeHead(401).end(), true);
-    const outcome = await unpackInBuild(pinOf(VALID), { proxies: [withUser] });
+    const outcome = await unpackInBuild(pinOf(VALID), { proxies: [urlWithUser] });
     expect(outcome).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
   });
 

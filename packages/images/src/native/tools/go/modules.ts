@@ -25,7 +25,7 @@ const sha256 = (data: Uint8Array | string, encoding: 'hex' | 'base64' = 'hex'): 
 /** Escapes capital letters for URLs of module proxies, which may be on case-insensitive file systems. */
 const escapeName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
 
-/** Returns the checksum of files by name and SHA-256, in the format of `go.sum`. */
+/** Returns the checksum of files, in the format of `go.sum`, from their names and digests. */
 export function sumOf(digests: readonly (readonly [name: string, sha256: string])[]): string {
   const lines = digests
     .toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
@@ -33,7 +33,7 @@ export function sumOf(digests: readonly (readonly [name: string, sha256: string]
   return `h1:${sha256(lines.join(''), 'base64')}`;
 }
 
-/** Fetches the archive of a module, without verifying it. */
+/** Fetches the archive of a module, without verifying it. Returns its path. */
 async function fetchModule({ path, version }: GoModule, context: BuildContext): Promise<string> {
   const proxyPath = `/${escapeName(path)}/@v/${escapeName(version)}.zip`;
   const { status, host, body } = await fetchFromProxies(proxyPath, MAX_PACKAGE_BYTES, context);

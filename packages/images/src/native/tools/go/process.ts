@@ -97,7 +97,7 @@ export async function runGo(
         ...['--bind', run.home, PATHS.home, '--bind', run.programs, PATHS.programs],
       ],
       folder: `${PATHS.sources}/${run.folder}`,
-      // The first program forwards requests on the proxy's port to the gate.
+      // boot.cjs runs the job's command, and forwards requests on the proxy's port to the gate.
       command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
       environment: { ...environmentOf(run.gate), ...environment },
       limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },

@@ -13,7 +13,7 @@ export interface ProxyResponse {
 
 const NOT_FOUND = new Set([404, 410]);
 
-function triesNext(status: number, fallbackOn: 'not-found' | 'any-error'): boolean {
+function shouldTryNext(status: number, fallbackOn: 'not-found' | 'any-error'): boolean {
   return status !== 200 && (fallbackOn === 'any-error' || NOT_FOUND.has(status));
 }
 
@@ -32,7 +32,7 @@ export async function fetchFromProxies(
     const url = `${proxy.replace(/\/+$/, '')}${path}`;
     try {
       const { status, body } = await context.fetchPage(url, { maxBytes });
-      if (!hasNext || !triesNext(status, fallbackOn)) return { status, host: new URL(url).host, body };
+      if (!hasNext || !shouldTryNext(status, fallbackOn)) return { status, host: new URL(url).host, body };
     } catch (error) {
       context.signal.throwIfAborted();
       if (!hasNext || fallbackOn === 'not-found' || !isImageError(error)) throw error;

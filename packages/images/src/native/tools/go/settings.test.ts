@@ -16,7 +16,7 @@ it.each<[string, Record<string, string>, unknown]>([
     { proxies: ['https://a.test/go', 'http://b.test'] },
   ],
   [
-    'a fallback to the next proxy after every failure',
+    'a fallback to the next proxy after any failure',
     { GOPROXY: 'https://a.test|https://b.test|direct' },
     { proxies: ['https://a.test', 'https://b.test'], fallbackOn: 'any-error' },
   ],
@@ -41,5 +41,5 @@ it("Go's settings come from the environment, otherwise from the file of go env",
   expect(read({ XDG_CONFIG_HOME: join(folder, 'xdg') })).toEqual(['https://xdg.test']);
   expect(read({ GOENV: configFile })).toEqual(['https://file.test']);
   expect(read({ GOENV: 'off' })).toEqual(DEFAULT.proxies);
-  expect(read({ GOENV: configFile, GOPROXY: 'https://own.test' })).toEqual(['https://own.test']);
+  expect(read({ GOENV: configFile, GOPROXY: 'https://env.test' })).toEqual(['https://env.test']);
 });

@@ -27,7 +27,7 @@ export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Regi
   const setting = value || (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || DEFAULT_PROXY;
   const proxies = setting
     .split(/[,|]/)
-    .map((name) => name.trim())
-    .filter((name) => URL.canParse(name) && /^https?:$/.test(new URL(name).protocol));
+    .map((entry) => entry.trim())
+    .filter((entry) => URL.canParse(entry) && /^https?:$/.test(new URL(entry).protocol));
   return { proxies, ...(setting.includes('|') && { fallbackOn: 'any-error' as const }) };
 }
