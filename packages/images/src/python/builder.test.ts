@@ -47,7 +47,7 @@ function expectFailure(
 
 const bomb = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
 
-describe('builds that fail', { timeout: 120_000 }, () => {
+describe('failed builds', { timeout: 120_000 }, () => {
   const FAILURES: readonly (readonly [
     code: ImageErrorCode,
     what: string,
@@ -211,7 +211,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     );
   });
 
-  it('image_too_large: an image above the maximum size of the folder', async () => {
+  it('image_too_large: an image that is larger than maxImageMiB', async () => {
     const index = await pythonIndex([{ name: 'alpha' }]);
     expectFailure(
       await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
@@ -232,26 +232,26 @@ describe('builds that fail', { timeout: 120_000 }, () => {
   });
 });
 
-describe('how metadata is found', () => {
+describe('metadata is read', () => {
   const large = {
     path: 'alpha/data.bin',
-    content: Buffer.from(Array.from({ length: 400_000 }, (_, at) => (at * 7919) % 251)),
+    content: Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7919) % 251)),
     deflate: false,
   };
   const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [large] };
   const file = '/files/alpha-1.0-py3-none-any.whl';
 
   it.each<[what: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
-    ['beside the wheel', { ...alpha, metadataBeside: true }, {}, [`${file}.metadata`]],
+    ['from a separate file', { ...alpha, metadataBeside: true }, {}, [`${file}.metadata`]],
     [
-      'beside the wheel, from an HTML page',
+      'from a separate file, with an HTML page',
       { ...alpha, metadataBeside: true },
       { form: 'html' },
       [`${file}.metadata`],
     ],
-    ['at the end of the wheel, by a range request', alpha, {}, [`${file} bytes=N`]],
-    ['in the whole wheel, without range support', alpha, { ranges: false }, [file, file]],
-    ['in the whole wheel, if its size is unknown', alpha, { form: 'html' }, [file]],
+    ['from the end of the wheel, by a range request', alpha, {}, [`${file} bytes=N`]],
+    ['from the whole wheel, without range support', alpha, { ranges: false }, [file, file]],
+    ['from the whole wheel, if its size is unknown', alpha, { form: 'html' }, [file]],
   ])('%s', async (_what, wheel, options, files) => {
     const { record, index } = await buildFrom([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);

@@ -15,7 +15,7 @@ const SECTIONS = ['global', 'download', 'install'];
  */
 export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Registries['python']> {
   const settings: Settings = {};
-  for (const file of filesOf(env, home)) Object.assign(settings, readConfigFile(file));
+  for (const file of configFilesOf(env, home)) Object.assign(settings, readConfigFile(file));
   Object.assign(settings, readEnvironment(env));
   const index = settings['index-url'];
   const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndex);
@@ -27,8 +27,8 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
   };
 }
 
-/** Returns pip's configuration files: the machine's, the user's, PIP_CONFIG_FILE. Later files take precedence. */
-function filesOf(env: UserEnvironment['env'], home: string): string[] {
+/** Returns pip's configuration files: of the machine, the user, and PIP_CONFIG_FILE. Later ones take precedence. */
+function configFilesOf(env: UserEnvironment['env'], home: string): string[] {
   const configFile = env['PIP_CONFIG_FILE'];
   // With this setting, pip reads no configuration files.
   if (configFile === '/dev/null') return [];

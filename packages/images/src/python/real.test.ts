@@ -23,7 +23,7 @@ const reason = await unreachableReason();
 const NO_WHEEL = /^no_compatible_wheel: numpy \d.* has no wheel for Python in the isolate .*native runtime/;
 
 describe.skipIf(reason !== undefined)(
-  `packages of the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
+  `packages from the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
   () => {
     it('pydantic, msgpack and jiter work, with their extension modules', { timeout: 300_000 }, async () => {
       const { record, images, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
@@ -33,9 +33,9 @@ describe.skipIf(reason !== undefined)(
       expect(features).toEqual({ snapshot: true, modules: ['jiter', 'msgpack', 'pydantic'] });
       const code = `
 import sys
-before = [name in sys.modules for name in ("annotated_types", "msgpack._cmsgpack", "pydantic_core._pydantic_core")]
+loaded = [name in sys.modules for name in ("annotated_types", "msgpack._cmsgpack", "pydantic_core._pydantic_core")]
 import msgpack, pydantic_core
-return [before, type(sys.modules["msgpack._cmsgpack"].__loader__).__name__, pydantic_core.to_json([1]).decode()]`;
+return [loaded, type(sys.modules["msgpack._cmsgpack"].__loader__).__name__, pydantic_core.to_json([1]).decode()]`;
       for (const outcome of [await run(code), await run(code)])
         expect(outcome).toMatchObject({ ok: true, json: '[[true,false,false],"ExtensionFileLoader","[1]"]' });
       const outcome = await run(`
@@ -64,7 +64,7 @@ return [order.model_dump(), faults, msgpack.unpackb(msgpack.packb([1, 2.5])), ms
 
     if (!isFull) reportSkipped('beautifulsoup4, jinja2 and pyyaml of the real index');
     it.runIf(isFull)(
-      'beautifulsoup4, jinja2 and pyyaml work with wheels without compiled parts from a wheelhouse',
+      'beautifulsoup4, jinja2 and pyyaml work with pure Python wheels from a wheelhouse',
       { timeout: 300_000 },
       async () => {
         const wheelhouse = imageFolder();

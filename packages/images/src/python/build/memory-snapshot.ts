@@ -14,14 +14,14 @@ import type { PythonLoader } from './python-loader.ts';
 
 /** The result of importing an image's modules. */
 export interface ImportResult {
-  /** The memory snapshot; absent if the modules cannot be stored in one. */
+  /** Path of the memory snapshot; absent if the modules cannot be stored in one. */
   readonly path?: string;
   /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** The default processor time of a run. */
+/** The default CPU time of a run. */
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
 /** Maximum number of refused modules in the log. */
@@ -114,7 +114,7 @@ function slowWarning(reason: string): string {
 
 /**
  * Returns the modules whose failure fails the build: those with the distribution's name. If there are none, returns all
- * modules if all of them failed, otherwise no module, because some may be for other environments.
+ * modules if all of them failed, otherwise none, because some may be for other environments.
  */
 function essentialOf(
   name: string,

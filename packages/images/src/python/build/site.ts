@@ -79,13 +79,14 @@ async function compile(
     const compiled = await compileBatch(sources, loader, context);
     for (const [path, bytes] of compiled) {
       // The process may only return files for the given sources.
-      if (sources.has(path.slice(0, -1)) && result.delete(path.slice(0, -1))) result.set(path, bytes);
+      const sourcePath = path.slice(0, -1);
+      if (sources.has(sourcePath) && result.delete(sourcePath)) result.set(path, bytes);
     }
   }
   return result;
 }
 
-/** Splits sources into batches that an interpreter can hold together with the compiled files. */
+/** Splits sources into batches that fit into the memory of one interpreter together with their compiled files. */
 function* splitIntoBatches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
   let batch = new Map<string, Buffer>();
   let bytes = 0;

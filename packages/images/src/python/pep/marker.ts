@@ -63,13 +63,13 @@ export function parseMarker(text: string): Marker | undefined {
 
 function tokensOf(text: string): string[] | undefined {
   const tokens: string[] = [];
-  let at = 0;
-  while (at < text.trimEnd().length) {
-    TOKEN.lastIndex = at;
+  let position = 0;
+  while (position < text.trimEnd().length) {
+    TOKEN.lastIndex = position;
     const match = TOKEN.exec(text);
     if (!match) return undefined;
     tokens.push(match[0].trim().replace(/^not\s+in$/, 'not in'));
-    at = TOKEN.lastIndex;
+    position = TOKEN.lastIndex;
   }
   return tokens;
 }
@@ -90,11 +90,11 @@ class Parser {
     return this.#parseChain('or', () => this.#parseChain('and', () => this.#parseAtom()));
   }
 
-  #parseChain(kind: 'and' | 'or', part: () => Marker | undefined): Marker | undefined {
-    let left = part();
+  #parseChain(kind: 'and' | 'or', parseOperand: () => Marker | undefined): Marker | undefined {
+    let left = parseOperand();
     while (left && this.#tokens[this.#position] === kind) {
       this.#position += 1;
-      const right = part();
+      const right = parseOperand();
       left = right && { kind, left, right };
     }
     return left;
@@ -139,11 +139,14 @@ export function isMet(marker: Marker, values: Readonly<Record<string, string>>):
     const text = kind === 'text' ? value : (values[value] ?? '');
     return isExtra ? canonicalName(text) : text;
   };
-  return compareTexts(read(left), marker.operator, read(right));
+  return evaluateComparison(read(left), marker.operator, read(right));
 }
 
-/** Compares versions if both sides are versions; other strings only for equality and containment. */
-function compareTexts(left: string, operator: string, right: string): boolean {
+/**
+ * Returns whether a comparison is true. Versions are ordered if both sides are versions; other strings support only
+ * equality and containment.
+ */
+function evaluateComparison(left: string, operator: string, right: string): boolean {
   if (operator === 'in') return right.includes(left);
   if (operator === 'not in') return !right.includes(left);
   const specifier = isVersion(left) ? parseSpecifier(operator + right) : undefined;

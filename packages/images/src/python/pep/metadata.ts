@@ -10,15 +10,15 @@ export interface Metadata {
 
 /** Parses a METADATA file, which has the format of mail headers; undefined without a name or version. */
 export function parseMetadata(text: string): Metadata | undefined {
-  const fields = headerOf(text);
-  const first = (name: string): string | undefined => fields.find(([key]) => key === name)?.[1];
-  const [name, version] = [first('name'), first('version')];
+  const fields = parseFields(text);
+  const firstValue = (name: string): string | undefined => fields.find(([key]) => key === name)?.[1];
+  const [name, version] = [firstValue('name'), firstValue('version')];
   if (name === undefined || version === undefined) return undefined;
   return {
     name,
     version,
     requires: fields.filter(([key]) => key === 'requires-dist').map(([, value]) => value),
-    requiresPython: first('requires-python') ?? '',
+    requiresPython: firstValue('requires-python') ?? '',
   };
 }
 
@@ -26,7 +26,7 @@ export function parseMetadata(text: string): Metadata | undefined {
  * Returns lower-case field names with their values, continuation lines joined. Ignores the description after the empty
  * line.
  */
-function headerOf(text: string): [string, string][] {
+function parseFields(text: string): [string, string][] {
   const fields: [string, string][] = [];
   for (const line of text.split(/\r?\n/)) {
     if (line === '') break;

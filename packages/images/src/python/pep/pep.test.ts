@@ -51,7 +51,7 @@ describe('versions', () => {
     expect(allows(specifier, version)).toBe(expected);
   });
 
-  it('sorts the newest first, invalid versions last', () => {
+  it('are sorted newest first, invalid ones last', () => {
     const versions = ['1.0', 'odd', '1.0.post1', '1.0rc1', '1!0.1', '1.0.dev3', '1.0b2'];
     expect(versions.sort(newestFirst)).toEqual([
       '1!0.1',
@@ -64,7 +64,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('recognizes specifiers that request pre-releases or pin a version', () => {
+  it('can be pinned by a specifier, which can also request pre-releases', () => {
     const specifierOf = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
     expect([
       wantsPreReleases(specifierOf('>=2.0b1')),
@@ -116,7 +116,7 @@ describe('requirements', () => {
     expect(requirement?.url).toBeUndefined();
   });
 
-  it('parses a URL, and refuses invalid text', () => {
+  it('may have a URL, and are refused if invalid', () => {
     expect(parseRequirement("pip @ https://example.org/pip.whl ; python_version > '3'")).toMatchObject({
       name: 'pip',
       url: 'https://example.org/pip.whl',
@@ -128,7 +128,7 @@ describe('requirements', () => {
 });
 
 describe('wheels', () => {
-  it('parses compressed tags and builds', () => {
+  it('have names with compressed tags and build tags', () => {
     expect(parseWheelName('Foo_Bar-1.0-2b-py2.py3-none-any.whl')).toEqual({
       name: 'foo-bar',
       version: '1.0',
@@ -146,7 +146,7 @@ describe('wheels', () => {
     }
   });
 
-  it('rank by ABI: the own ABI, the stable ABI, none; others are incompatible', () => {
+  it("rank by ABI: the interpreter's own ABI, the stable ABI, none; others are incompatible", () => {
     const rank = (tags: string): number | undefined => {
       const wheel = parseWheelName(`a-1-${tags}.whl`);
       return wheel && tagRank(wheel, target);
@@ -171,7 +171,7 @@ describe('wheels', () => {
     }
   });
 
-  it('parses metadata up to the description', () => {
+  it('have metadata, which ends before the description', () => {
     const text =
       'Metadata-Version: 2.1\r\nName: Foo\r\nVersion: 1.0\r\nRequires-Dist: a (>=1)\r\nRequires-Dist: b\r\n ; extra == "x"\r\nRequires-Python: >=3.9\r\n\r\nRequires-Dist: evil\r\n';
     expect(parseMetadata(text)).toEqual({

@@ -12,7 +12,7 @@ export interface Requirement {
   readonly extras: readonly string[];
   readonly specifier: Specifier;
   readonly marker?: Marker;
-  /** `name @ URL`; such requirements are never installed. */
+  /** The URL of `name @ URL`; such requirements are never installed. */
   readonly url?: string;
 }
 

@@ -42,11 +42,11 @@ export function targetOf({ python, abiVersion, platform }: Distribution): Target
  * then any platform.
  */
 function tagsOf(minor: number, platform: string): string[] {
-  const older = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
+  const supportedMinors = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
   const tags = [`cp3${minor}-cp3${minor}-${platform}`];
-  for (const version of older) tags.push(`cp3${version}-abi3-${platform}`);
+  for (const version of supportedMinors) tags.push(`cp3${version}-abi3-${platform}`);
   tags.push(`cp3${minor}-none-${platform}`, `py3${minor}-none-${platform}`, `py3-none-${platform}`);
   tags.push(`cp3${minor}-none-any`, `py3${minor}-none-any`, 'py3-none-any');
-  for (const version of older.slice(1)) tags.push(`py3${version}-none-any`);
+  for (const version of supportedMinors.slice(1)) tags.push(`py3${version}-none-any`);
   return tags;
 }

@@ -18,7 +18,7 @@ export interface Specifier {
 
 const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*([^\s,;()]+)$/;
 
-/** Parses a specifier; undefined if invalid. An empty text allows every version. */
+/** Parses a specifier; undefined if invalid. An empty string allows every version. */
 export function parseSpecifier(text: string): Specifier | undefined {
   const parts = text.split(',').map((part) => part.trim());
   if (parts.length === 1 && parts[0] === '') return { text: '', clauses: [] };
@@ -62,7 +62,7 @@ export function isAllowed(version: string, specifier: Specifier): boolean {
   return specifier.clauses.every((clause) => holds(version, candidate, clause));
 }
 
-/** Returns whether a clause other than `!=` and `<` names a pre-release. Then other pre-releases count too. */
+/** Returns whether a clause other than `!=` and `<` names a pre-release, which makes all pre-releases candidates. */
 export function wantsPreReleases(specifier: Specifier): boolean {
   return specifier.clauses.some(
     ({ operator, version, text }) =>
@@ -132,7 +132,7 @@ function isSameRelease(a: Pep440Version, b: Pep440Version): boolean {
 
 /** `==V.*`: missing parts of the candidate count as zero. */
 function isSameSeries(candidate: Pep440Version, { epoch, release }: Pep440Version): boolean {
-  return candidate.epoch === epoch && release.every((part, at) => (candidate.release[at] ?? 0) === part);
+  return candidate.epoch === epoch && release.every((part, i) => (candidate.release[i] ?? 0) === part);
 }
 
 /** Compares versions for sorting: newest first, invalid ones last. */

@@ -28,8 +28,8 @@ export function parseWheelName(filename: string): WheelName | undefined {
 
 function parseBuild(text: string | undefined): readonly [number, string] | undefined {
   if (text === undefined) return [-1, ''];
-  const [, number, rest = ''] = /^(\d+)(.*)$/.exec(text) ?? [];
-  return number === undefined ? undefined : [Number(number), rest];
+  const [, number, suffix = ''] = /^(\d+)(.*)$/.exec(text) ?? [];
+  return number === undefined ? undefined : [Number(number), suffix];
 }
 
 function expandTags([pythons = '', abis = '', platforms = '']: readonly string[]): string[] {

@@ -55,7 +55,7 @@ export class ReleaseCatalogue {
   /** Returns the releases of a loaded project. */
   releases(name: string): ProjectReleases {
     const releases = this.#releases.get(name);
-    if (!releases) throw new Error(`${name} is requested before it was loaded.`);
+    if (!releases) throw new Error(`${name} was requested before it was loaded.`);
     return releases;
   }
 

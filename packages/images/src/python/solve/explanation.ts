@@ -162,7 +162,10 @@ function noWheelError(
   );
 }
 
-/** Returns the platform of a tag without its version: `manylinux x86_64`; for any platform, with Python: `py2 any`. */
+/**
+ * Returns the platform of a tag without its version, such as `manylinux x86_64`. For `any` and Pyodide, it includes the
+ * Python version: `py2 any`.
+ */
 function platformOf(tag: string): string {
   const [python = '', , platform = ''] = tag.split('-');
   const plain = platform

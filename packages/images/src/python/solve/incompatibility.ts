@@ -1,48 +1,49 @@
 import type { CandidateSet } from './sets.ts';
 
 /**
- * Sets of candidates, one per package, that cannot all be chosen together. The term comes from the PubGrub algorithm.
+ * Sets of candidates, one per package; no solution has a candidate from each. The term comes from the PubGrub
+ * algorithm.
  */
-export interface Incompatibility<Note> {
+export interface Incompatibility<Reason> {
   readonly terms: ReadonlyMap<string, CandidateSet>;
-  readonly cause: Fact<Note> | Derivation<Note>;
+  readonly cause: Fact<Reason> | Derivation<Reason>;
 }
 
 /** The cause of an incompatibility: a requirement of a package or of the author. */
-interface Fact<Note> {
+interface Fact<Reason> {
   readonly kind: 'fact';
-  readonly note: Note;
+  readonly reason: Reason;
 }
 
 /** The cause of an incompatibility: two others, from which it follows. */
-interface Derivation<Note> {
+interface Derivation<Reason> {
   readonly kind: 'derived';
-  readonly from: readonly [Incompatibility<Note>, Incompatibility<Note>];
+  readonly from: readonly [Incompatibility<Reason>, Incompatibility<Reason>];
 }
 
-/** Returns the notes of the facts from which an incompatibility follows, each once, nearest first. */
-export function factsOf<Note>(incompatibility: Incompatibility<Note>): Note[] {
-  const seen = new Set<Incompatibility<Note>>();
-  const notes = new Set<Note>();
+/** Returns the reasons of the facts from which an incompatibility follows, each once, nearest first. */
+export function factsOf<Reason>(incompatibility: Incompatibility<Reason>): Reason[] {
+  const seen = new Set<Incompatibility<Reason>>();
+  const reasons = new Set<Reason>();
   const queue = [incompatibility];
   for (let next = queue.shift(); next; next = queue.shift()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    if (next.cause.kind === 'fact') notes.add(next.cause.note);
+    if (next.cause.kind === 'fact') reasons.add(next.cause.reason);
     else queue.push(...next.cause.from);
   }
-  return [...notes];
+  return [...reasons];
 }
 
 /**
  * Resolves two incompatibilities on one package: whichever candidate the package has, one of the two applies, so the
  * other terms of both cannot hold together. `full` is the set of all candidates of the package.
  */
-export function combine<Note>(
-  a: Incompatibility<Note>,
-  b: Incompatibility<Note>,
+export function combine<Reason>(
+  a: Incompatibility<Reason>,
+  b: Incompatibility<Reason>,
   pivot: { readonly id: string; readonly full: CandidateSet },
-): Incompatibility<Note> {
+): Incompatibility<Reason> {
   const terms = new Map(a.terms);
   for (const [id, set] of b.terms) terms.set(id, (terms.get(id) ?? set) & set);
   const union = (a.terms.get(pivot.id) ?? 0n) | (b.terms.get(pivot.id) ?? 0n);

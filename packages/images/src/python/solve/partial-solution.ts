@@ -2,23 +2,23 @@ import type { Incompatibility } from './incompatibility.ts';
 import { type CandidateSet, fullSet } from './sets.ts';
 
 /** An assignment: the candidate of the package is in `set`. An assignment without a cause is a decision. */
-export interface Step<Note> {
+export interface Step<Reason> {
   readonly id: string;
   readonly set: CandidateSet;
   readonly level: number;
-  readonly cause?: Incompatibility<Note>;
+  readonly cause?: Incompatibility<Reason>;
 }
 
 /** The step at which an incompatibility became satisfied. */
-export interface Satisfaction<Note> {
-  readonly step: Step<Note>;
+export interface Satisfaction<Reason> {
+  readonly step: Step<Reason>;
   /** The level at which the incompatibility's other terms were already satisfied. */
   readonly previousLevel: number;
 }
 
 /** The assignments so far, in order. */
-export class PartialSolution<Note> {
-  readonly #steps: Step<Note>[] = [];
+export class PartialSolution<Reason> {
+  readonly #steps: Step<Reason>[] = [];
   readonly #remaining = new Map<string, CandidateSet>();
   readonly #decisions = new Map<string, CandidateSet>();
   readonly #sizeOf: (id: string) => number;
@@ -48,11 +48,11 @@ export class PartialSolution<Note> {
     this.#add({ id, set, level: this.#level });
   }
 
-  derive(id: string, set: CandidateSet, cause: Incompatibility<Note>): void {
+  derive(id: string, set: CandidateSet, cause: Incompatibility<Reason>): void {
     this.#add({ id, set, level: this.#level, cause });
   }
 
-  #add(step: Step<Note>): void {
+  #add(step: Step<Reason>): void {
     this.#remaining.set(step.id, this.remaining(step.id) & step.set);
     this.#steps.push(step);
   }
@@ -71,20 +71,20 @@ export class PartialSolution<Note> {
   }
 
   /** Returns the first step at which all terms of a satisfied incompatibility hold. */
-  satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Note> {
+  satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Reason> {
     const indexes = new Map([...terms].map(([id, set]) => [id, this.#indexOf(id, set)]));
     const index = Math.max(...indexes.values());
     const step = this.#steps[index];
     if (!step) throw new Error('The incompatibility is not satisfied.');
     const ownIndex = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
-    const others = [...indexes].filter(([id]) => id !== step.id).map(([, at]) => at);
+    const others = [...indexes].filter(([id]) => id !== step.id).map(([, otherIndex]) => otherIndex);
     const previous = this.#steps[Math.max(ownIndex, ...others, -1)];
     return { step, previousLevel: previous?.level ?? 0 };
   }
 
   /**
-   * Returns the index of the step after which the package is in the set; -1 if it is in the set from the start, and the
-   * number of steps if it is not yet. `initial` is a set that is known to contain the package.
+   * Returns the index of the step after which the candidate of the package must be in the set; -1 if it must be from the
+   * start, and the number of steps if it need not be. `initial` is a set that is known to contain the candidate.
    */
   #indexOf(id: string, set: CandidateSet, initial?: CandidateSet): number {
     let remaining = fullSet(this.#sizeOf(id)) & (initial ?? -1n);

@@ -3,8 +3,8 @@ import { resolution, resolve, type Releases } from '../../../../../test/support/
 import { isImageError } from '../../error.ts';
 import type { ResolveOptions } from './resolution.ts';
 
-/** Returns `code: message` of the error. */
-async function refusal(
+/** Returns `code: message` of the error that the resolution throws. */
+async function resolutionError(
   requirements: readonly string[],
   releases: Releases,
   options: Partial<ResolveOptions> = {},
@@ -16,7 +16,7 @@ async function refusal(
   }
 }
 
-describe('refused requirements', () => {
+describe('a resolution', () => {
   it.each<[title: string, requirements: string[], releases: Releases, expected: string]>([
     [
       'a URL',
@@ -112,36 +112,37 @@ describe('refused requirements', () => {
       { a: { '1': ['b ??'] } },
       'unsupported_package: The metadata of a 1 cannot be read. Request another release of a.',
     ],
-  ])('%s', async (_title, requirements, releases, expected) => {
-    const message = await refusal(requirements, releases);
+  ])('fails because of %s', async (_title, requirements, releases, expected) => {
+    const message = await resolutionError(requirements, releases);
     // The order of the sentences of a conflict depends on the proof.
     expect(sortSentences(message)).toEqual(sortSentences(expected));
   });
 
   it('tries only a limited number of older releases, and says how to try the others', async () => {
-    const releasesNeedingB = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
+    const releasesNeedingB = Array.from({ length: 30 }, (_, index) => [`${index + 2}`, ['b']] as const);
     const releases: Releases = {
       a: { '1': [], ...Object.fromEntries(releasesNeedingB) },
       b: { '1': { tags: [] } },
     };
-    expect(await refusal(['a'], releases)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
-    expect(await refusal(['a'], releases)).toMatch(/to try them, request a<23\.$/);
+    const message = await resolutionError(['a'], releases);
+    expect(message).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
+    expect(message).toMatch(/to try them, request a<23\.$/);
     expect(await resolve(['a<8'], releases)).toEqual(['a 1']);
   });
 
   it('gives up at the limit of steps or of releases', async () => {
     const many = Object.fromEntries(
-      Array.from({ length: 60 }, (_, at) => [`${at + 1}`, [`b==${at + 1}`, 'c']]),
+      Array.from({ length: 60 }, (_, index) => [`${index + 1}`, [`b==${index + 1}`, 'c']]),
     );
     const releases: Releases = {
       a: many,
-      b: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${at + 1}`, ['c>5']])),
+      b: Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${index + 1}`, ['c>5']])),
       c: { '1': ['a'] },
     };
-    expect(await refusal(['a', 'b'], releases, { maxSteps: 5 })).toMatch(
+    expect(await resolutionError(['a', 'b'], releases, { maxSteps: 5 })).toMatch(
       /^resolution_conflict: .*limit of steps/,
     );
-    expect(await refusal(['a', 'b'], releases, { maxReads: 3 })).toMatch(
+    expect(await resolutionError(['a', 'b'], releases, { maxReads: 3 })).toMatch(
       /^resolution_conflict: .*among 3 releases/,
     );
   });

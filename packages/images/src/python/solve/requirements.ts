@@ -138,16 +138,16 @@ export class Requirements implements Problem<RequirementFact> {
     const allowed =
       url === undefined ? setOf(releases.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
     const obstacle = url === undefined ? obstacleOf(releases, specifier) : ({ kind: 'url' } as const);
-    const note: RequirementFact = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
-    if (by && allowed === 0n) this.#recordBlocked(by.name, note);
-    return { target: withExtras(name, extras), allowed, note };
+    const fact: RequirementFact = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
+    if (by && allowed === 0n) this.#recordBlocked(by.name, fact);
+    return { target: withExtras(name, extras), allowed, reason: fact };
   }
 
-  #recordBlocked(name: string, note: RequirementFact): void {
-    const notes = [...(this.#blocked.get(name) ?? []), note];
-    this.#blocked.set(name, notes);
-    const versions = new Set(notes.map(({ by }) => by?.version));
-    if (versions.size > MAX_BLOCKED) throw new NoSolutionError(notes);
+  #recordBlocked(name: string, fact: RequirementFact): void {
+    const facts = [...(this.#blocked.get(name) ?? []), fact];
+    this.#blocked.set(name, facts);
+    const versions = new Set(facts.map(({ by }) => by?.version));
+    if (versions.size > MAX_BLOCKED) throw new NoSolutionError(facts);
   }
 
   #impossibleRule(
@@ -155,7 +155,7 @@ export class Requirements implements Problem<RequirementFact> {
     by: { name: string; version: string },
     obstacle: Obstacle,
   ): Rule<RequirementFact> {
-    return { target: id, allowed: 0n, note: { by, name: by.name, text: by.name, obstacle } };
+    return { target: id, allowed: 0n, reason: { by, name: by.name, text: by.name, obstacle } };
   }
 }
 

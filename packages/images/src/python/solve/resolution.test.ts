@@ -15,7 +15,7 @@ describe('chosen releases', () => {
     ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
     ['the newest in the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
     [
-      'its dependency, by any spelling of the name',
+      'a dependency, by any spelling of its name',
       ['a'],
       { a: { '1': ['B.c_D>=2'] }, 'b-c-d': { '1': [], '2': [] } },
       ['a 1', 'b-c-d 2'],
@@ -27,7 +27,7 @@ describe('chosen releases', () => {
       ['a 1', 'b 1', 'c 1'],
     ],
     [
-      'deep backtracking',
+      'older releases, after backtracking over several packages',
       ['a', 'b'],
       {
         a: { '3': ['x>=3'], '2': ['x>=2'], '1': ['x>=1'] },
@@ -38,7 +38,7 @@ describe('chosen releases', () => {
       },
       ['a 1', 'b 1', 'x 1', 'y 1', 'z 1'],
     ],
-    ['a cycle', ['a'], { a: { '1': ['b'] }, b: { '1': ['a'] } }, ['a 1', 'b 1']],
+    ['releases that require each other', ['a'], { a: { '1': ['b'] }, b: { '1': ['a'] } }, ['a 1', 'b 1']],
     [
       'only requirements whose marker is true on the target',
       ['a', "w; sys_platform == 'win32'"],
@@ -119,7 +119,7 @@ describe('chosen releases', () => {
     expect(await resolve(requirements, releases)).toEqual(chosen);
   });
 
-  it('uses the wheel for the platform', async () => {
+  it('have the wheel for the platform', async () => {
     const releases: Releases = {
       a: {
         '1': {
@@ -135,7 +135,7 @@ describe('chosen releases', () => {
     expect(chosen[0]?.offer.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
   });
 
-  it('warns with the reason if the newest release was not chosen', async () => {
+  it('come with a warning that explains why the newest release was not chosen', async () => {
     const releases: Releases = {
       a: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } },
       b: { '1': [], '2': ['ghost'] },

@@ -7,7 +7,7 @@ import { type Rule, solve } from './solver.ts';
 
 const PACKAGES = ['a', 'b', 'c', 'd', 'e'] as const;
 
-/** The candidate of the package `requirer` needs `target` in `allowed`, a bit mask. */
+/** A candidate of the package `requirer` needs one of the candidates `allowed` (a bit mask) of the package `target`. */
 interface Need {
   readonly requirer: number;
   readonly candidate: number;
@@ -43,13 +43,13 @@ const idOf = (index: number): string => PACKAGES[index] ?? '';
 function ruleOf(
   { sizes }: Problem,
   { target, allowed }: { target: number; allowed: number },
-  note: string,
+  reason: string,
 ): Rule<string> {
   const mask = (1 << (sizes[target] ?? 0)) - 1;
-  return { target: idOf(target), allowed: BigInt(allowed & mask), note };
+  return { target: idOf(target), allowed: BigInt(allowed & mask), reason };
 }
 
-const run = (problem: Problem) =>
+const solveProblem = (problem: Problem) =>
   solve<string>(
     {
       sizeOf: (id) => problem.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
@@ -92,7 +92,7 @@ function isSolvable(problem: Problem): boolean {
 it('the solver finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
     fc.asyncProperty(problems, async (problem) => {
-      const solution = await run(problem);
+      const solution = await solveProblem(problem);
       expect(solution.ok).toBe(isSolvable(problem));
       const isCorrect = solution.ok
         ? satisfiesRules(problem, solution.chosen)
@@ -106,7 +106,7 @@ it('the solver finds a valid choice exactly if there is one, and otherwise a pro
 it('the facts of a proof suffice to exclude every choice', async () => {
   await fc.assert(
     fc.asyncProperty(problems, async (problem) => {
-      const solution = await run(problem);
+      const solution = await solveProblem(problem);
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
       const requirements = problem.requirements.filter(() => facts.has('list'));

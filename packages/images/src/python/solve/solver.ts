@@ -2,68 +2,71 @@ import { combine, type Incompatibility } from './incompatibility.ts';
 import { absence, bestIndex, type CandidateSet, contains, fullSet, singleton } from './sets.ts';
 import { PartialSolution } from './partial-solution.ts';
 
-/** Requires that `target` is in `allowed`; `note` is the reason. */
-export interface Rule<Note> {
+/** Requires that the candidate of the package `target` is in `allowed`. */
+export interface Rule<Reason> {
   readonly target: string;
   /** Empty if nothing is allowed. */
   readonly allowed: CandidateSet;
-  readonly note: Note;
+  /** Why the rule exists; proofs consist of these reasons. */
+  readonly reason: Reason;
 }
 
 /** The packages and their rules. */
-export interface Problem<Note> {
+export interface Problem<Reason> {
   /** Returns the package's number of candidates; available once a rule has named it as a target. */
   sizeOf(id: string): number;
   /** Returns the requirements of a candidate. */
-  rulesOf(id: string, index: number): Promise<readonly Rule<Note>[]>;
+  rulesOf(id: string, index: number): Promise<readonly Rule<Reason>[]>;
 }
 
-export type Solution<Note> =
+export type Solution<Reason> =
   | { readonly ok: true; readonly chosen: ReadonlyMap<string, number> }
-  /** `proof` follows from facts alone. */
-  | { readonly ok: false; readonly proof: Incompatibility<Note> }
+  /** `proof` is an incompatibility that follows from facts alone. */
+  | { readonly ok: false; readonly proof: Incompatibility<Reason> }
   | { readonly ok: false; readonly proof?: undefined };
 
 /**
  * Returns the best compatible candidates for all required packages, or the proof that there are none; without a proof
  * if `maxSteps` was reached. Implements PubGrub (Weizenbaum, 2018) over finite sets.
  */
-export async function solve<Note>(
-  problem: Problem<Note>,
-  rootRules: readonly Rule<Note>[],
+export async function solve<Reason>(
+  problem: Problem<Reason>,
+  rootRules: readonly Rule<Reason>[],
   maxSteps: number,
-): Promise<Solution<Note>> {
+): Promise<Solution<Reason>> {
   const solver = new Solver(problem);
   for (const rule of rootRules) solver.add(rule);
   return solver.run(maxSteps);
 }
 
-class Solver<Note> {
-  readonly #problem: Problem<Note>;
-  readonly #solution: PartialSolution<Note>;
-  readonly #byPackage = new Map<string, Incompatibility<Note>[]>();
+class Solver<Reason> {
+  readonly #problem: Problem<Reason>;
+  readonly #solution: PartialSolution<Reason>;
+  /** By package. */
+  readonly #incompatibilities = new Map<string, Incompatibility<Reason>[]>();
+  /** Packages whose incompatibilities have to be applied. */
   readonly #changed = new Set<string>();
-  #proof: Incompatibility<Note> | undefined;
+  #proof: Incompatibility<Reason> | undefined;
 
-  constructor(problem: Problem<Note>) {
+  constructor(problem: Problem<Reason>) {
     this.#problem = problem;
     this.#solution = new PartialSolution((id) => problem.sizeOf(id));
   }
 
   /** Adds a rule of the author, or of a candidate. */
-  add(rule: Rule<Note>, candidate?: { readonly id: string; readonly index: number }): void {
+  add(rule: Rule<Reason>, candidate?: { readonly id: string; readonly index: number }): void {
     if (candidate?.id === rule.target && contains(rule.allowed, candidate.index)) return;
     const terms = new Map<string, CandidateSet>();
     const full = fullSet(this.#problem.sizeOf(rule.target));
     // Terms that are always true are omitted, because they cannot change.
     if (rule.allowed !== 0n) terms.set(rule.target, full & ~rule.allowed);
     if (candidate) terms.set(candidate.id, singleton(candidate.index));
-    const incompatibility: Incompatibility<Note> = { terms, cause: { kind: 'fact', note: rule.note } };
+    const incompatibility: Incompatibility<Reason> = { terms, cause: { kind: 'fact', reason: rule.reason } };
     if (terms.size === 0) this.#proof = incompatibility;
     else this.#learn(incompatibility);
   }
 
-  async run(maxSteps: number): Promise<Solution<Note>> {
+  async run(maxSteps: number): Promise<Solution<Reason>> {
     for (let steps = 0; steps < maxSteps; steps++) {
       this.#propagate();
       if (this.#proof) return { ok: false, proof: this.#proof };
@@ -79,7 +82,8 @@ class Solver<Note> {
   }
 
   /**
-   * Returns a required package without a decision: first those with a single candidate, then in the order of requests.
+   * Returns a required package without a decision: one with a single remaining candidate, otherwise the one that was
+   * required first.
    */
   #nextUndecided(): string | undefined {
     const undecided = [...this.#solution.ids()].filter(
@@ -104,11 +108,11 @@ class Solver<Note> {
     if (!isBlocked) this.#solution.decide(id, singleton(index));
   }
 
-  #learn(incompatibility: Incompatibility<Note>): void {
+  #learn(incompatibility: Incompatibility<Reason>): void {
     for (const id of incompatibility.terms.keys()) {
-      const list = this.#byPackage.get(id);
+      const list = this.#incompatibilities.get(id);
       if (list) list.push(incompatibility);
-      else this.#byPackage.set(id, [incompatibility]);
+      else this.#incompatibilities.set(id, [incompatibility]);
       this.#changed.add(id);
     }
   }
@@ -119,44 +123,46 @@ class Solver<Note> {
       const [id] = this.#changed;
       if (id === undefined || this.#proof) return;
       this.#changed.delete(id);
-      const conflict = this.#concludeFrom(id);
-      if (conflict) this.#resolve(conflict);
+      const conflict = this.#applyIncompatibilities(id);
+      if (conflict) this.#resolveConflict(conflict);
     }
   }
 
   /** Applies all incompatibilities of the package, the newest first. Returns one that is satisfied, or undefined. */
-  #concludeFrom(id: string): Incompatibility<Note> | undefined {
-    const list = this.#byPackage.get(id) ?? [];
+  #applyIncompatibilities(id: string): Incompatibility<Reason> | undefined {
+    const list = this.#incompatibilities.get(id) ?? [];
     for (const incompatibility of list.toReversed()) {
-      const open = this.#openTerm(incompatibility);
-      if (open === 'none') return incompatibility;
-      if (open !== 'several') this.#conclude(incompatibility, open);
+      const term = this.#unsatisfiedTerm(incompatibility);
+      if (term === 'none') return incompatibility;
+      if (term !== 'inconclusive') this.#derive(incompatibility, term);
     }
     return undefined;
   }
 
   /**
-   * Returns the single term that is not satisfied yet, 'none' if all terms are satisfied, otherwise 'several'. Returns
-   * 'several' also if the incompatibility can no longer be satisfied.
+   * Returns the single term that is not satisfied yet, or 'none' if all terms are satisfied. Returns 'inconclusive' if
+   * several terms are not satisfied, or if the incompatibility can no longer be satisfied.
    */
-  #openTerm({ terms }: Incompatibility<Note>): readonly [string, CandidateSet] | 'none' | 'several' {
-    let open: readonly [string, CandidateSet] | 'none' = 'none';
+  #unsatisfiedTerm({
+    terms,
+  }: Incompatibility<Reason>): readonly [string, CandidateSet] | 'none' | 'inconclusive' {
+    let unsatisfied: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
       const known = this.#solution.remaining(term[0]);
       if ((known & ~term[1]) === 0n) continue;
-      if (open !== 'none' || (known & term[1]) === 0n) return 'several';
-      open = term;
+      if (unsatisfied !== 'none' || (known & term[1]) === 0n) return 'inconclusive';
+      unsatisfied = term;
     }
-    return open;
+    return unsatisfied;
   }
 
-  #conclude(incompatibility: Incompatibility<Note>, [id, set]: readonly [string, CandidateSet]): void {
+  #derive(incompatibility: Incompatibility<Reason>, [id, set]: readonly [string, CandidateSet]): void {
     this.#solution.derive(id, fullSet(this.#problem.sizeOf(id)) & ~set, incompatibility);
     this.#changed.add(id);
   }
 
   /** Derives the root cause of a conflict, backtracks to the level at which it applies, and learns it. */
-  #resolve(conflict: Incompatibility<Note>): void {
+  #resolveConflict(conflict: Incompatibility<Reason>): void {
     let current = conflict;
     while (current.terms.size > 0) {
       const { step, previousLevel } = this.#solution.satisfaction(current.terms);

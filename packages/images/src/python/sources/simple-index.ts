@@ -57,9 +57,9 @@ function filesInJson(text: string, pageUrl: string): ListedFile[] | undefined {
       filename,
       url,
       hashes: isRecord(file['hashes']) ? file['hashes'] : {},
-      requiresPython: textOf(file['requires-python']),
+      requiresPython: stringOrEmpty(file['requires-python']),
       size: typeof size === 'number' ? size : undefined,
-      yanked: yanked === true ? '' : yanked === false ? undefined : optionalText(yanked),
+      yanked: yanked === true ? '' : yanked === false ? undefined : stringOrUndefined(yanked),
       metadata: metadataOf(file['core-metadata'] ?? file['data-dist-info-metadata']),
     };
   });
@@ -113,10 +113,10 @@ function hashesOf(text: string): Record<string, string> {
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 function decodeEntities(text: string): string {
-  return text.replaceAll(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, (whole, decimal, hex, name) => {
-    const point = decimal ? Number(decimal) : hex ? Number.parseInt(String(hex), 16) : undefined;
-    if (point !== undefined) return point <= 0x10ffff ? String.fromCodePoint(point) : whole;
-    return ENTITIES[String(name).toLowerCase()] ?? whole;
+  return text.replaceAll(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, (entity, decimal, hex, name) => {
+    const codePoint = decimal ? Number(decimal) : hex ? Number.parseInt(String(hex), 16) : undefined;
+    if (codePoint !== undefined) return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : entity;
+    return ENTITIES[String(name).toLowerCase()] ?? entity;
   });
 }
 
@@ -127,11 +127,11 @@ function absoluteUrl(value: unknown, baseUrl: string): string | undefined {
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
 }
 
-function textOf(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function optionalText(value: unknown): string | undefined {
+function stringOrUndefined(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 

@@ -12,7 +12,7 @@ import { type StoredFile, writeStoredZip } from './stored-zip.ts';
 function writeArchive(bytes: Uint8Array): string {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'it.zip');
+  const path = join(folder, 'archive.zip');
   writeFileSync(path, bytes);
   return path;
 }
@@ -32,7 +32,7 @@ async function unpack(bytes: Uint8Array): Promise<Record<string, string> | strin
 }
 
 describe('archives', () => {
-  it('returns files by path, compressed or not', async () => {
+  it('are read by path, compressed or not', async () => {
     const archive = zip([
       { path: 'a/', deflate: false },
       { path: 'a/b.py', content: 'x = 1\n'.repeat(500) },
@@ -54,42 +54,42 @@ describe('archives', () => {
     ['a device', [{ path: 'null', mode: 0o020666 }], /^unsupported_package: .*null/],
     ['an encrypted file', [{ path: 'secret.py', encrypted: true }], /^unsupported_package: .*secret/],
     [
-      'a name twice',
+      'the same name twice',
       [
         { path: 'a.py', content: 'good' },
         { path: 'a.py', content: 'evil' },
       ],
       /^unsupported_package: .*"a\.py" twice/,
     ],
-    ['a bomb', [{ path: 'bomb', content: zeros }], /^image_too_large: .*200 times/],
+    ['a zip bomb', [{ path: 'bomb', content: zeros }], /^image_too_large: .*200 times/],
     [
-      'a bomb with a forged size',
+      'a zip bomb with a forged size',
       [{ path: 'bomb', content: zeros, claimedSize: 100 }],
       /^unsupported_package: .*invalid/,
     ],
-    ['a file with a huge announced size', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
+    ['a file with a huge declared size', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
       'more files than an image may have',
-      Array.from({ length: MAX_FILES + 1 }, (_, at) => ({ path: `${at}`, deflate: false })),
+      Array.from({ length: MAX_FILES + 1 }, (_, index) => ({ path: `${index}`, deflate: false })),
       /^image_too_large: .*more than 50000 files/,
     ],
     [
       'many large files',
-      Array.from({ length: 60 }, (_, at) => ({ path: `${at}`, content: 'x', claimedSize: 2 ** 20 * 9 })),
+      Array.from({ length: 60 }, (_, i) => ({ path: `${i}`, content: 'x', claimedSize: 2 ** 20 * 9 })),
       /^image_too_large/,
     ],
-  ])('refuses %s', async (_what, entries, expected) => {
+  ])('are refused with %s', async (_what, entries, expected) => {
     expect(await unpack(zip(entries))).toMatch(expected);
   });
 
-  it('refuses a file that is not an archive, or a truncated one', async () => {
+  it('are refused if they are truncated or not zip archives', async () => {
     const archive = zip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), deflate: false }]);
     const broken = [Buffer.from('<html>'), archive.subarray(0, 3_000), archive.subarray(3_000)];
     const outcomes = await Promise.all(broken.map(unpack));
     for (const outcome of outcomes) expect(outcome).toMatch(/^unsupported_package: The archive is invalid/);
   });
 
-  it('stores files readably and reproducibly', async () => {
+  it('that are written contain the same files when they are read', async () => {
     async function* files(): AsyncGenerator<StoredFile> {
       yield { path: 'ä/a.pyc', bytes: Buffer.from('one') };
       yield { path: 'b.txt', bytes: Buffer.alloc(0) };
@@ -115,7 +115,7 @@ describe('wheels', () => {
   const archiveOf = (paths: readonly string[]) =>
     paths.map((path) => ({ path, size: 0, read: () => Promise.resolve(Buffer.alloc(0)) }));
 
-  it('returns the files of a site folder, and none that run at startup', () => {
+  it('provide files for a site folder, except those that run at startup', () => {
     const { files, startup, modules } = contentsOf(
       archiveOf([
         'pkg/__init__.py',
@@ -175,7 +175,7 @@ describe('wheels', () => {
       ['jsx'],
     ],
     ['no data', ['pkg/__init__.py', 'share/readme.txt', 'not-a-name/x.py', 'pkg/templates/t.py'], ['pkg']],
-  ])('lists what can be imported: %s', (_what, paths, modules) => {
+  ])('have modules that can be imported: %s', (_what, paths, modules) => {
     expect(modulesOf(paths)).toEqual(modules);
   });
 });

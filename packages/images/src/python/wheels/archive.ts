@@ -21,7 +21,7 @@ export interface ArchiveFile {
 /** Options with which yauzl verifies the names and sizes of files. */
 const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true };
 
-const UNIX = 3;
+const MADE_BY_UNIX = 3;
 const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 
@@ -79,10 +79,12 @@ function checkEntry(entry: Entry): void {
     throw unsupportedError(`has a file with the name ${quotedName(entry)}`);
   }
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
-  if (versionMadeBy >> 8 === UNIX && type !== 0 && type !== REGULAR)
+  if (versionMadeBy >> 8 === MADE_BY_UNIX && type !== 0 && type !== REGULAR)
     throw unsupportedError(`has a link or device ${quotedName(entry)}`);
   if (!entry.canDecodeFileData())
-    throw unsupportedError(`has the file ${quotedName(entry)} encrypted or with an unsupported compression`);
+    throw unsupportedError(
+      `has the file ${quotedName(entry)}, which is encrypted or has an unsupported compression`,
+    );
   if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
     throw tooLargeError(
       `the file ${quotedName(entry)}, which unpacks to more than ${MAX_RATIO} times its size`,
@@ -94,7 +96,7 @@ async function read(zip: ZipFile, entry: Entry): Promise<Buffer> {
   return withImageErrors(async () => buffer(await zip.openReadStreamPromise(entry)));
 }
 
-/** Converts the library's errors, which are plain Errors, to ImageError. Our own and system errors pass. */
+/** Converts the library's errors, which are plain Errors, to ImageError. Other errors pass unchanged. */
 async function withImageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
