@@ -34,10 +34,10 @@ async function bodyOf(path) {
     ...options,
     entryPoints: [path],
     format: 'iife',
-    globalName: '__made',
+    globalName: '__moduleExports',
     plugins: [shared],
   });
-  return `${module.outputFiles[0].text}return __made;`;
+  return `${module.outputFiles[0].text}return __moduleExports;`;
 }
 
 /**
@@ -69,10 +69,10 @@ const lazy = (chunks) => ({
 });
 
 /** Returns a guest as one script. With `chunks`, on-demand modules are stored there by name instead. */
-export async function bundleGuest(entry, { plugins = [], chunks, ...more } = {}) {
+export async function bundleGuest(entry, { plugins = [], chunks, ...buildOptions } = {}) {
   const guest = await build({
     ...options,
-    ...more,
+    ...buildOptions,
     entryPoints: [entry],
     format: 'iife',
     plugins: [lazy(chunks), ...plugins],

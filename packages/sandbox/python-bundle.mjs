@@ -45,9 +45,9 @@ for (const file of ['pyodide.asm.wasm', 'python_stdlib.zip'])
   await copyFile(join(pyodide, file), join(OUT, file));
 await writeFile(
   join(OUT, 'NOTICE'),
-  `guest.js holds parts of pyodide ${version} that are changed as python-patches.mjs of this package says; pyodide.asm.wasm and
-python_stdlib.zip are files of it, memory.snap is made by running it. Its licence is the Mozilla Public License 2.0
-(https://mozilla.org/MPL/2.0/), its source form https://github.com/pyodide/pyodide at the tag ${version}. Python is under the
+  `guest.js contains parts of pyodide ${version}, changed as described in python-patches.mjs of this package. pyodide.asm.wasm and
+python_stdlib.zip are files of pyodide; memory.snap is made by running it. The licence of pyodide is the Mozilla Public License
+2.0 (https://mozilla.org/MPL/2.0/); its source is https://github.com/pyodide/pyodide at the tag ${version}. Python is under the
 licence of the Python Software Foundation (https://docs.python.org/3/license.html).
 `,
 );
@@ -63,18 +63,19 @@ const { python, abi_version: abiVersion, platform } = info;
 const distribution = { version, python, abiVersion, platform, wheels: digests };
 await writeFile(join(OUT, 'distribution.json'), JSON.stringify(distribution));
 
-// The memory snapshot from which interpreters start, made in an isolate and with the flags of the runtime.
+// The memory snapshot from which interpreters start, made in an isolate and with the flags of the runtime. It is made
+// again only if its inputs changed.
 const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
 const inputs = [guest, child, version, process.version, await readFile(ivm)];
 const stamp = inputs.reduce((hash, input) => hash.update(input), createHash('sha256')).digest('hex');
 const stampFile = join(OUT, 'memory.stamp');
 if (!existsSync(stampFile) || (await readFile(stampFile, 'utf8')) !== stamp) {
-  const made = join(OUT, `memory.${process.pid}`);
+  const newSnapshot = join(OUT, `memory.${process.pid}`);
   const addon = createRequire(import.meta.url)('node-gyp-build').path(dirname(ivm));
   const flags = ['--no-node-snapshot', '--wasm-max-mem-pages=4096'];
-  execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, 'snapshot', made], {
+  execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, 'snapshot', newSnapshot], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  await rename(made, join(OUT, 'memory.snap'));
+  await rename(newSnapshot, join(OUT, 'memory.snap'));
   await writeFile(stampFile, stamp);
 }

@@ -9,7 +9,7 @@ export const PATCHES = {
     },
     {
       reason:
-        'A memory snapshot that is larger than the first memory does not fit: the memory is grown before it is filled.',
+        'A memory snapshot that is larger than the initial memory does not fit: the memory is grown before it is filled.',
       from: 'return Module.HEAP8.set(t),l};',
       to: 'if(t.length>Module.HEAP8.length&&!Module.growMemory(t.length))throw new Error("The memory snapshot does not fit into the memory that is allowed.");return Module.HEAP8.set(t),l};',
     },
@@ -22,10 +22,10 @@ export const PATCHES = {
  */
 export function patch(file, text) {
   for (const { reason, from, to } of PATCHES[file]) {
-    const places = text.split(from).length - 1;
-    if (places !== 1) {
+    const matchCount = text.split(from).length - 1;
+    if (matchCount !== 1) {
       throw new Error(
-        `${file} of pyodide has ${places} matches for a patch that needs exactly one. ${reason}`,
+        `${file} of pyodide has ${matchCount} matches for a patch that needs exactly one. ${reason}`,
       );
     }
     text = text.replace(from, () => to);

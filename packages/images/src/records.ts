@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS build_logs (spec_hash TEXT PRIMARY KEY, log TEXT NOT 
 
 const FORMAT = 1;
 
-/** Creates the file if it is missing, readable only by its owner; SQLite gives its side files the same mode. */
+/** Creates the file if it is missing, readable only by its owner. SQLite creates its WAL files with the same mode. */
 function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -138,7 +138,7 @@ export class Records {
     );
   }
 
-  /** Returns the log of the last ended build of a specification. */
+  /** Returns the log of the last completed build of a specification. */
   log(specHash: string): string | undefined {
     return this.one('SELECT log FROM build_logs WHERE spec_hash = ?', specHash)?.['log'] as
       | string

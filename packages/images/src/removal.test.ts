@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 
-/** A builder that resolves when it is released. */
+/** A builder whose `resolve` waits until `release` is called. */
 function waitingBuilder(): ReturnType<typeof fakeBuilder> & { release: () => void } {
   let release: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (release = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
   const working = fakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => (
-    await gate,
+    await released,
     working.resolve(spec, context)
   );
   return { ...working, resolve, release: () => release() };
@@ -70,13 +70,13 @@ describe('an image that is removed and requested again', () => {
 });
 
 describe('an image in use', () => {
-  it('keeps its files when it is removed and collected an hour later, but cannot be opened again', async () => {
-    const time = stillClock();
-    const store = openImages({ javascript: fakeBuilder() }, { clock: time });
+  it('keeps its files in a garbage collection an hour after its removal, but cannot be opened', async () => {
+    const clock = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { clock });
     const { id } = await store.build(SPEC);
     const { blobs } = await store.open(id);
     store.remove(id);
-    time.pass(3_600_000);
+    clock.pass(3_600_000);
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(blobs['bundle.js']!.path)).toBe(true);
     await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
@@ -105,7 +105,7 @@ describe('an image in use', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
   });
 
-  it('whose file was deleted is refused with its name, and rebuilt from its lock', async () => {
+  it('whose file was deleted is refused with the name of the file, and rebuilt from its lock', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     const { id } = await store.build(SPEC);
@@ -153,17 +153,17 @@ describe('a cached folder', () => {
 });
 
 describe('runs that name an image', () => {
-  it('build it if its first builder died', async () => {
+  it('build it if the process that was building it died', async () => {
     const folder = imageFolder();
-    const time = stillClock();
+    const clock = stillClock();
     const waiting = waitingBuilder();
-    const dead = openImages({ javascript: waiting }, { folder, clock: time });
+    const dead = openImages({ javascript: waiting }, { folder, clock });
     const building = dead.build(SPEC, { name: 'tools' });
     await expect.poll(async () => (await dead.get('tools'))?.state).toBe('building');
     const javascript = fakeBuilder();
-    const store = openImages({ javascript }, { folder, clock: time });
+    const store = openImages({ javascript }, { folder, clock });
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
-    time.pass(61_000);
+    clock.pass(61_000);
     expect(await store.open('tools')).toBeDefined();
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
     waiting.release();
@@ -174,19 +174,19 @@ describe('runs that name an image', () => {
     const folder = imageFolder();
     await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC, { name: 'tools' });
     let release: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const working = fakeBuilder();
     const javascript = fakeBuilder({
       runtimeParts: async () => ({ engine: '2' }),
-      assemble: async (lock, spec, context) => (await gate, working.assemble(lock, spec, context)),
+      assemble: async (lock, spec, context) => (await released, working.assemble(lock, spec, context)),
     });
     const [one, other] = [openImages({ javascript }, { folder }), openImages({ javascript }, { folder })];
     const first = one.open('tools');
     await expect.poll(async () => (await one.get('tools'))?.state).toBe('building');
-    const more = [one.open('tools'), other.open('tools')];
+    const later = [one.open('tools'), other.open('tools')];
     release();
-    const [a, ...rest] = await Promise.all([first, ...more]);
-    expect(rest.map(({ id }) => id)).toEqual([a!.id, a!.id]);
+    const [firstImage, ...laterImages] = await Promise.all([first, ...later]);
+    expect(laterImages.map(({ id }) => id)).toEqual([firstImage!.id, firstImage!.id]);
     expect(working.calls).toEqual(['assemble']);
   });
 });

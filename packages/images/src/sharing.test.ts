@@ -13,7 +13,7 @@ describe('several processes', () => {
   const run = promisify(execFile);
   const script = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
 
-  it('build one image together', async () => {
+  it('that need the same image build it once', async () => {
     const path = imageFolder();
     const log = join(path, 'log');
     const args = ['--conditions=@heddle/source', script, path, log];
@@ -26,11 +26,11 @@ describe('several processes', () => {
 
   it('take over a build when its process is dead, and not before', async () => {
     const path = imageFolder();
-    const time = stillClock();
+    const clock = stillClock();
     // A killed process cannot report anything.
     const dead = createImages({
       folder: path,
-      clock: time,
+      clock,
       builders: { javascript: fakeBuilder({ resolve: () => new Promise(() => undefined) }) },
     });
     void dead.build(SPEC);
@@ -41,20 +41,20 @@ describe('several processes', () => {
     const sleep = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve));
       if (++polls === 3) callsBefore = [...javascript.calls];
-      if (polls >= 3) time.pass(61_000);
+      if (polls >= 3) clock.pass(61_000);
     };
-    const store = openImages({ javascript }, { folder: path, clock: { now: time.now, sleep } });
+    const store = openImages({ javascript }, { folder: path, clock: { now: clock.now, sleep } });
     expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
     expect(polls).toBe(3);
     expect(callsBefore).toEqual([]);
   });
 });
 
-describe('a collection', () => {
+describe('a garbage collection', () => {
   it('removes only images that no specification has used for a day', async () => {
     const path = imageFolder();
-    const time = stillClock();
-    const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock: time });
+    const clock = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock });
     const used = await store.build(SPEC);
     const removed = await store.build({ ...SPEC, dependencies: ['gamma'] }, { name: 'gone' });
     const files = await Promise.all(
@@ -62,12 +62,12 @@ describe('a collection', () => {
     );
     expect(store.remove(removed.id)).toBe(true);
     expect(store.remove(removed.id)).toBe(false);
-    time.pass(2 * DAY_MS);
-    // The day starts when a collection first finds it unused.
+    clock.pass(2 * DAY_MS);
+    // The day starts when a collection first finds the image unused.
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-    time.pass(DAY_MS - 1);
+    clock.pass(DAY_MS - 1);
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-    time.pass(1);
+    clock.pass(1);
     expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
     expect(files.map((file) => existsSync(file))).toEqual([true, false]);
     expect(await store.open(used.id)).toBeDefined();
@@ -75,18 +75,18 @@ describe('a collection', () => {
   });
 
   it('keeps images that a run has opened', async () => {
-    const time = stillClock();
-    const store = openImages({ javascript: fakeBuilder() }, { clock: time });
+    const clock = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { clock });
     const { id, imageId } = await store.build(SPEC);
     store.remove(id);
     for (let hours = 0; hours < 60; hours++) {
       await store.open(imageId!);
       expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-      time.pass(DAY_MS / 24 - 1);
+      clock.pass(DAY_MS / 24 - 1);
     }
-    time.pass(DAY_MS);
+    clock.pass(DAY_MS);
     await store.collectGarbage();
-    time.pass(DAY_MS);
+    clock.pass(DAY_MS);
     expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
   });
 });

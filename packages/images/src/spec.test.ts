@@ -118,7 +118,7 @@ describe('a spec', () => {
 
   it('counts comments as lines, but not as entries', () => {
     expect(js('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
-    const many = Array.from({ length: 50 }, (_, at) => `p${at}`);
+    const many = Array.from({ length: 50 }, (_, index) => `p${index}`);
     expect(js('# note', ...many)).toMatchObject({ ok: true });
     expect(js('# note', ...many, 'over', 'more')).toMatchObject({ issues: [{ line: 52, value: 'over' }] });
     expect(js('x'.repeat(201))).toMatchObject({

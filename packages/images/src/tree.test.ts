@@ -82,7 +82,7 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
 ];
 
 describe('the root of a native image in the store', () => {
-  it.each(CHANGES)('with %s is refused, naming rootfs, and rebuilt', async (_what, change) => {
+  it.each(CHANGES)('with %s is refused with an error that names rootfs, and rebuilt', async (_what, change) => {
     const folder = imageFolder();
     const native = rootBuilder();
     const { id } = await openImages({ native }, { folder }).build(SPEC);

@@ -18,10 +18,10 @@ export async function digestFile(path: string): Promise<{ sha256: string; size: 
 }
 
 /** Yields the paths of everything in a folder, sorted and relative to it. Links are not followed. */
-async function* pathsIn(root: string, inner = ''): AsyncGenerator<string> {
-  const names = (await readdir(join(root, inner))).sort();
+async function* pathsIn(root: string, subfolder = ''): AsyncGenerator<string> {
+  const names = (await readdir(join(root, subfolder))).sort();
   for (const name of names) {
-    const path = inner === '' ? name : `${inner}/${name}`;
+    const path = subfolder === '' ? name : `${subfolder}/${name}`;
     yield path;
     const stat = await lstat(join(root, path));
     if (stat.isDirectory()) yield* pathsIn(root, path);

@@ -1,4 +1,4 @@
-const FIRST_BYTES = 4_096;
+const INITIAL_BYTES = 4_096;
 
 /** A growable byte buffer. Small chunks cost only their bytes, not one object each. */
 export class ByteBuffer {
@@ -9,14 +9,14 @@ export class ByteBuffer {
     return this.#length;
   }
 
-  add(piece: Uint8Array): void {
-    const needed = this.#length + piece.length;
+  add(chunk: Uint8Array): void {
+    const needed = this.#length + chunk.length;
     if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, needed, 2 * this.#bytes.length));
+      const larger = Buffer.allocUnsafeSlow(Math.max(INITIAL_BYTES, needed, 2 * this.#bytes.length));
       larger.set(this.#bytes.subarray(0, this.#length));
       this.#bytes = larger;
     }
-    this.#bytes.set(piece, this.#length);
+    this.#bytes.set(chunk, this.#length);
     this.#length = needed;
   }
 

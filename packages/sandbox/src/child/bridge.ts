@@ -40,50 +40,51 @@ function parseWholeNumber(text: string, max: number): number | undefined {
   return /^\d{1,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
 }
 
-function readTimer(rest: string): GuestMessage | undefined {
-  const match = /^(\d{1,15}):(\d+(?:\.\d+)?(?:e\+\d+)?|Infinity)$/.exec(rest);
+function readTimer(content: string): GuestMessage | undefined {
+  const match = /^(\d{1,15}):(\d+(?:\.\d+)?(?:e\+\d+)?|Infinity)$/.exec(content);
   return match === null ? undefined : { kind: 'timer', id: Number(match[1]), ms: Number(match[2]) };
 }
 
-function readCall(rest: string): GuestMessage | undefined {
-  const match = /^(\d{1,15}):([a-z]{1,20}):([+-])(\d{1,9}):/.exec(rest.slice(0, 64));
+function readCall(content: string): GuestMessage | undefined {
+  const match = /^(\d{1,15}):([a-z]{1,20}):([+-])(\d{1,9}):/.exec(content.slice(0, 64));
   if (match === null) return undefined;
   const start = match[0].length;
   const end = start + Number(match[4]);
-  if (end > rest.length) return undefined;
-  const body = match[3] === '+' ? rest.slice(end) : undefined;
-  return { kind: 'call', call: Number(match[1]), op: match[2] as string, head: rest.slice(start, end), body };
+  if (end > content.length) return undefined;
+  const body = match[3] === '+' ? content.slice(end) : undefined;
+  const head = content.slice(start, end);
+  return { kind: 'call', call: Number(match[1]), op: match[2] as string, head, body };
 }
 
-function readSync(rest: string): GuestMessage | undefined {
-  const message = readCall('0:' + rest);
+function readSync(content: string): GuestMessage | undefined {
+  const message = readCall('0:' + content);
   if (message?.kind !== 'call') return undefined;
   const { op, head, body } = message;
   return { kind: 'sync', op, head, body };
 }
 
-function readSleep(rest: string): GuestMessage | undefined {
-  const message = readTimer('0:' + rest);
+function readSleep(content: string): GuestMessage | undefined {
+  const message = readTimer('0:' + content);
   return message?.kind === 'timer' ? { kind: 'sleep', ms: message.ms } : undefined;
 }
 
-function readHash(rest: string): GuestMessage | undefined {
-  const match = /^(1|256|384|512):(?:-|\+(\d{1,9})):/.exec(rest.slice(0, 24));
+function readHash(content: string): GuestMessage | undefined {
+  const match = /^(1|256|384|512):(?:-|\+(\d{1,9})):/.exec(content.slice(0, 24));
   if (match === null) return undefined;
   const start = match[0].length;
   const end = start + Number(match[2] ?? 0);
-  if (end > rest.length) return undefined;
-  const key = match[2] === undefined ? undefined : rest.slice(start, end);
-  return { kind: 'hash', algorithm: HASHES[match[1] as string] as string, key, data: rest.slice(end) };
+  if (end > content.length) return undefined;
+  const key = match[2] === undefined ? undefined : content.slice(start, end);
+  return { kind: 'hash', algorithm: HASHES[match[1] as string] as string, key, data: content.slice(end) };
 }
 
-function readClear(rest: string): GuestMessage | undefined {
-  const id = parseWholeNumber(rest, Number.MAX_SAFE_INTEGER);
+function readClear(content: string): GuestMessage | undefined {
+  const id = parseWholeNumber(content, Number.MAX_SAFE_INTEGER);
   return id === undefined ? undefined : { kind: 'clear', id };
 }
 
-function readRandom(rest: string): GuestMessage | undefined {
-  const bytes = parseWholeNumber(rest, MAX_RANDOM_BYTES);
+function readRandom(content: string): GuestMessage | undefined {
+  const bytes = parseWholeNumber(content, MAX_RANDOM_BYTES);
   return bytes === undefined ? undefined : { kind: 'random', bytes };
 }
 
@@ -95,7 +96,7 @@ function readRandom(rest: string): GuestMessage | undefined {
  * response, it is undefined. After the end of a job, the response to every message is -1. The programs of native jobs
  * write their result as one message `D` or `E`.
  */
-const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefined>> = {
+const READERS: Readonly<Record<string, (content: string) => GuestMessage | undefined>> = {
   // Log: a line of console output. Response: 0 once no more output is accepted.
   L: (line) => ({ kind: 'log', line }),
   // Done: the result as JSON. Ends the job.
@@ -114,7 +115,7 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefine
   // Sleep: `ms`. Blocks for this time. Response: ''.
   Z: readSleep,
   // Taint: no content. The realm is not used for another job.
-  Q: (rest) => (rest === '' ? { kind: 'taint' } : undefined),
+  Q: (content) => (content === '' ? { kind: 'taint' } : undefined),
   // Random: a number of bytes. Response: the bytes as a binary string.
   R: readRandom,
   // Module: the name of a chunk. Response: its code.

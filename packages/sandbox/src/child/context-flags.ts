@@ -1,8 +1,8 @@
 /**
- * Flags that keep V8 from adding features to each fresh context that the guest runtime removes anyway. They are set
+ * Flags that disable features of V8 that the guest runtime would otherwise remove from each new context. They are set
  * after a snapshot is made. V8 ignores unknown names. V8 also adds the classes of `using` and Float16Array to each
- * context, which takes a tenth of its creation time. No flag disables them: snapshots do not contain them, so they
- * would be missing.
+ * context, which takes a tenth of its creation time. They are not disabled, because snapshots do not contain them, so
+ * user code could not use them.
  */
 export const CONTEXT_FLAGS = [
   '--enable-sharedarraybuffer-per-context',
@@ -11,6 +11,7 @@ export const CONTEXT_FLAGS = [
 ];
 
 /**
- * For snapshots made by processes of this supervisor: all get the same hash seed at start, so rehashing is unnecessary.
+ * Flags for snapshots made by processes of this supervisor. These processes start with the same hash seed, so rehashing
+ * is unnecessary.
  */
 export const OWN_SNAPSHOT_FLAGS = ['--no-rehash-snapshot'];

@@ -27,12 +27,12 @@ class JobTimers {
     return this.#timers.size;
   }
 
-  /** Calls `due` after `ms`. Replaces an earlier timer with the same id. */
-  set(id: number, ms: number, due: () => void): void {
+  /** Calls `onFire` after `ms`. Replaces an earlier timer with the same id. */
+  set(id: number, ms: number, onFire: () => void): void {
     clearTimeout(this.#timers.get(id));
     const fire = (): void => {
       this.#timers.delete(id);
-      due();
+      onFire();
     };
     this.#timers.set(id, setTimeout(fire, ms));
   }
@@ -72,19 +72,19 @@ export class Execution implements RealmUser {
   readonly #realm: Realm;
   readonly #stdout: Stdout;
   readonly #timers = new JobTimers();
-  readonly #startedMs = performance.now();
+  readonly #startedAtMs = performance.now();
   readonly #busyBeforeMs: number;
   #cpuMs = 0;
   /** Time within the current entry in which the code did not run, in milliseconds. */
   #waitedMs = 0;
-  #calls = 0;
+  #callCount = 0;
   /** Calls that are not answered yet. */
   #pendingCalls = 0;
-  #messages = 0;
-  #chars = 0;
+  #messageCount = 0;
+  #exchangedChars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
   #end: { code: EndCode; text: string } | undefined;
-  #isInside = false;
+  #isInEntry = false;
   #isTainted = false;
   #isReported = false;
 
@@ -133,13 +133,13 @@ export class Execution implements RealmUser {
     const { cpuMs } = this.#request.limits;
     this.#context.announce(this.id);
     const startMs = performance.now();
-    this.#isInside = true;
+    this.#isInEntry = true;
     try {
       this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
       this.#setErrorEnd(error, performance.now() - startMs - this.#waitedMs);
     }
-    this.#isInside = false;
+    this.#isInEntry = false;
     const spentMs = performance.now() - startMs - this.#waitedMs;
     this.#waitedMs = 0;
     this.#context.busyMs += spentMs;
@@ -169,7 +169,7 @@ export class Execution implements RealmUser {
   }
 
   #remainingWallMs(): number {
-    const elapsed = performance.now() - this.#startedMs;
+    const elapsed = performance.now() - this.#startedAtMs;
     // Time in which other jobs held the thread does not count for this job.
     const otherJobsMs = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
     return this.#request.limits.wallMs - (elapsed - otherJobsMs);
@@ -200,9 +200,10 @@ export class Execution implements RealmUser {
     return this.#charge(answer.length) ? answer : undefined;
   }
 
+  /** Counts characters exchanged with the host. Returns false, and ends the job, if they exceed the limit. */
   #charge(chars: number): boolean {
-    this.#chars += chars;
-    if (this.#chars <= this.#request.limits.bridgeChars) return true;
+    this.#exchangedChars += chars;
+    if (this.#exchangedChars <= this.#request.limits.bridgeChars) return true;
     this.#setEnd(
       'BRIDGE_LIMIT',
       `The code exchanged more than ${this.#request.limits.bridgeChars} characters with the host.`,
@@ -229,7 +230,7 @@ export class Execution implements RealmUser {
   }
 
   #countMessage(chars: number): boolean {
-    if (++this.#messages > this.#request.limits.messages) {
+    if (++this.#messageCount > this.#request.limits.messages) {
       this.#setEnd(
         'BRIDGE_LIMIT',
         `The code sent more than ${this.#request.limits.messages} messages to the host.`,
@@ -294,14 +295,14 @@ export class Execution implements RealmUser {
       this.#setEnd('BRIDGE_LIMIT', `The code has more than ${timers} pending timers.`);
       return;
     }
-    // A timer past the deadline never fires. The delay is capped, because Node.js fires timers with a too long delay
-    // immediately.
+    // A timer past the deadline never fires. The delay is capped, because Node.js fires timers with an excessive
+    // delay immediately.
     this.#timers.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
   }
 
   #countCall(): boolean {
     const { hostCalls } = this.#request.limits;
-    if (++this.#calls <= hostCalls) return true;
+    if (++this.#callCount <= hostCalls) return true;
     this.#setEnd('BRIDGE_LIMIT', `The code made more than ${hostCalls} calls to the host.`);
     return false;
   }
@@ -321,7 +322,7 @@ export class Execution implements RealmUser {
   }
 
   #finish(): void {
-    if (this.#end === undefined || this.#isInside || this.#isReported) return;
+    if (this.#end === undefined || this.#isInEntry || this.#isReported) return;
     this.#isReported = true;
     // Callbacks still pending for this job must not run during another job.
     const hasPending = this.#timers.size > 0 || this.#pendingCalls > 0;
@@ -331,7 +332,7 @@ export class Execution implements RealmUser {
     this.#timers.clearAll();
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
-    const wallMs = performance.now() - this.#startedMs;
+    const wallMs = performance.now() - this.#startedAtMs;
     this.#context.reportEnd(this.id, {
       id: this.id,
       code,

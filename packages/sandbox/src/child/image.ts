@@ -78,7 +78,7 @@ function readLoadReport(json: unknown): LoadReport {
   return { failed: modules, usedHost: usedHost === true };
 }
 
-function run(isolate: Isolate, context: Context, code: string, timeout: number): unknown {
+function evaluate(isolate: Isolate, context: Context, code: string, timeout: number): unknown {
   return withLimits(isolate, () => context.evalSync(code, { timeout }) as unknown);
 }
 
@@ -87,9 +87,9 @@ function loadUnconnected({ code, cpuMs, memoryMiB }: ImageRequest): LoadReport {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
-    for (const script of [GUEST, USE_DETECTOR, code]) run(isolate, context, script, cpuMs);
-    const loaded = readLoadReport(run(isolate, context, '__heddleImage.report()', cpuMs));
-    const used = run(isolate, context, '__heddleUsed()', cpuMs) === true;
+    for (const script of [GUEST, USE_DETECTOR, code]) evaluate(isolate, context, script, cpuMs);
+    const loaded = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
+    const used = evaluate(isolate, context, '__heddleUsed()', cpuMs) === true;
     return { ...loaded, usedHost: loaded.usedHost || used };
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
@@ -142,12 +142,12 @@ function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
-    run(isolate, context, GUEST, cpuMs);
+    evaluate(isolate, context, GUEST, cpuMs);
     let endMessage = '';
     const enter = connect(isolate, context, cpuMs, (message) => (endMessage ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
     withLimits(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
-    let loaded = readLoadReport(run(isolate, context, '__heddleImage.report()', cpuMs));
+    let loaded = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
     if (loaded.failed.length === 0) {
       requireAll(isolate, enter, request);
       // For example a module that freezes the global object: no job could start after it.

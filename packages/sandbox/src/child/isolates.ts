@@ -60,7 +60,8 @@ class ContextRealm implements Realm {
     this.isolate = isolate;
     this.#bundle = bundle;
     this.#context = isolate.native.createContextSync();
-    // No script, since that would need compiling. The called function is ours and cannot be replaced.
+    // Called directly, since a script would have to be compiled. The function is that of the guest runtime, which user
+    // code cannot replace.
     const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
     // The only host object that the guest gets: a function that takes and returns primitives.
     const postMessage = new vm.Callback((message: unknown) => this.post(message));
@@ -78,14 +79,14 @@ class ContextRealm implements Realm {
   }
 
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
-    let leftMs = budgetMs;
+    let remainingMs = budgetMs;
     if (this.#bundle !== undefined) {
       const startMs = performance.now();
       this.#bundle.load(this.isolate.native, this.#context, budgetMs);
       this.#bundle = undefined;
-      leftMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - startMs)));
+      remainingMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - startMs)));
     }
-    this.#enter.applySync(undefined, entry, { timeout: leftMs });
+    this.#enter.applySync(undefined, entry, { timeout: remainingMs });
   }
 
   interrupt(): void {
@@ -125,18 +126,19 @@ class GuestIsolate {
   /** Makes the next realm before its job arrives. */
   prepare(): void {
     if (this.nextRealm !== undefined || this.native.isDisposed) return;
-    this.nextRealm = this.#make();
+    this.nextRealm = this.#createRealm();
   }
 
+  /** Returns the prepared realm, or makes one. */
   take(): ContextRealm {
     const realm = this.nextRealm;
-    if (realm === undefined) return this.#make();
+    if (realm === undefined) return this.#createRealm();
     this.nextRealm = undefined;
     realm.isPrebuilt = true;
     return realm;
   }
 
-  #make(): ContextRealm {
+  #createRealm(): ContextRealm {
     this.realmCount++;
     return new ContextRealm(this, this.#source);
   }
@@ -170,15 +172,15 @@ export class Isolates implements Realms {
 
   /** Returns a realm for one job. An empty key gets a new isolate. */
   lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
-    const name = key === '' ? '' : `${memoryMiB}/${key}`;
-    let isolate = key === '' ? undefined : this.#byKey.get(name);
+    const mapKey = key === '' ? '' : `${memoryMiB}/${key}`;
+    let isolate = key === '' ? undefined : this.#byKey.get(mapKey);
     if (isolate === undefined || isolate.isRetired || isolate.native.isDisposed) {
       isolate = this.#newIsolate(memoryMiB);
       if (key === '') isolate.isRetired = true;
-      else this.#byKey.set(name, isolate);
-    } else if (this.#byKey.delete(name)) {
+      else this.#byKey.set(mapKey, isolate);
+    } else if (this.#byKey.delete(mapKey)) {
       // Insertion order is the order of last use.
-      this.#byKey.set(name, isolate);
+      this.#byKey.set(mapKey, isolate);
     }
     isolate.users.add(user);
     this.#lastUsed = isolate;
@@ -197,8 +199,8 @@ export class Isolates implements Realms {
 
   /** Disposes the isolates of a key once their jobs are done. */
   release(key: string): void {
-    for (const [name, isolate] of this.#byKey) {
-      if (name.slice(name.indexOf('/') + 1) === key) this.#drop(name, isolate);
+    for (const [mapKey, isolate] of this.#byKey) {
+      if (mapKey.slice(mapKey.indexOf('/') + 1) === key) this.#drop(mapKey, isolate);
     }
   }
 
@@ -220,15 +222,15 @@ export class Isolates implements Realms {
 
   #evict(): void {
     if (this.#byKey.size <= MAX_IDLE_ISOLATES) return;
-    for (const [name, isolate] of this.#byKey) {
+    for (const [mapKey, isolate] of this.#byKey) {
       if (isolate.users.size > 0) continue;
-      this.#drop(name, isolate);
+      this.#drop(mapKey, isolate);
       return;
     }
   }
 
-  #drop(name: string, isolate: GuestIsolate): void {
-    this.#byKey.delete(name);
+  #drop(mapKey: string, isolate: GuestIsolate): void {
+    this.#byKey.delete(mapKey);
     isolate.isRetired = true;
     if (isolate.users.size === 0) isolate.dispose();
   }

@@ -8,32 +8,32 @@ import {
   type UnitKind,
 } from '../protocol.ts';
 
-/** A piece of a job's code: its function or one of its expressions, with the names of its parameters. */
+/** A part of a job's code: its function or one of its expressions. */
 interface Unit {
   readonly code: string;
-  readonly names: readonly string[];
+  readonly parameterNames: readonly string[];
 }
 
 /** Returns the unit at `index` of a job's flat arguments. */
 function unitAt(request: RunRequest, index: number): Unit | undefined {
   const { args } = request;
-  let at = 1 + 2 * (args[0] as number);
-  const units = args[at++] as number;
-  for (let i = 0; i < units; i++) {
-    const code = args[at++] as string;
-    const values = args[at++] as number;
-    const names: string[] = [];
-    for (let v = 0; v < values; v++) names.push(args[at + 2 * v] as string);
-    at += 2 * values;
-    if (i === index) return { code, names };
+  let offset = 1 + 2 * (args[0] as number);
+  const unitCount = args[offset++] as number;
+  for (let i = 0; i < unitCount; i++) {
+    const code = args[offset++] as string;
+    const parameterCount = args[offset++] as number;
+    const parameterNames: string[] = [];
+    for (let j = 0; j < parameterCount; j++) parameterNames.push(args[offset + 2 * j] as string);
+    offset += 2 * parameterCount;
+    if (i === index) return { code, parameterNames };
   }
   return undefined;
 }
 
-/** Returns a script whose compilation fails at the same position as the guest's. */
+/** Returns a script whose compilation fails at the same position as that of the unit in the guest. */
 function wrap(unit: Unit, kind: UnitKind): string {
   const body = kind === 'function' ? unit.code : `${EXPRESSION_START}${unit.code}\n)`;
-  return `(async function anonymous(${unit.names.join(',')}\n) {\n${body}\n})`;
+  return `(async function anonymous(${unit.parameterNames.join(',')}\n) {\n${body}\n})`;
 }
 
 /**
@@ -50,19 +50,20 @@ export function addErrorPosition(json: string, request: RunRequest, isolate: Iso
   if (error?.phase !== 'compile') return json;
   const jobUnit = unitAt(request, error.index);
   if (jobUnit === undefined) return json;
-  const { source, ...rest } = error;
+  const { source, ...errorFields } = error;
   // `source` is the code in which the guest replaced imports by calls. It has the same number of lines.
   const compiled = typeof source === 'string' ? { ...jobUnit, code: source } : jobUnit;
   const kind = request.mode === 'function' ? 'function' : 'expression';
   try {
     isolate.compileScriptSync(wrap(compiled, kind), { filename: USER_FILE }).release();
-  } catch (fault) {
-    const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String((fault as Error).message));
+  } catch (syntaxError) {
+    const { message } = syntaxError as Error;
+    const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String(message));
     // The error may be detected after the last line of the code, but it still belongs to the user's code.
-    const lines = compiled.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
-    if (match === null) return JSON.stringify(rest);
+    const lineCount = compiled.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
+    if (match === null) return JSON.stringify(errorFields);
     const { line, column } = userPosition(kind, Number(match[1]), Number(match[2]));
-    return JSON.stringify({ ...rest, line: Math.min(line, lines), column });
+    return JSON.stringify({ ...errorFields, line: Math.min(line, lineCount), column });
   }
-  return JSON.stringify(rest);
+  return JSON.stringify(errorFields);
 }

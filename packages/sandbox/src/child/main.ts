@@ -20,18 +20,18 @@ const externalCopy = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalC
 
 serve(({ snapshot, memoryMiB, image }) => {
   let newSnapshot: Uint8Array | undefined;
-  let copy: ExternalCopy<ArrayBuffer>;
-  if (image?.kind === 'snapshot') copy = externalCopy(image.snapshot);
+  let snapshotCopy: ExternalCopy<ArrayBuffer>;
+  if (image?.kind === 'snapshot') snapshotCopy = externalCopy(image.snapshot);
   else if (snapshot === null) {
-    copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
-    newSnapshot = new Uint8Array(copy.copy());
-  } else copy = externalCopy(snapshot);
+    snapshotCopy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
+    newSnapshot = new Uint8Array(snapshotCopy.copy());
+  } else snapshotCopy = externalCopy(snapshot);
   // Snapshots of images were made with another hash seed.
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);
   const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : undefined;
   const chunks = new Map(Object.entries(GUEST_CHUNKS));
-  const isolates = new Isolates({ vm, snapshot: copy, bundle, chunks }, memoryMiB);
+  const isolates = new Isolates({ vm, snapshot: snapshotCopy, bundle, chunks }, memoryMiB);
   isolates.prepare();
   return { realms: isolates, snapshot: newSnapshot };
 });

@@ -1,6 +1,6 @@
 import type { ArchiveFile } from './archive.ts';
 
-/** The files of a wheel that belong in an image's site folder, by path. */
+/** The files of a wheel that belong in the site folder (site-packages) of an image, by path. */
 export interface Contents {
   readonly files: ReadonlyMap<string, ArchiveFile>;
   /** Importable names such as `bs4`, public ones first. */
@@ -60,7 +60,7 @@ export function modulesOf(paths: readonly string[]): string[] {
     const parts = path.split('/');
     const name = MODULE.exec(parts.pop() ?? '')?.[1];
     if (name === undefined || !parts.every((part) => /^[A-Za-z_]\w*$/.test(part))) continue;
-    const depth = parts.findIndex((_, at) => packages.has(parts.slice(0, at + 1).join('/')));
+    const depth = parts.findIndex((_, index) => packages.has(parts.slice(0, index + 1).join('/')));
     if (INTERPRETER_MODULES.has(parts[0] ?? name)) continue;
     modules.add(depth >= 0 ? parts.slice(0, depth + 1).join('.') : [...parts, name].join('.'));
   }

@@ -13,7 +13,7 @@ const MAX_METADATA_BYTES = 4 * 2 ** 20;
 const BLOCK_BYTES = 96 * 2 ** 10;
 
 /** Smaller wheels are fetched whole: this costs little more, and they are needed if chosen. */
-const SMALL_BYTES = 256 * 2 ** 10;
+const SMALL_WHEEL_BYTES = 256 * 2 ** 10;
 
 /**
  * Returns the METADATA of a wheel in an index: from a separate file (PEP 658, 714), otherwise by range requests,
@@ -50,7 +50,7 @@ async function fetchByRanges(
   { location, size }: WheelOffer,
   context: BuildContext,
 ): Promise<string | undefined> {
-  if (size === undefined || size <= SMALL_BYTES) return undefined;
+  if (size === undefined || size <= SMALL_WHEEL_BYTES) return undefined;
   try {
     return await metadataInReader(new RemoteFile(location, size, context), size);
   } catch (error) {

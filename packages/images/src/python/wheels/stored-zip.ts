@@ -10,19 +10,21 @@ export interface StoredFile {
 }
 
 /** Signatures of a file, of its entry in the directory, and of the end of the directory. */
-const LOCAL = 0x04034b50;
-const CENTRAL = 0x02014b50;
-const END = 0x06054b50;
-const VERSION = 20;
-const UTF8 = 0x0800;
+const LOCAL_SIGNATURE = 0x04034b50;
+const CENTRAL_SIGNATURE = 0x02014b50;
+const END_SIGNATURE = 0x06054b50;
+/** Version 2.0 of the format, which is needed to extract the files. */
+const FORMAT_VERSION = 20;
+/** The flag for names in UTF-8. */
+const UTF8_FLAG = 0x0800;
 /** 1 January 1980, the earliest date in zip archives. Fixed, so that equal files produce equal archives. */
 const DATE = 0x21;
 const MAX_ENTRIES = 0xffff;
 const MAX_BYTES = 0xffffffff;
 
 /**
- * Writes files, in the given order, to a zip archive without compression, so that their bytes can be used in place. The
- * format has no ZIP64 extension, because images have lower limits.
+ * Writes files, in the given order, to a zip archive without compression, so that their bytes can be used in place.
+ * ZIP64 is not supported, because images have lower limits.
  */
 export async function writeStoredZip(path: string, files: AsyncIterable<StoredFile>): Promise<void> {
   await pipeline(Readable.from(archiveParts(files)), createWriteStream(path, { flags: 'wx' }));
@@ -35,7 +37,7 @@ async function* archiveParts(files: AsyncIterable<StoredFile>): AsyncGenerator<U
     const name = Buffer.from(path);
     const fields = fieldsOf(bytes, name);
     directory.push(centralHeader(fields, offset), name);
-    const local = Buffer.concat([uint32(LOCAL), fields, name]);
+    const local = Buffer.concat([uint32(LOCAL_SIGNATURE), fields, name]);
     yield local;
     yield bytes;
     offset += local.byteLength + bytes.byteLength;
@@ -46,7 +48,7 @@ async function* archiveParts(files: AsyncIterable<StoredFile>): AsyncGenerator<U
     throw new RangeError('The archive is too large for its format.');
   }
   const end = Buffer.alloc(22);
-  end.writeUInt32LE(END, 0);
+  end.writeUInt32LE(END_SIGNATURE, 0);
   end.writeUInt16LE(count, 8);
   end.writeUInt16LE(count, 10);
   end.writeUInt32LE(entries.byteLength, 12);
@@ -57,8 +59,8 @@ async function* archiveParts(files: AsyncIterable<StoredFile>): AsyncGenerator<U
 /** Returns the fields that both headers of a file contain. */
 function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
   const fields = Buffer.alloc(26);
-  fields.writeUInt16LE(VERSION, 0);
-  fields.writeUInt16LE(UTF8, 2);
+  fields.writeUInt16LE(FORMAT_VERSION, 0);
+  fields.writeUInt16LE(UTF8_FLAG, 2);
   fields.writeUInt16LE(DATE, 8);
   fields.writeUInt32LE(crc32(bytes), 10);
   fields.writeUInt32LE(bytes.byteLength, 14);
@@ -70,10 +72,10 @@ function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
 /** Returns a file's header in the central directory: the common fields, and the offset of the file. */
 function centralHeader(fields: Buffer, offset: number): Buffer {
   const version = Buffer.alloc(2);
-  version.writeUInt16LE(VERSION);
+  version.writeUInt16LE(FORMAT_VERSION);
   const attributes = Buffer.alloc(14);
   attributes.writeUInt32LE(offset, 10);
-  return Buffer.concat([uint32(CENTRAL), version, fields, attributes]);
+  return Buffer.concat([uint32(CENTRAL_SIGNATURE), version, fields, attributes]);
 }
 
 function uint32(value: number): Buffer {
