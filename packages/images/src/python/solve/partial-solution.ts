@@ -83,8 +83,8 @@ export class PartialSolution<Reason> {
   }
 
   /**
-   * Returns the index of the step after which the candidate of the package must be in the set; -1 if it must be from the
-   * start, and the number of steps if it need not be. `initial` is a set that is known to contain the candidate.
+   * Returns the index of the step after which the package's candidate must be in the set: -1 if it must be from the
+   * start, the number of steps if it need not be. `initial` is a set that is known to contain the candidate.
    */
   #indexOf(id: string, set: CandidateSet, initial?: CandidateSet): number {
     let remaining = fullSet(this.#sizeOf(id)) & (initial ?? -1n);
