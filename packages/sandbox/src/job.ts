@@ -25,7 +25,7 @@ export interface FunctionJob extends JobBase {
    * of its output.
    */
   readonly code: string;
-  /** Identifier → JSON text; bound as parameters (in Python: names of the module). Every job gets its own copies. */
+  /** Identifier → JSON text; bound as parameters (in Python: variables of the module). Every job has its own copies. */
   readonly values?: Readonly<Record<string, string>>;
 }
 
@@ -38,16 +38,16 @@ export interface ExpressionJob extends JobBase {
   }[];
 }
 
-type Flat = (string | number)[];
+type FlatArguments = (string | number)[];
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * Appends `count, name, JSON …` and returns the number of characters of JSON. Checks the names of parameters, because
- * they become part of a parameter list.
+ * Appends the number of values, then the name and the JSON of each. Returns the number of characters of JSON. Checks
+ * the names of parameters, because they become part of a parameter list.
  */
 function pushValues(
-  args: Flat,
+  args: FlatArguments,
   values: Readonly<Record<string, string>> | undefined,
   areParameters: boolean,
 ): number {
@@ -67,31 +67,31 @@ function pushValues(
 }
 
 /**
- * Returns the job's arguments in the guest's flat form, or the failure if they are too large. Throws SandboxError
- * INVALID_JOB.
+ * Returns the job's arguments as the flat list that the guest reads (protocol.ts), or the failure if they are too
+ * large. Throws SandboxError INVALID_JOB.
  */
 export function toFlatArguments(
   globals: FunctionJob['globals'],
   units: ExpressionJob['expressions'],
   limits: JobLimits,
-): Flat | SandboxFailure {
-  const args: Flat = [];
-  let inputs = pushValues(args, globals, false);
-  let code = 0;
+): FlatArguments | SandboxFailure {
+  const args: FlatArguments = [];
+  let inputChars = pushValues(args, globals, false);
+  let codeChars = 0;
   args.push(units.length);
   for (const unit of units) {
     if (typeof unit.code !== 'string')
       throw new SandboxError('INVALID_JOB', 'The code of a job must be a string.');
     args.push(unit.code);
-    code += unit.code.length;
-    inputs += pushValues(args, unit.values, true);
+    codeChars += unit.code.length;
+    inputChars += pushValues(args, unit.values, true);
   }
-  if (code > limits.codeChars)
-    return failure('INPUT_TOO_LARGE', `The code has ${code} characters; ${limits.codeChars} are allowed.`);
-  if (inputs > limits.inputChars)
+  if (codeChars > limits.codeChars)
+    return failure('INPUT_TOO_LARGE', `The code has ${codeChars} characters; ${limits.codeChars} are allowed.`);
+  if (inputChars > limits.inputChars)
     return failure(
       'INPUT_TOO_LARGE',
-      `The inputs have ${inputs} characters as JSON; ${limits.inputChars} are allowed.`,
+      `The inputs have ${inputChars} characters as JSON; ${limits.inputChars} are allowed.`,
     );
   return args;
 }

@@ -4,8 +4,8 @@ const MAX_LEVELS = 10_000;
 const MAX_CONTAINERS = 500_000;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const OPEN: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSE: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+const OPENING_BRACKETS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSING_BRACKETS: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /** Returns the index of the quote that ends the string at `start`, or the length of `json`. */
 function endOfString(json: string, start: number): number {
@@ -18,8 +18,8 @@ function endOfString(json: string, start: number): number {
 }
 
 /**
- * Returns what JSON has too much of (the end of a sentence with "has"), or undefined. Parsing such JSON would block the
- * host, even if the string is short.
+ * Returns which limit JSON exceeds, such as 'more than 10000 levels', or undefined if none. Parsing JSON that is too
+ * complex would block the host, even if the string is short.
  */
 export function complexityExcess(
   json: string,
@@ -30,8 +30,8 @@ export function complexityExcess(
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) at = endOfString(json, at);
-    else if (CLOSE.has(code)) depth--;
-    else if (OPEN.has(code)) {
+    else if (CLOSING_BRACKETS.has(code)) depth--;
+    else if (OPENING_BRACKETS.has(code)) {
       if (++depth > max.levels) return `more than ${max.levels} levels`;
       if (++containers > max.containers) return `more than ${max.containers} lists and objects`;
     }

@@ -9,8 +9,8 @@ afterAll(() => sandbox.close());
 const valueOf = async (code: string): Promise<unknown> =>
   valueIn(await sandbox.run({ runId: 'language', code }));
 
-/** The names of all built-ins: globals, their properties, and properties of their instances. */
-const NAMES = `
+/** Code that lists the names of all built-ins: globals, their properties, and properties of their instances. */
+const LIST_BUILT_INS = `
   const names = [];
   const keysOf = (value) => Reflect.ownKeys(value).map(String);
   for (const name of keysOf(globalThis)) {
@@ -29,12 +29,14 @@ const isRemoved = (name: string): boolean =>
 
 describe('the language in user code', () => {
   it('has every built-in of Node.js except the removed ones', async () => {
-    const all = runInNewContext(`(() => {${NAMES}})()`) as string[];
-    const ours = new Set((await valueOf(NAMES)) as string[]);
-    expect(all.length).toBeGreaterThan(800);
+    const nodeBuiltIns = runInNewContext(`(() => {${LIST_BUILT_INS}})()`) as string[];
+    const sandboxBuiltIns = new Set((await valueOf(LIST_BUILT_INS)) as string[]);
+    expect(nodeBuiltIns.length).toBeGreaterThan(800);
     // Another test of this process may have exposed `gc`.
-    const isOfHost = (name: string): boolean => /^(?:console|gc)\b/.test(name);
-    expect(all.filter((name) => !ours.has(name) && !isOfHost(name))).toEqual(all.filter(isRemoved));
+    const isHostOnly = (name: string): boolean => /^(?:console|gc)\b/.test(name);
+    expect(nodeBuiltIns.filter((name) => !sandboxBuiltIns.has(name) && !isHostOnly(name))).toEqual(
+      nodeBuiltIns.filter(isRemoved),
+    );
   });
 
   it('has `using` declarations', async () => {

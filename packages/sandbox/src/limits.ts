@@ -2,7 +2,7 @@ import { SandboxError } from './error.ts';
 
 /** Limits of one job. Text sizes are counted in UTF-16 code units, as V8 stores them. */
 export interface JobLimits {
-  /** Processor time of the job's code, in milliseconds. */
+  /** CPU time of the job's code, in milliseconds. */
   readonly cpuMs: number;
   /**
    * Time from the start of the job's code to its result, in milliseconds. Time taken by other jobs of the same process
@@ -17,7 +17,7 @@ export interface JobLimits {
   /** All values and globals of a job together. */
   readonly inputChars: number;
   readonly resultChars: number;
-  /** Console output. Anything beyond is cut and marked. */
+  /** Console output. The rest is cut off, and a mark is appended. */
   readonly stdoutChars: number;
   readonly logLines: number;
   readonly hostCalls: number;
@@ -51,7 +51,7 @@ export const DEFAULT_LIMITS: JobLimits = {
  */
 export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<JobLimits>;
 
-/** Time limit of expressions (conditions, loop guards), in milliseconds. */
+/** Time limit of expressions (conditions of blocks and loops), in milliseconds. */
 export const EXPRESSION_MS = 5_000;
 
 /** Returns the default limits of expressions if `base` are the limits of functions. */
@@ -67,7 +67,7 @@ const RANGES: Partial<Record<keyof JobLimits, readonly [number, number]>> = {
 };
 
 /**
- * Returns the limits of one job. Later layers override earlier ones; absent fields fall through.
+ * Returns the limits of one job: each limit is from the last layer that has it, or the default.
  * @throws SandboxError INVALID_OPTION if a limit is not a number or is out of range.
  */
 export function resolveLimits(...layers: readonly (Partial<JobLimits> | undefined)[]): JobLimits {

@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly limits?: Partial<JobLimits>;
   /** The addresses to which user code may connect; default: public addresses. */
   readonly egress?: EgressPolicy;
-  /** Replaces the guarded client: called for every fetch of user code. */
+  /** Replaces the HTTP client that enforces `egress`: called for every fetch of user code. */
   readonly fetch?: (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
   /**
    * Allows V8 to compile to machine code in the processes: faster loops, but a larger attack surface. Default false.
@@ -64,8 +64,8 @@ export interface SandboxOptions {
     /** Replaces a process after this many jobs (500), milliseconds (600,000) or MiB of memory (420). */
     readonly recycle?: RecycleLimits;
     /**
-     * Folder in which this host keeps its own memory snapshot of the interpreter, whose string-hash seed no other host
-     * has; default: no own snapshot.
+     * Folder for this host's own memory snapshot of the interpreter, with a seed for string hashes that no other host
+     * has; default: the snapshot of the package, whose seed is public.
      */
     readonly folder?: string;
   };

@@ -20,7 +20,7 @@ export type JobErrorCode =
   | 'SANDBOX_UNAVAILABLE'
   | 'CANCELLED';
 
-/** The failure of a job. `line` and `column` start at 1 and count in the code of the job. */
+/** The failure of a job. `line` and `column` are the position in the code of the job, from 1 on. */
 export interface SandboxFailure {
   readonly code: JobErrorCode;
   readonly name: string;

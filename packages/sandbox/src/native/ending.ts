@@ -23,7 +23,7 @@ interface JobEnd {
 function stopEnd(reason: TreeStop, limits: JobLimits, memoryMiB = 0): JobEnd {
   switch (reason) {
     case 'cpu':
-      return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of processor time.` };
+      return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of CPU time.` };
     case 'wall':
       return { code: 'TIMEOUT_WALL', text: `The code did not finish within ${limits.wallMs} ms.` };
     case 'memory':
@@ -83,14 +83,14 @@ function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // `E` is an error and `D` a result, as in messages of guests (child/bridge.ts).
-  // Error details are parsed later, by the same code and under the same limits as those of isolates.
+  // Error details are parsed later, with the same code and limits as error details from isolates.
   if (end.result.startsWith('E')) return { code: GUEST_ERROR, text };
   if (!end.result.startsWith('D')) return undefined;
   return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };
 }
 
-/** Returns the ending of a job from the end of its process tree. */
-export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: NativeLimits): Ending {
+/** Returns the outcome of a job, whose result is not yet read, from the end of its process tree. */
+export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, nativeLimits: NativeLimits): Ending {
   const { limits } = job;
   const stdout = output.end();
   if (end.stopReason === undefined && end.exitCode === null) {
@@ -101,7 +101,7 @@ export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: Nat
   }
   const jobEnd =
     end.stopReason !== undefined
-      ? stopEnd(end.stopReason, limits, native.memoryMiB)
+      ? stopEnd(end.stopReason, limits, nativeLimits.memoryMiB)
       : job.kind === 'shell'
         ? scriptEnd(end, output, limits)
         : programEnd(end, limits);

@@ -20,7 +20,7 @@ export class NativeHost {
     return `Native code needs the isolation level strict, and this host reaches ${report.level}. ${reasons.join(' ')}`;
   }
 
-  /** Returns how processes are confined. Throws if the level is not reached. */
+  /** Returns how processes are confined. Throws if no native code can run here. */
   async confinement(): Promise<Confinement> {
     const refusal = await this.refusal();
     if (refusal !== undefined) throw new Error(refusal);

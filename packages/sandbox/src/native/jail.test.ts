@@ -9,7 +9,7 @@ const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
 const options = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 const host = new NativeHost(options, process.execPath);
 
-describe.skipIf(bubblewrapPath === undefined)('the number of processes of a jail', () => {
+describe.skipIf(bubblewrapPath === undefined)('the number of processes in a jail', () => {
   const { execPath, readable } = bareRoot();
   const invocationOf = (confinement: Confinement, rootfs?: string) => {
     const { args, arguments: jailArguments } = nativeInvocation(confinement, undefined, {
@@ -23,17 +23,17 @@ describe.skipIf(bubblewrapPath === undefined)('the number of processes of a jail
       },
       limits: { memoryMiB: 64, diskMiB: 8, processes: 7 },
     });
-    return { line: args.join(' '), jailArguments: jailArguments.toString('utf8').split('\0') };
+    return { commandLine: args.join(' '), jailArguments: jailArguments.toString('utf8').split('\0') };
   };
 
   it('is limited by a program inside the jail if its user also runs other processes', async () => {
-    const shared: Confinement = { ...(await host.confinement()), uids: undefined };
-    const { prlimit } = shared.tools;
-    const bare = invocationOf(shared);
-    expect(bare.line).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
-    expect(bare.jailArguments).toContain(prlimit);
-    const full = invocationOf(shared, '/some/root');
-    expect(full.line).toContain('ulimit -u 7');
-    expect(full.jailArguments).not.toContain(prlimit);
+    const withSharedUser: Confinement = { ...(await host.confinement()), uids: undefined };
+    const { prlimit } = withSharedUser.tools;
+    const withoutRootfs = invocationOf(withSharedUser);
+    expect(withoutRootfs.commandLine).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
+    expect(withoutRootfs.jailArguments).toContain(prlimit);
+    const withRootfs = invocationOf(withSharedUser, '/some/root');
+    expect(withRootfs.commandLine).toContain('ulimit -u 7');
+    expect(withRootfs.jailArguments).not.toContain(prlimit);
   });
 });

@@ -23,16 +23,16 @@ export interface NativeJail {
   readonly mounts?: readonly string[];
   /** Working directory; default `/work`. */
   readonly folder?: string;
-  /** Maximum size of a written file in MiB; default: the size of its disk. */
+  /** Maximum size of a written file in MiB; default: `limits.diskMiB`. */
   readonly fileMiB?: number;
-  /** True if it may start processes; default true. */
+  /** True if the command may start other processes; default true. */
   readonly mayStartProcesses?: boolean;
   /** The Node.js that is mounted into it. */
   readonly execPath: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly limits: NativeLimits;
-  /** Processor time of each process, in seconds. */
+  /** CPU time of each process, in seconds. */
   readonly cpuSeconds: number;
   /** Socket of the proxy; default: no requests are allowed. */
   readonly proxy?: string | undefined;
@@ -114,8 +114,8 @@ interface ProcessLimit {
 const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readable: [] };
 
 /**
- * Without a separate user id, RLIMIT_NPROC outside would count the host user's other processes; inside the user
- * namespace only the tree counts.
+ * Returns the command that sets RLIMIT_NPROC inside the user namespace, where only the processes of the tree count.
+ * Outside, without a separate user id, the other processes of the host's user would count too.
  */
 function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): ProcessLimit {
   if (rootfs !== undefined)

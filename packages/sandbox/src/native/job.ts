@@ -3,11 +3,14 @@ import type { Job } from '../pool/job.ts';
 
 type StringMap = Record<string, string>;
 
-/** Reads `count, name, JSON …` from the list. Returns the values by name, and the index after the last one. */
-function readValues(args: Job['args'], at: number): { values: StringMap; end: number } {
-  const end = at + 1 + 2 * (args[at] as number);
+/**
+ * Reads the number of values, then the name and the JSON of each, from `start` on. Returns the values by name, and the
+ * index after the last one.
+ */
+function readValues(args: Job['args'], start: number): { values: StringMap; end: number } {
+  const end = start + 1 + 2 * (args[start] as number);
   const values: StringMap = {};
-  for (let index = at + 1; index < end; index += 2) values[args[index] as string] = args[index + 1] as string;
+  for (let index = start + 1; index < end; index += 2) values[args[index] as string] = args[index + 1] as string;
   return { values, end };
 }
 
@@ -16,7 +19,7 @@ const VARIABLE_BYTES = 128 * 1024 - 1;
 const ENVIRONMENT_BYTES = 1024 * 1024;
 
 /** Returns a value as a script reads it: strings unchanged, null as an empty string, everything else as JSON. */
-function textOf(json: string): string {
+function toVariableText(json: string): string {
   const value: unknown = JSON.parse(json);
   if (value === null) return '';
   return typeof value === 'string' ? value : json;
@@ -29,7 +32,7 @@ function environmentOf(
   const environment: StringMap = {};
   let bytes = 0;
   for (const [name, json] of Object.entries(values)) {
-    const text = textOf(json);
+    const text = toVariableText(json);
     const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
     bytes += size;
     if (text.includes('\0'))
@@ -38,7 +41,7 @@ function environmentOf(
       };
     if (size > VARIABLE_BYTES || bytes > ENVIRONMENT_BYTES)
       return {
-        refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, and all together ${ENVIRONMENT_BYTES}.`,
+        refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, and all variables together ${ENVIRONMENT_BYTES}.`,
       };
     environment[name] = text;
   }
@@ -57,9 +60,10 @@ function variablesOf({ environmentVariables, ...globals }: StringMap): StringMap
 const RESERVED_NAMES =
   /^(?:PATH|HOME|SHELLOPTS|BASHOPTS|BASH_ENV|ENV|IFS|LD_\w+|NODE_OPTIONS|PYTHON\w*|\w*_proxy|\w*_PROXY)$/;
 
-/** Returns the native job for the first program of the tree, or why it cannot run. */
+/** Returns the job as the tree's first program reads it, or why it cannot run. */
 export function toNativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
   const globals = readValues(args, 0);
+  // After the globals: the number of units, which is 1 here, then the code and the values of the unit.
   const code = args[globals.end + 1] as string;
   const { values } = readValues(args, globals.end + 2);
   if (kind !== 'shell')

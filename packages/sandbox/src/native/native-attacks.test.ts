@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await setUpNativeImages();
-const { python, run, valueOf, failureOf } = bench;
+const nativeSetup = await setUpNativeImages();
+const { python, run, valueOf, failureOf } = nativeSetup;
 
-/** A time to sleep that identifies the processes of this file, because test files run concurrently. */
-const SECONDS = String(700_000_000 + process.pid);
+/** The argument of `sleep` by which this file finds its own processes, because test files run concurrently. */
+const SLEEP_SECONDS = String(700_000_000 + process.pid);
 
 /** A secret that no process may find. */
 const SECRET = 'a-value-of-the-host-7319';
 
-afterAll(() => bench.close());
+afterAll(() => nativeSetup.close());
 
 const OPTIONS = { timeout: 120_000 };
 
-describe.skipIf(python === undefined)('an attack on the host by native code', OPTIONS, () => {
+describe.skipIf(python === undefined)('native code that attacks the host', OPTIONS, () => {
   let hostServer: Server;
   let port = 0;
   let requestCount = 0;
@@ -66,20 +66,20 @@ describe.skipIf(python === undefined)('an attack on the host by native code', OP
     ['becomes another user', 'python3 -c "import os; os.setuid(0)"'],
     ['connects without the proxy', `curl --noproxy '*' -sS -m 5 http://127.0.0.1:PORT/`],
     ['connects to a public address', 'curl --noproxy "*" -sS -m 5 http://1.1.1.1/'],
-    ['looks up a name', 'python3 -c "import socket; socket.getaddrinfo(\\"example.com\\", 80)"'],
+    ['resolves a host name', 'python3 -c "import socket; socket.getaddrinfo(\\"example.com\\", 80)"'],
     ['requests the host itself through the proxy', 'curl -sS -m 5 --fail http://127.0.0.1:PORT/'],
     [
-      'requests the cloud’s secrets through the proxy',
+      'requests cloud credentials through the proxy',
       'curl -sS -m 5 --fail http://169.254.169.254/latest/meta-data/',
     ],
     ['tunnels to the host itself', 'curl -sS -m 5 --fail -p http://127.0.0.1:PORT/'],
     ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
   ])('fails if it %s', async (_what, code) => {
-    const { code: reason } = await failureOf({
+    const { code: errorCode } = await failureOf({
       code: code.replace('PORT', String(port)).replace('OUTSIDE', file),
       limits: { wallMs: 30_000 },
     });
-    expect(reason).toBe('USER_ERROR');
+    expect(errorCode).toBe('USER_ERROR');
     expect(requestCount).toBe(0);
   });
 
@@ -101,7 +101,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', OP
     ).toBe(expected);
   });
 
-  it('ends only itself by killing the first visible process, or all', async () => {
+  it('ends at most itself if it kills process 1 or all processes', async () => {
     expect(await valueOf({ code: 'kill -9 1; echo "__HEDDLE_RESULT__=alive"' })).toBe('alive');
     const neighbour = valueOf({ code: 'sleep 1; echo "__HEDDLE_RESULT__=neighbour"' });
     expect(await failureOf({ code: 'kill -9 -1' })).toMatchObject({ code: 'USER_ERROR' });
@@ -134,10 +134,10 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
       { cpuMs: 400 },
       'TIMEOUT_CPU',
     ],
-    ['waiting', `sleep ${SECONDS}`, { wallMs: 1_500 }, 'TIMEOUT_WALL'],
+    ['waiting', `sleep ${SLEEP_SECONDS}`, { wallMs: 1_500 }, 'TIMEOUT_WALL'],
     [
       'a fork bomb',
-      `f() { f | f & }; f; sleep ${SECONDS}`,
+      `f() { f | f & }; f; sleep ${SLEEP_SECONDS}`,
       { wallMs: 3_000 },
       /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
     ],
@@ -146,22 +146,22 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
     const outcome = await run({ code, limits });
     expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });
     expect(outcome.stdout.length).toBeLessThan(300_000);
-    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('ends with OUT_OF_MEMORY if it uses unlimited memory', async () => {
     const code = 'blocks = []\nwhile True:\n    blocks.append(bytearray(64 << 20))';
-    const { code: reason } = await failureOf({ language: 'python', code });
-    expect(reason).toBe('OUT_OF_MEMORY');
+    const { code: errorCode } = await failureOf({ language: 'python', code });
+    expect(errorCode).toBe('OUT_OF_MEMORY');
   });
 
   it('ends with all its processes when it is cancelled', async () => {
     const cancel = new AbortController();
-    const outcome = run({ code: `sleep ${SECONDS}`, signal: cancel.signal });
-    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(true), { timeout: 30_000 });
+    const outcome = run({ code: `sleep ${SLEEP_SECONDS}`, signal: cancel.signal });
+    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(true), { timeout: 30_000 });
     cancel.abort();
     expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('returns no result that is larger than allowed', async () => {

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await setUpNativeImages();
-const { python, sandboxOf, valueOf } = bench;
+const nativeSetup = await setUpNativeImages();
+const { python, sandboxOf, valueOf } = nativeSetup;
 
-afterAll(() => bench.close());
+afterAll(() => nativeSetup.close());
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -48,7 +48,7 @@ describe.skipIf(python === undefined)('the network access of a native image', OP
     expect(await valueOf({ code, limits: { hostCalls: 2 } }, permissive)).toBe('200 200 429 ');
   });
 
-  it('has no tunnels if the host answers requests itself', async () => {
+  it('has no tunnels if the host replaces fetch', async () => {
     const customFetch = sandboxOf({
       fetch: async ({ url }) => ({
         status: 200,

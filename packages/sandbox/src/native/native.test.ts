@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
-const bench = await setUpNativeImages();
-const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = bench;
+const nativeSetup = await setUpNativeImages();
+const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = nativeSetup;
 
 type JobFields = Parameters<typeof run>[0];
 
-afterAll(() => bench.close());
+afterAll(() => nativeSetup.close());
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -61,7 +61,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     expect(await failureOf({ code: 'true', values })).toMatchObject({ code: 'INPUT_TOO_LARGE' });
   });
 
-  it('ends its remaining processes', async () => {
+  it('leaves no processes behind', async () => {
     const seconds = String(600_000_000 + process.pid);
     expect(await valueOf({ code: `sleep ${seconds} & echo __HEDDLE_RESULT__=1` })).toBe(1);
     await vi.waitFor(() => expect(isRunning(seconds)).toBe(false), { timeout: 30_000 });
@@ -77,11 +77,11 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     await Promise.all([withoutImage.close(), withDefault.close()]);
   });
 
-  it('of a tenant without a running one starts even if another tenant uses all slots, and is measured', async () => {
+  it('starts even if another tenant uses all slots, if its own tenant runs none, and is measured', async () => {
     const sandbox = sandboxOf({ native: { maxProcesses: 1 } });
     const stop = new AbortController();
     const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };
-    const long = [run(sleep, sandbox), run(sleep, sandbox)];
+    const sleepingJobs = [run(sleep, sandbox), run(sleep, sandbox)];
     expect(
       await valueOf(
         { code: 'head -c 1000000 /dev/zero >/tmp/z; echo __HEDDLE_RESULT__=1', tenant: 'b' },
@@ -92,7 +92,8 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
       .poll(() => sandbox.stats().languages.native)
       .toEqual({ processes: 1, queued: 1, running: 1 });
     stop.abort();
-    for (const end of await Promise.all(long)) expect(end).toMatchObject({ error: { code: 'CANCELLED' } });
+    for (const outcome of await Promise.all(sleepingJobs))
+      expect(outcome).toMatchObject({ error: { code: 'CANCELLED' } });
     await expect.poll(() => sandbox.stats().processes).toBe(0);
     await sandbox.close();
     const { queue, wall, peakRssMiB, ended } = sandbox.stats().metrics.native;
@@ -132,7 +133,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', OPTION
     ['code that does not compile', 'const a = 1;\nreturn ]', { code: 'SYNTAX_ERROR', line: 2 }],
     ['an unknown module', 'import x from "nope"; return x', { code: 'MODULE_NOT_IN_IMAGE' }],
     ['an unknown export of a module', 'import { nope } from "node:os"; return nope', { code: 'USER_ERROR' }],
-    ['a value without JSON', 'return 1n', { code: 'RESULT_NOT_SERIALIZABLE' }],
+    ['a result that JSON cannot represent', 'return 1n', { code: 'RESULT_NOT_SERIALIZABLE' }],
     ['an exit without a value', 'process.exit(4)', { code: 'USER_ERROR', name: 'ExitError' }],
     [
       'an error in a timer',
@@ -147,7 +148,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', OPTION
 describe.skipIf(python === undefined)('Python in a native image', OPTIONS, () => {
   const jobOf = (code: string): JobFields => ({ language: 'python', code });
 
-  it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
+  it("is a module in CPython, with programs, threads and the isolate's rules for values", async () => {
     const code = `import subprocess, threading, datetime
 t = threading.Thread(target=lambda: print("thread")); t.start(); t.join()
 jq = subprocess.run(["jq", "-n", "6*7"], capture_output=True, text=True).stdout.strip()

@@ -24,8 +24,8 @@ export interface ProxyOptions {
 }
 
 const FORBIDDEN = 403;
-const TOO_MANY = 429;
-const UNREACHABLE = 502;
+const TOO_MANY_REQUESTS = 429;
+const BAD_GATEWAY = 502;
 /** Maximum number of concurrent connections of one process tree. */
 const MAX_SOCKETS = 64;
 
@@ -35,8 +35,8 @@ interface Refusal {
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (!isEgressError(error)) return { status: UNREACHABLE, message: 'The request could not be sent.' };
-  return { status: error.code === 'EGRESS_DENIED' ? FORBIDDEN : UNREACHABLE, message: error.message };
+  if (!isEgressError(error)) return { status: BAD_GATEWAY, message: 'The request could not be sent.' };
+  return { status: error.code === 'EGRESS_DENIED' ? FORBIDDEN : BAD_GATEWAY, message: error.message };
 }
 
 /**
@@ -46,17 +46,17 @@ function refusalOf(error: unknown): Refusal {
 export class Proxy {
   readonly #options: ProxyOptions;
   readonly #folder = join(tmpdir(), `heddle-proxy-${randomBytes(6).toString('base64url')}`);
-  /** A random name: others may enter the folder but not list it. */
+  /** A random name: other users may enter the folder but not list it. */
   readonly #name = `${randomBytes(9).toString('base64url')}.sock`;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
-  /** Shared by all concurrent responses. */
+  /** Quota of response bodies, shared by all concurrent requests. */
   readonly #allowance: ByteQuota;
-  #requests = 0;
-  #bytes = 0;
+  #requestCount = 0;
+  #transferredBytes = 0;
 
-  /** Returns a proxy that listens. */
+  /** Returns a listening proxy. */
   static async open(options: ProxyOptions): Promise<Proxy> {
     const proxy = new Proxy(options);
     await proxy.listen();
@@ -109,20 +109,20 @@ export class Proxy {
 
   /** Counts a request. Returns a refusal if the quota is exceeded. */
   #admit(): Refusal | undefined {
-    this.#requests++;
+    this.#requestCount++;
     const { maxRequests, maxBytes } = this.#options;
-    if (this.#requests > maxRequests)
-      return { status: TOO_MANY, message: `More than ${maxRequests} requests were made.` };
-    return this.#bytes > maxBytes
-      ? { status: TOO_MANY, message: `More than ${maxBytes} bytes were transferred.` }
+    if (this.#requestCount > maxRequests)
+      return { status: TOO_MANY_REQUESTS, message: `More than ${maxRequests} requests were made.` };
+    return this.#transferredBytes > maxBytes
+      ? { status: TOO_MANY_REQUESTS, message: `More than ${maxBytes} bytes were transferred.` }
       : undefined;
   }
 
   /** Counts the bytes received on a socket, and closes it if the quota is exceeded. */
   #countBytes(socket: Duplex): void {
     socket.on('data', (data: Buffer) => {
-      this.#bytes += data.length;
-      if (this.#bytes > this.#options.maxBytes) socket.destroy();
+      this.#transferredBytes += data.length;
+      if (this.#transferredBytes > this.#options.maxBytes) socket.destroy();
     });
   }
 
@@ -137,19 +137,19 @@ export class Proxy {
       const body = await this.#bodyOf(request);
       if (body === undefined)
         return refuse({
-          status: TOO_MANY,
+          status: TOO_MANY_REQUESTS,
           message: `More than ${this.#options.maxBytes} bytes were transferred.`,
         });
       const egressRequest: EgressRequest = {
         url: request.url ?? '',
         method: request.method ?? 'GET',
-        headers: pairsOf(request.rawHeaders),
+        headers: headerPairsOf(request.rawHeaders),
         body: body.length === 0 ? undefined : body,
         redirect: 'manual',
         allowance: this.#allowance,
       };
       const reply = await this.#options.send(egressRequest, this.#closing.signal);
-      this.#bytes += reply.body.length;
+      this.#transferredBytes += reply.body.length;
       const headers = reply.headers.filter(
         ([name]) => !/^(?:connection|keep-alive|transfer-encoding|content-length)$/.test(name),
       );
@@ -164,8 +164,8 @@ export class Proxy {
   async #bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) {
-      this.#bytes += chunk.length;
-      if (this.#bytes > this.#options.maxBytes) return undefined;
+      this.#transferredBytes += chunk.length;
+      if (this.#transferredBytes > this.#options.maxBytes) return undefined;
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
@@ -226,8 +226,9 @@ async function dial(addresses: Target['addresses'], port: number, signal: AbortS
   throw lastError;
 }
 
-function pairsOf(raw: readonly string[]): [string, string][] {
+function headerPairsOf(rawHeaders: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] as string, raw[at + 1] as string]);
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string]);
   return pairs;
 }

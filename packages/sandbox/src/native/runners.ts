@@ -5,8 +5,8 @@ import { NativeHost } from './host.ts';
 import { NATIVE_LIMITS } from './limits.ts';
 import { NativePool, type NativePoolOptions } from './native-pool.ts';
 
-/** Native jobs start programs, which takes longer, so their processor time limit is higher. */
-const LIMITS: Partial<JobLimits> = { cpuMs: 60_000 };
+/** Native jobs start programs, which takes longer, so their CPU time limit is higher. */
+const DEFAULT_JOB_LIMITS: Partial<JobLimits> = { cpuMs: 60_000 };
 
 /** Runners of jobs with native images, by language. */
 export interface NativeRunners {
@@ -18,7 +18,7 @@ export interface NativeRunners {
 }
 
 /**
- * Returns the runners of native jobs. Starts nothing.
+ * Returns the runners of native jobs. Starts no process.
  * @throws SandboxError INVALID_OPTION.
  */
 export function createNativeRunners(
@@ -29,7 +29,7 @@ export function createNativeRunners(
   const resolved = resolveOptions({ ...options, ...(maxProcesses !== undefined && { maxProcesses }) });
   const host = new NativeHost(options.isolation, resolved.execPath);
   const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...nativeLimits } });
-  const limits = resolveLimits(LIMITS, options.limits);
+  const limits = resolveLimits(DEFAULT_JOB_LIMITS, options.limits);
   const common = { pool, limits, load: async () => undefined };
   return {
     javascript: { ...common, kind: 'function' },

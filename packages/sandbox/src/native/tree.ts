@@ -11,14 +11,14 @@ import { processStat } from '../process-stat.ts';
 
 /** Resource use of a process and all its descendants. */
 interface TreeUsage {
-  /** Processor time, including ended processes that were waited for, in milliseconds. */
+  /** CPU time, including ended processes that were waited for, in milliseconds. */
   readonly cpuMs: number;
   /** Resident memory in MiB; shared pages count once per process. */
   readonly memoryMiB: number;
   readonly processes: number;
 }
 
-/** A process in `/proc`: its parent, processor time and resident memory. */
+/** A process in `/proc`: its parent, CPU time and resident memory. */
 interface ProcessUsage {
   readonly parent: number;
   readonly ticks: number;
@@ -32,6 +32,7 @@ const PAGE_BYTES = 4_096;
 function readProcess(pid: string): ProcessUsage | undefined {
   const stat = processStat(pid);
   if (stat === undefined) return undefined;
+  // The numbers of the fields are those of proc_pid_stat(5).
   const field = (number: number): number => Number(stat(number));
   return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
 }
@@ -169,7 +170,7 @@ class Tree {
 
   #write(descriptor: number, bytes: Buffer): void {
     const pipe = this.#child.stdio[descriptor] as Writable;
-    // If a process ends before it has read its input, its exit is reported.
+    // Ignored: if a process ends before it has read its input, its exit is reported.
     pipe.on('error', () => undefined);
     pipe.end(bytes);
   }
@@ -228,7 +229,7 @@ class Tree {
   }
 }
 
-/** Returns the RLIMIT_CPU of a process, in seconds. */
+/** Returns the RLIMIT_CPU of each process for a CPU time limit of the whole tree, in seconds. */
 export function kernelCpuSeconds(cpuMs: number): number {
   return Math.ceil(cpuMs / 1_000) + CPU_SLACK_SECONDS;
 }

@@ -75,7 +75,7 @@ describe('one more process for a pool key', () => {
     });
   });
 
-  it('replaces an idle one, even of its own tenant', () => {
+  it('replaces an idle process, even of its own tenant', () => {
     const idle = busySlot('a', '1', { jobs: new Map() });
     expect(planGrowth([busySlot('b', '1'), idle], target, 2)).toEqual({
       start: true,
@@ -84,14 +84,14 @@ describe('one more process for a pool key', () => {
     });
   });
 
-  it('drains a busy one of its own tenant rather than the only one of another tenant', () => {
+  it('drains a busy process of its own tenant rather than the only process of another tenant', () => {
     const own = busySlot('a', '1');
     expect(planGrowth([busySlot('b', '1'), own], target, 2).drain).toBe(own);
     const other = busySlot('b', '1');
     expect(planGrowth([other, busySlot('c', '1', { startedAtMs: Infinity })], target, 2).drain).toBe(other);
   });
 
-  it('waits if the pool key has a busy one', () => {
+  it('waits if the pool key has a busy process', () => {
     expect(planGrowth([busySlot('b', '1'), busySlot('a', '2')], target, 2)).toEqual({
       start: false,
       isStarting: false,

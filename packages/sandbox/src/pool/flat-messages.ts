@@ -8,7 +8,7 @@ const MAX_PROPERTIES = 16;
 /** Kind of host object for views of bytes. */
 const VIEW_KIND = 0;
 
-const charCodesOf = (text: string): ReadonlySet<number> => new Set(Buffer.from(text, 'latin1'));
+const charCodesOf = (tags: string): ReadonlySet<number> => new Set(Buffer.from(tags, 'latin1'));
 /** Strings: length, then that many bytes. */
 const STRINGS = charCodesOf('"c');
 /** null, undefined, true, false. */
@@ -24,9 +24,9 @@ const BYTES = 0x5c;
 type Step = (byte: number) => boolean;
 
 /**
- * Validates the bytes of a channel (Node.js's advanced serialization: a 32-bit length, then V8's format). Accepts only
- * messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be small
- * here, but expand to millions of objects or to unlimited depth.
+ * Validates the bytes of an IPC channel (Node.js's advanced serialization: a 32-bit length, then V8's format). Accepts
+ * only messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be
+ * small in this format, but expand to millions of objects or to unlimited depth.
  */
 export class FlatMessages {
   readonly #maxBytes: number;

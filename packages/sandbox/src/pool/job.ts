@@ -7,7 +7,7 @@ import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 
 type Done = Extract<ChildMessage, { t: 'done' }>;
 
-/** The end of a job before its result is read. */
+/** The outcome of a job before its result is read and checked. */
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
 
 /** Returns the key of the processes that may serve a tenant's jobs with an image. */
@@ -41,7 +41,7 @@ export class Job {
    */
   readonly stopController = new AbortController();
   /**
-   * Common quota of the responses to all its requests. Higher than the process's own limit, so that the latter applies
+   * Quota that the responses to all its requests share. Higher than the process's own limit, so that the latter applies
    * first.
    */
   readonly allowance: ByteQuota;

@@ -18,7 +18,7 @@ export interface LaunchOptions {
 
 /**
  * Starts a child process that can read only its own files, with an empty environment and no connection except its
- * channel.
+ * IPC channel.
  * @throws SandboxError NOT_BUILT if the package was not built, SLOTS_EXHAUSTED if no user id is free.
  */
 export function launch(options: LaunchOptions, program: Program): ChildProcess {
@@ -62,11 +62,11 @@ function handleOf(child: ChildProcess): Handle {
 function guardChannel(child: ChildProcess): void {
   child.removeAllListeners('internalMessage');
   const handle = handleOf(child);
-  const messages = new FlatMessages(MAX_BYTES);
+  const validator = new FlatMessages(MAX_BYTES);
   const read = handle.onread;
   handle.onread = function (bytes) {
     try {
-      if (bytes === undefined || messages.accepts(new Uint8Array(bytes))) return read.call(this, bytes);
+      if (bytes === undefined || validator.accepts(new Uint8Array(bytes))) return read.call(this, bytes);
     } catch {
       // Errors here mean that the bytes cannot be decoded; listeners run later.
     }
