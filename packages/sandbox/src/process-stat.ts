@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Reads `/proc/<pid>/stat`; undefined if the process does not exist. The returned function returns a field by its
- * number in proc(5), from 3 on: the second field is the name of the process, which may contain any characters.
+ * Returns a function that returns a field of `/proc/<pid>/stat` by its number in proc(5), or undefined if the process
+ * does not exist. Only fields from 3 on: field 2 is the name of the process, which may contain any characters.
  */
 export function processStat(pid: number | string): ((field: number) => string) | undefined {
   let text: string;

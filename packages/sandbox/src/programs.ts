@@ -37,9 +37,9 @@ const DATA_MIB = { interpreted: 1_536, compiled: 65_536 };
  */
 function addonPath(): string {
   const require = createRequire(import.meta.url);
-  const home = dirname(require.resolve('isolated-vm/package.json'));
-  const { path } = require('node-gyp-build') as { path: (home: string) => string };
-  return realpathSync(path(home));
+  const packageFolder = dirname(require.resolve('isolated-vm/package.json'));
+  const { path } = require('node-gyp-build') as { path: (packageFolder: string) => string };
+  return realpathSync(path(packageFolder));
 }
 
 /** The child program of Python, and the folder of its interpreter files. */
@@ -67,13 +67,17 @@ const PYTHON_DATA_MIB = 2_200;
  * the interpreter is WebAssembly. `hostSnapshot` is a snapshot file that replaces the one in the package.
  */
 export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Program {
-  const site = image?.blobs['site.zip']?.path;
-  const memory = image?.blobs['memory.snap']?.path ?? hostSnapshot;
+  const siteArchive = image?.blobs['site.zip']?.path;
+  const snapshot = image?.blobs['memory.snap']?.path ?? hostSnapshot;
   const task =
-    memory === undefined ? (site === undefined ? [] : ['site']) : [site === undefined ? 'own' : 'memory'];
+    snapshot === undefined
+      ? siteArchive === undefined
+        ? []
+        : ['site']
+      : [siteArchive === undefined ? 'own' : 'memory'];
   return createPythonProgram(
     task,
-    [site, memory].filter((file) => file !== undefined),
+    [siteArchive, snapshot].filter((file) => file !== undefined),
   );
 }
 

@@ -6,6 +6,7 @@ export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 /** Beginning of the compiled text of an expression, on the same line as the user's first line. */
 export const EXPRESSION_START = 'return (';
 
+/** Lines of the compiled text before the user's first line. */
 const LINES_BEFORE = 2;
 
 /** Converts a position in the compiled text to one in the user's code. Lines and columns start at 1. */
@@ -38,7 +39,7 @@ export type ChildRequest =
   | {
       readonly t: 'run';
       readonly id: number;
-      /** Selects the isolate: jobs with the same key share one; an empty key gets a fresh one. */
+      /** Selects the isolate: jobs with the same key share one; an empty key gets a new one. */
       readonly key: string;
       readonly mode: GuestMode;
       /**

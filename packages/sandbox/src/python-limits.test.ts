@@ -12,11 +12,11 @@ function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
   return sandbox;
 }
 
-const shared = sandboxOf();
-const run = (code: string, fields: Partial<FunctionJob> = {}, sandbox = shared): Promise<FunctionOutcome> =>
+const sharedSandbox = sandboxOf();
+const run = (code: string, fields: Partial<FunctionJob> = {}, sandbox = sharedSandbox): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'limits', language: 'python', code, ...fields });
 
-const valueOf = async (code: string, fields: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
+const valueOf = async (code: string, fields: Partial<FunctionJob> = {}, sandbox = sharedSandbox): Promise<unknown> =>
   valueIn(await run(code, fields, sandbox));
 
 /** Endless code, with a description of each. */
@@ -35,7 +35,7 @@ describe('limits of Python', () => {
       'a value whose conversion does not end',
       'class A:\n  def model_dump(self):\n    while True: pass\nreturn A()',
     ],
-    ['turns of the event loop', 'import asyncio\nwhile True: await asyncio.sleep(0)'],
+    ['iterations of the event loop', 'import asyncio\nwhile True: await asyncio.sleep(0)'],
     ['big numbers', 'x = 7 ** 10_000_000\nreturn len(str(x))'],
   ];
 
@@ -68,7 +68,7 @@ describe('limits of Python', () => {
     expect(await valueOf('return 1')).toBe(1);
   });
 
-  it('do not count sleep as processor time', async () => {
+  it('do not count sleep as CPU time', async () => {
     const outcome = await run('import time\ntime.sleep(0.3)\nreturn 1', { limits: { cpuMs: 250 } });
     expect(outcome).toMatchObject({ ok: true });
     expect(outcome.wallMs).toBeGreaterThanOrEqual(300);
@@ -79,8 +79,8 @@ describe('limits of Python', () => {
     const outcome = await run(code);
     if (outcome.ok) throw new Error('The files had no limit.');
     expect([outcome.error.code, outcome.error.name]).toSatisfy(
-      ([reason, name]) =>
-        reason === 'OUT_OF_MEMORY' || ['MemoryError', 'OSError', 'RangeError'].includes(name as string),
+      ([errorCode, name]) =>
+        errorCode === 'OUT_OF_MEMORY' || ['MemoryError', 'OSError', 'RangeError'].includes(name as string),
     );
     expect(await valueOf('return 1')).toBe(1);
   });
@@ -106,7 +106,7 @@ describe('limits of Python', () => {
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
     ['an invalid memory access', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
-  ])('a crash of the interpreter (%s) fails its job; the next gets a new one', async (_what, code) => {
+  ])('include crashes of the interpreter (%s), after which the next job gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
     expect(await valueOf('return 1')).toBe(1);
   });
@@ -198,14 +198,14 @@ return ["left" in globals(), len([]), os.environ.get("LEFT"), os.getcwd(), os.li
   });
 
   it('are not reused if a block left tasks running', async () => {
-    const left = `
+    const leaveTask = `
 import asyncio
 async def later():
     await asyncio.sleep(0.01)
     print("from an earlier block")
 asyncio.ensure_future(later())
 return 1`;
-    expect(await valueOf(left, { runId: 'four' })).toBe(1);
+    expect(await valueOf(leaveTask, { runId: 'four' })).toBe(1);
     const after = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
     expect(after).toMatchObject({ ok: true, json: '2', stdout: '' });
   });

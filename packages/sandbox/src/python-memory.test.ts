@@ -10,8 +10,8 @@ const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionO
 
 const withMemory = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
 
-/** Allocates until memory runs out. Returns the amount in MiB. */
-const FILL = `
+/** Code that allocates until memory runs out, and returns the amount in MiB. */
+const FILL_MEMORY = `
 held = []
 try:
   while True: held.append(bytes(1024 * 1024))
@@ -23,16 +23,16 @@ describe('memoryMiB of Python', () => {
   it("limits the interpreter's growth, for each job", async () => {
     const amounts: number[] = [];
     for (const memoryMiB of [64, 128, 256, 64])
-      amounts.push(valueIn(await run(FILL, withMemory(memoryMiB))) as number);
+      amounts.push(valueIn(await run(FILL_MEMORY, withMemory(memoryMiB))) as number);
     expect(amounts).toSatisfy(([small, middle, large, again]: [number, number, number, number]) => {
-      const [first, second] = [middle - small, large - middle];
+      const [firstGrowth, secondGrowth] = [middle - small, large - middle];
       return (
         small > 16 &&
         small <= 64 &&
-        first > 48 &&
-        first <= 80 &&
-        second > 112 &&
-        second <= 144 &&
+        firstGrowth > 48 &&
+        firstGrowth <= 80 &&
+        secondGrowth > 112 &&
+        secondGrowth <= 144 &&
         again === small
       );
     });

@@ -19,7 +19,7 @@ const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionO
 
 const valueOf = async (code: string): Promise<unknown> => valueIn(await run(code));
 
-describe('requests in Python', () => {
+describe('the library requests in Python', () => {
   it('returns status, headers, JSON, text and bytes', async () => {
     const code = `
 import requests
@@ -77,7 +77,7 @@ return out`;
     ]);
   });
 
-  it('fails the job at its line if uncaught', async () => {
+  it('fails the job at the line of an uncaught exception', async () => {
     expect(await run('import requests\nrequests.get("http://169.254.169.254/")')).toMatchObject({
       ok: false,
       error: { code: 'USER_ERROR', name: 'ConnectionError', line: 2 },

@@ -39,7 +39,7 @@ describe('values of Python as JSON', () => {
     ['M()', { dumped: '2026-01-02' }],
     ['A()', [[1, 2]]],
     ['10 ** 20', 1e20],
-  ])('%s', async (expression, expected) => {
+  ])('include %s', async (expression, expected) => {
     const code = `
 import collections, dataclasses, datetime, decimal, enum, fractions, pathlib, uuid
 @dataclasses.dataclass
@@ -64,7 +64,7 @@ return ${expression}`;
     ['{(1, 2): 3}', 'tuple'],
     ['(n for n in [1])', 'generator'],
     ['dict', 'type'],
-  ])('%s has no JSON', async (expression, words) => {
+  ])('do not include %s', async (expression, words) => {
     expect(await errorOf(`return ${expression}`)).toMatchObject({
       code: 'RESULT_NOT_SERIALIZABLE',
       message: expect.stringContaining(words) as string,

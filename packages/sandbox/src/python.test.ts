@@ -26,7 +26,7 @@ describe('a function in Python', () => {
     expect(await valueOf('if False:\n  return 1')).toBeNull();
   });
 
-  it('returns the value of a name of the form __…_result__', async () => {
+  it('returns the value of a variable whose name has the form __…_result__', async () => {
     expect(await valueOf('__block_result__ = {"n": 3}')).toEqual({ n: 3 });
   });
 
@@ -64,7 +64,7 @@ ${end}`;
     ).toEqual([0, 1, 2]);
   });
 
-  it('may run a nested event loop inside an await, which reports operations that cannot end there', async () => {
+  it('may run a nested event loop inside an await; an operation that cannot end there raises an error', async () => {
     const code = `
 import asyncio
 async def main():
@@ -98,7 +98,7 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
     ]);
   });
 
-  it('sees values and globals as names of the module, with json and os imported', async () => {
+  it('sees values and globals as variables of the module, with json and os imported', async () => {
     const fields = {
       values: { __block_0_: '{"n":2}', item: '"it\'s"' },
       globals: { params: '{"q":5}', environmentVariables: '{"K":"v"}' },

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from './index.ts';
 
-const home = fileURLToPath(new URL('..', import.meta.url));
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] as string);
 
@@ -17,7 +17,7 @@ describe('the examples of the README', () => {
   it.each(blocks)('print their comments: %#', async (code) => {
     const expected = /console\.log\(.*\); \/\/ (.*)$/m.exec(code)?.[1];
     const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', code];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: packageFolder });
     expect(stdout.trim()).toBe(expected);
   });
 });
@@ -32,15 +32,15 @@ describe('the table of what code can use', () => {
       .filter((name) => !['import', 'text', 'json', 'bytes', 'arrayBuffer'].includes(name));
 
   it('matches the sandbox', async () => {
-    const [works, lacks] = [namesIn(1), namesIn(2)];
-    expect([works.length > 25, lacks.length > 20]).toEqual([true, true]);
+    const [available, unavailable] = [namesIn(1), namesIn(2)];
+    expect([available.length > 25, unavailable.length > 20]).toEqual([true, true]);
     const sandbox = createSandbox();
     onTestFinished(() => sandbox.close());
-    const code = `const there = (name) => {
+    const code = `const exists = (name) => {
         try { return eval(name) !== undefined; } catch (error) { if (error instanceof ReferenceError) return false; throw error; }
       };
-      return [works.filter((name) => !there(name)), lacks.filter(there), typeof Response.prototype.bytes];`;
-    const values = { works: JSON.stringify(works), lacks: JSON.stringify(lacks) };
+      return [available.filter((name) => !exists(name)), unavailable.filter(exists), typeof Response.prototype.bytes];`;
+    const values = { available: JSON.stringify(available), unavailable: JSON.stringify(unavailable) };
     const outcome = await sandbox.run({ runId: 'table', code, values });
     // With an image there is a `require`.
     expect(outcome.ok && JSON.parse(outcome.json)).toEqual([['require'], [], 'function']);

@@ -36,11 +36,12 @@ const keyOfRun = (runId: string): string => `run/${runId}`;
  * run with the same code. Nothing isolates the modules and JavaScript globals of an interpreter, so blocks with other
  * secrets or authors get another one.
  */
-function createPythonKeyOf(): (job: Job) => string {
+function createPythonIsolateKeyOf(): (job: Job) => string {
   const keys = new WeakMap<Job, string>();
   return (job) => {
     let key = keys.get(job);
     if (key === undefined) {
+      // The number of globals, their names and values, and the number of units precede the code.
       const code = job.args[2 + 2 * (job.args[0] as number)] as string;
       key = `${keyOfRun(job.runId)}\n${createHash('sha256').update(code).digest('base64url')}`;
       keys.set(job, key);
@@ -67,7 +68,7 @@ export function createRunners(
   const common = { confinement: () => isolation.confinement, call };
   const limits = resolveLimits(options.limits);
   const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
-  const keyOfJavaScript = (job: Job): string =>
+  const javascriptIsolateKeyOf = (job: Job): string =>
     share === 'run' ? keyOfRun(job.runId) : share === 'tenant' ? 'tenant' : '';
   const bootCache = new ImageBootCache();
   const javascript = new Pool({
@@ -76,7 +77,7 @@ export function createRunners(
     program: () => javascriptProgram(options.jit ?? false),
     bootOf: (image) => bootCache.get(image),
     memoryMiB: limits.memoryMiB,
-    keyOf: keyOfJavaScript,
+    keyOf: javascriptIsolateKeyOf,
   });
   const folder = options.python?.folder;
   const pythonOptions = { ...resolvePythonOptions(options), ...common };
@@ -87,7 +88,7 @@ export function createRunners(
     ...pythonOptions,
     program: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
-    keyOf: share === 'none' ? () => '' : createPythonKeyOf(),
+    keyOf: share === 'none' ? () => '' : createPythonIsolateKeyOf(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },

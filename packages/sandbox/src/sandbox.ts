@@ -55,7 +55,7 @@ export interface Sandbox {
 interface PreparedJob<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly job: FunctionJob | ExpressionJob;
   readonly image: LoadedImage | undefined;
-  /** The guest's arguments, or the failure if there are none. */
+  /** The guest's arguments, or the failure of a job that cannot run. */
   readonly args: Job['args'] | SandboxFailure;
   readonly read: (text: string) => T | undefined;
 }
@@ -68,7 +68,7 @@ function submit<T>(
 ): Promise<JobResult<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
-    const isRefused = 'code' in args;
+    const hasFailed = 'code' in args;
     const spec = {
       runId,
       tenant,
@@ -77,10 +77,10 @@ function submit<T>(
       limits,
       image,
     } as const;
-    const pooledJob: Job = new Job({ ...spec, args: isRefused ? [] : args }, (ending) =>
+    const pooledJob: Job = new Job({ ...spec, args: hasFailed ? [] : args }, (ending) =>
       resolve(readJobResult(ending, pooledJob, read)),
     );
-    if (isRefused) return pooledJob.end({ failure: args });
+    if (hasFailed) return pooledJob.end({ failure: args });
     if (refusal !== undefined) return pooledJob.fail('SANDBOX_UNAVAILABLE', refusal);
     if (signal?.aborted === true)
       return pooledJob.fail('CANCELLED', 'The job was cancelled before it began.');
@@ -100,7 +100,7 @@ function sumCounts(counts: readonly Counts[]): Counts {
 }
 
 /**
- * Creates a sandbox. Starts nothing before its first job.
+ * Creates a sandbox. Starts no process before its first job.
  * @throws SandboxError INVALID_OPTION.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
@@ -118,8 +118,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<JobResult<T>> => {
     const { job, image, args } = request;
-    const isFinished = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isProbed && !isFinished) await waitForIsolation(runner, targetFor(job.tenant, image));
+    const willNotRun = 'code' in args || job.signal?.aborted === true;
+    if (!isolation.isProbed && !willNotRun) await waitForIsolation(runner, targetFor(job.tenant, image));
     const result = await submit(runner, request, isolation.refusal);
     const code = result.ok ? 'OK' : result.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -134,11 +134,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       // The result of a shell script was parsed where its output was read.
       const read = job.language === 'shell' ? (text: string) => text : readFunctionResult;
       const request = { job, mode: 'function', limits, args, image, read } as const;
-      return outcomeOf(await execute(runner, request));
+      return toFunctionOutcome(await execute(runner, request));
     },
     async evaluate(job) {
-      const { limits: base } = runners.javascript;
-      const limits = resolveLimits(base, expressionLimits(base), job.limits);
+      const { limits: defaultLimits } = runners.javascript;
+      const limits = resolveLimits(defaultLimits, expressionLimits(defaultLimits), job.limits);
       const args = toFlatArguments(job.globals, job.expressions, limits);
       const read = (text: string) => readExpressionResults(text, job.expressions.length);
       const request = { job, mode: job.mode, limits, image: undefined, args, read };
@@ -179,7 +179,7 @@ async function closeAll({ javascript, python, native }: AllRunners): Promise<voi
   await Promise.all([javascript, python, native.shell].map(close));
 }
 
-function outcomeOf(result: JobResult<string>): FunctionOutcome {
+function toFunctionOutcome(result: JobResult<string>): FunctionOutcome {
   return result.ok
     ? { ok: true, json: result.value, ...result.usage }
     : { ok: false, error: result.error, ...result.usage };
@@ -204,8 +204,8 @@ function createIsolationWait(isolation: Isolation): (runner: Runner, target: Pro
     if (isolation.startProbe()) runner.pool.warm(target);
     const wait =
       waiting.get(runner) ??
-      isolation.waitForProbe().then((isConfinementRight) => {
-        if (!isConfinementRight) runner.pool.renew();
+      isolation.waitForProbe().then((isConfinementCorrect) => {
+        if (!isConfinementCorrect) runner.pool.renew();
       });
     waiting.set(runner, wait);
     return wait;
@@ -214,7 +214,7 @@ function createIsolationWait(isolation: Isolation): (runner: Runner, target: Pro
 
 function statsOf(
   { javascript, python, native }: AllRunners,
-  rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
+  otherStats: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
 ): SandboxStats {
   const pools = { javascript: javascript.pool, python: python.pool, native: native.shell.pool };
   const mapPools = <T>(read: (pool: Runner['pool']) => T): Record<keyof typeof pools, T> => ({
@@ -224,5 +224,5 @@ function statsOf(
   });
   const languages = mapPools((pool) => pool.counts);
   const metrics = mapPools((pool) => pool.metrics);
-  return { ...sumCounts(Object.values(languages)), languages, metrics, ...rest };
+  return { ...sumCounts(Object.values(languages)), languages, metrics, ...otherStats };
 }

@@ -1,4 +1,4 @@
-/** Access tokens, sessions, workflow tools over MCP, and limits of requests and runs. */
+/** Access tokens, sessions, workflow tools over MCP, and limits on requests and runs. */
 export type { TokenClaims, UserOfToken } from './access/claims.ts';
 export { usersByClaim } from './access/claims.ts';
 export type { IntrospectionOptions } from './access/introspection.ts';

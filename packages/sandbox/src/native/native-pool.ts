@@ -95,7 +95,7 @@ export class NativePool {
     job.stopController.abort();
   }
 
-  /** Does nothing, like `renew` and `release`: no process outlives its job. */
+  /** Does nothing, like the next two methods: no process outlives its job. */
   warm(): void {}
 
   renew(): void {}

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { LATE_JOBS, planGrowth, assignHelper } from './assignment.ts';
 import type { Slot } from './slot.ts';
 
-function slotWith(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {
+type AssignedSlot = Parameters<typeof assignHelper>[1];
+
+function slotWith(fields: Partial<AssignedSlot> = {}): AssignedSlot {
   return { poolKey: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
 }
 

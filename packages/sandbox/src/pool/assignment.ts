@@ -47,7 +47,7 @@ export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentR
 
 /**
  * A job is late if it arrives before its context is ready. A process gets a helper after this many more late jobs than
- * punctual ones.
+ * others.
  */
 export const LATE_JOBS = 32;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createSandbox } from '../index.ts';
 
-it('a pool measures waiting times, starts, jobs and memory, and counts why processes end', async () => {
+it('a pool measures waiting times, starts, jobs and memory, and counts ended processes by reason', async () => {
   const sandbox = createSandbox({ maxProcesses: 1, recycle: { jobs: 2 } });
   for (let job = 0; job < 4; job++) await sandbox.run({ runId: 'r', code: 'return 1' });
   await expect.poll(() => sandbox.stats().processes).toBe(0);

@@ -36,7 +36,7 @@ export interface PoolMetrics {
   readonly queue: Durations;
   /** Time from a process's start until it was ready. */
   readonly start: Durations;
-  /** Processor time of jobs, and time from the start of their code to their result. */
+  /** CPU time of jobs, and time from the start of their code to their result. */
   readonly cpu: Durations;
   readonly wall: Durations;
   /** Peak memory of a process (for native jobs: of a process tree), in MiB. */
@@ -71,12 +71,12 @@ export class Meter {
   readonly #ended: Partial<Record<EndReason, number>> = {};
   #peakRssMiB = 0;
 
-  recordQueued(sinceMs: number): void {
-    this.#queue.add(performance.now() - sinceMs);
+  recordQueued(queuedAtMs: number): void {
+    this.#queue.add(performance.now() - queuedAtMs);
   }
 
-  recordStarted(sinceMs: number): void {
-    this.#start.add(performance.now() - sinceMs);
+  recordStarted(startedAtMs: number): void {
+    this.#start.add(performance.now() - startedAtMs);
   }
 
   recordDone({ cpuMs, wallMs, rssMiB }: { cpuMs: number; wallMs: number; rssMiB: number }): void {

@@ -38,14 +38,14 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('the pool', () => {
-  it('starts nothing before the first job', async () => {
-    const none = { processes: 0, queued: 0, running: 0 };
+  it('starts no process before the first job', async () => {
+    const zeroCounts = { processes: 0, queued: 0, running: 0 };
     const sandbox = sandboxOf();
     expect(sandbox.stats()).toEqual({
       processes: 0,
       queued: 0,
       running: 0,
-      languages: expect.objectContaining({ javascript: none, python: none }) as unknown,
+      languages: expect.objectContaining({ javascript: zeroCounts, python: zeroCounts }) as unknown,
       metrics: expect.objectContaining({
         javascript: expect.objectContaining({ ended: {} }) as unknown,
       }) as unknown,
@@ -74,10 +74,10 @@ describe('the pool', () => {
     const sandbox = sandboxOf({ maxProcesses: 2 });
     await run(sandbox, 'return 0');
     const stop = new AbortController();
-    const long = run(sandbox, LOOP, { signal: stop.signal });
+    const longJob = run(sandbox, LOOP, { signal: stop.signal });
     expect(await run(sandbox, 'return "short"')).toBe('"short"');
     stop.abort();
-    expect(await long).toBe('CANCELLED');
+    expect(await longJob).toBe('CANCELLED');
   });
 
   it('gives tenants their own processes and replaces idle ones of others', async () => {
@@ -97,7 +97,7 @@ describe('the pool', () => {
     // More than a process gets in advance, so it is never idle.
     const floods = Array.from({ length: 8 }, flood);
     await until(() => sandbox.stats().running > 0);
-    const other = run(sandbox, 'return 1', { tenant: 'b' }).then((end) => ((isServed = true), end));
+    const other = run(sandbox, 'return 1', { tenant: 'b' }).then((result) => ((isServed = true), result));
     await Promise.all(floods);
     expect(await other).toBe('1');
     // On a busy machine, the first tenant also gets its process back before the other job has ended.
@@ -116,22 +116,22 @@ describe('the pool', () => {
     const sandbox = sandboxOf({ queueTimeoutMs: 1_500 });
     await run(sandbox, 'return 0');
     const stop = new AbortController();
-    const holder = run(sandbox, LOOP, { signal: stop.signal });
+    const blockingJob = run(sandbox, LOOP, { signal: stop.signal });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const outcome = await sandbox.run({ runId: 'r', code: 'return 1' });
     expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_BUSY', retryable: true } });
     stop.abort();
-    expect(await holder).toBe('CANCELLED');
+    expect(await blockingJob).toBe('CANCELLED');
   });
 
   it('drains a busy process for a tenant that has none', async () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 0', { tenant: 'a' });
     const stop = new AbortController();
-    const holder = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
+    const blockingJob = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
     expect(await run(sandbox, 'return 1', { tenant: 'b' })).toBe('1');
     stop.abort();
-    expect(await holder).toBe('CANCELLED');
+    expect(await blockingJob).toBe('CANCELLED');
     await until(() => sandbox.stats().processes === 1);
   });
 
@@ -188,7 +188,7 @@ describe('the pool', () => {
     expect(await run(sandbox, 'return 1')).toBe('SANDBOX_UNAVAILABLE');
   });
 
-  it('starts no process after it is closed for jobs that waited behind a long one', async () => {
+  it('starts no process for waiting jobs after it is closed', async () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 1');
     const jobs = [run(sandbox, LOOP), run(sandbox, 'return 1'), run(sandbox, 'return 1')];
@@ -235,14 +235,14 @@ describe('cancelling', () => {
     });
     const sandbox = sandboxOf({ fetch: () => response });
     const stop = new AbortController();
-    const neighbour = run(sandbox, 'return (await fetch("http://a.test/")).json()');
+    const otherJob = run(sandbox, 'return (await fetch("http://a.test/")).json()');
     const job = run(sandbox, WAIT, { signal: stop.signal });
     await until(() => sandbox.stats().running === 2);
     await run(sandbox, 'return 0');
     stop.abort();
     expect(await job).toBe('CANCELLED');
     respond();
-    expect(await neighbour).toBe('"heard"');
+    expect(await otherJob).toBe('"heard"');
     await until(() => sandbox.stats().running === 0);
   });
 
@@ -251,7 +251,7 @@ describe('cancelling', () => {
     const stop = new AbortController();
     // Both attempts end at the same time.
     const end = Date.now() + 2_000;
-    const neighbour = run(
+    const otherJob = run(
       sandbox,
       `await new Promise((r) => setTimeout(r, ${end} - Date.now())); return 100`,
     );
@@ -262,7 +262,7 @@ describe('cancelling', () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
     stop.abort();
     expect(await job).toBe('CANCELLED');
-    expect(await neighbour).toBe('100');
+    expect(await otherJob).toBe('100');
   });
 
   it('fails other jobs of a killed process with SANDBOX_CRASHED if they have called the host', async () => {
@@ -274,14 +274,14 @@ describe('cancelling', () => {
       },
     });
     const stop = new AbortController();
-    const neighbour = sandbox.run({ runId: 'r', code: 'await fetch("http://a.test/")' });
+    const otherJob = sandbox.run({ runId: 'r', code: 'await fetch("http://a.test/")' });
     await until(() => calls.length === 1);
     const job = run(sandbox, LOOP, { signal: stop.signal });
     await until(() => sandbox.stats().running === 2);
     await new Promise((resolve) => setTimeout(resolve, 30));
     stop.abort();
     expect(await job).toBe('CANCELLED');
-    expect(await neighbour).toMatchObject({ ok: false, error: { code: 'SANDBOX_CRASHED', retryable: true } });
+    expect(await otherJob).toMatchObject({ ok: false, error: { code: 'SANDBOX_CRASHED', retryable: true } });
     expect(calls.length).toBe(1);
   });
 
@@ -303,20 +303,20 @@ describe('cancelling', () => {
 });
 
 const RECYCLE = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
-const newProcess = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
+const processBelowLimits = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
 const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
 const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
 
 describe('a process of a pool', () => {
   it('is replaced at limits of jobs, age and memory', () => {
-    expect(recycleReason(newProcess, RECYCLE, 999)).toBeUndefined();
-    expect(recycleReason({ ...newProcess, served: 10 }, RECYCLE, 999)).toBe('jobs');
-    expect(recycleReason({ ...newProcess, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
-    expect(recycleReason(newProcess, RECYCLE, 1_000)).toBe('age');
+    expect(recycleReason(processBelowLimits, RECYCLE, 999)).toBeUndefined();
+    expect(recycleReason({ ...processBelowLimits, served: 10 }, RECYCLE, 999)).toBe('jobs');
+    expect(recycleReason({ ...processBelowLimits, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
+    expect(recycleReason(processBelowLimits, RECYCLE, 1_000)).toBe('age');
   });
 
   it('may be larger by twice the size of its image', () => {
-    expect(recycleReason({ ...newProcess, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
-    expect(recycleReason({ ...newProcess, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
+    expect(recycleReason({ ...processBelowLimits, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
+    expect(recycleReason({ ...processBelowLimits, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
   });
 });

@@ -11,13 +11,13 @@ import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
 
 /**
- * Returns the failure of a job whose process did not respond in time. `isTimed`: all of that time was processor time.
+ * Returns the failure of a job whose process did not respond in time. `isTimed`: all of that time was CPU time.
  */
 function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): SandboxFailure {
   const { cpuMs, wallMs } = job.limits;
   const suffix = 'and could not be interrupted; its process was killed.';
   return isTimed
-    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${suffix}`)
+    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of CPU time ${suffix}`)
     : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${suffix}`);
 }
 
@@ -28,21 +28,21 @@ function imageMiBOf(image: LoadedImage | undefined): number {
   return Math.ceil((2 * bytes) / 2 ** 20);
 }
 
-type ProcessAge = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
+type ProcessUsage = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
 /** Returns which limit a process has reached, so that it has to be replaced; undefined if none. */
 export function recycleReason(
-  { served, rssMiB, startedAtMs, image }: ProcessAge,
-  max: PoolOptions['recycle'],
+  { served, rssMiB, startedAtMs, image }: ProcessUsage,
+  limits: PoolOptions['recycle'],
   nowMs = performance.now(),
 ): Extract<EndReason, 'jobs' | 'age' | 'memory'> | undefined {
-  if (served >= max.jobs) return 'jobs';
-  if (nowMs - startedAtMs >= max.ageMs) return 'age';
-  return rssMiB >= max.rssMiB + imageMiBOf(image) ? 'memory' : undefined;
+  if (served >= limits.jobs) return 'jobs';
+  if (nowMs - startedAtMs >= limits.ageMs) return 'age';
+  return rssMiB >= limits.rssMiB + imageMiBOf(image) ? 'memory' : undefined;
 }
 
 /** Time that a process has to obey a cancellation before it is killed, in milliseconds. */
-const CANCEL_MS = 250;
+const CANCEL_GRACE_MS = 250;
 const QUEUE_CHECK_MS = 1_000;
 
 /** Assigns jobs to child processes, and starts, recycles and ends the processes. */
@@ -54,7 +54,7 @@ export class Pool implements SlotEvents {
   readonly #meter = new Meter();
   #stuckTimer: NodeJS.Timeout | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
-  #trimTimer: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #onEmpty: (() => void) | undefined;
 
@@ -89,7 +89,7 @@ export class Pool implements SlotEvents {
     const { slot, assignment } = running;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
-    slot.extend(assignment, CANCEL_MS);
+    slot.extend(assignment, CANCEL_GRACE_MS);
   }
 
   /** Starts a process for a pool key before its first job, if there is room. */
@@ -107,7 +107,7 @@ export class Pool implements SlotEvents {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#trimTimer);
+    clearInterval(this.#idleTimer);
     // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
     this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
@@ -131,7 +131,7 @@ export class Pool implements SlotEvents {
     this.#meter.recordDone(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
-    // The guest runtime sends no such message, so something has taken over the bridge.
+    // The guest runtime never sends a malformed message, so user code has taken over its connection to the host.
     if (report.code === 'PROTOCOL') slot.retire('invalid_message');
     if (
       assignHelper(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
@@ -152,7 +152,7 @@ export class Pool implements SlotEvents {
 
   onOverdue(slot: Slot, assignment: Assignment): void {
     const { occupant } = slot;
-    // The occupant has its own deadline, and the process does not count this wait for the job.
+    // The occupant has its own deadline, and the process does not count this wait as time of the job.
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
@@ -188,8 +188,8 @@ export class Pool implements SlotEvents {
         failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
       );
     if (this.#slots.size === 0) {
-      clearInterval(this.#trimTimer);
-      this.#trimTimer = undefined;
+      clearInterval(this.#idleTimer);
+      this.#idleTimer = undefined;
       this.#onEmpty?.();
     }
     this.#pump();
@@ -267,7 +267,7 @@ export class Pool implements SlotEvents {
       this.#failQueued(this.#queue.ofKey(target), startFailure(error, target.image));
       return false;
     }
-    this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
+    this.#idleTimer ??= setInterval(() => this.#stopIdle(), this.#options.idleMs / 2).unref();
     return true;
   }
 
@@ -305,12 +305,12 @@ export class Pool implements SlotEvents {
     if (this.#stuckTimer !== undefined) return;
     this.#stuckTimer = setTimeout(() => {
       this.#stuckTimer = undefined;
-      this.#rescue();
+      this.#moveStuckJobs();
     }, STUCK_MS);
   }
 
   /** Moves jobs that wait for a long-running one to another process, if one can take them. */
-  #rescue(): void {
+  #moveStuckJobs(): void {
     for (const slot of [...this.#slots]) {
       if (slot.runnable < 2) continue;
       this.#watchStuck();
@@ -323,7 +323,7 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  #trim(): void {
+  #stopIdle(): void {
     const now = performance.now();
     for (const slot of [...this.#slots]) {
       if (this.#slots.size <= this.#options.minProcesses) return;

@@ -8,6 +8,7 @@ interface QueueBounds {
 
 /** A queue of jobs: first in, first out per pool key. The keys of a tenant take turns, and so do tenants. */
 export class FairQueue {
+  /** The waiting jobs by tenant and pool key. */
   readonly #tenants = new Map<string, Map<string, Job[]>>();
   #size = 0;
 
@@ -22,7 +23,7 @@ export class FairQueue {
     return size;
   }
 
-  /** Returns why the job cannot be queued, or undefined. */
+  /** Returns why the job cannot be queued; undefined if it can. */
   refusalOf(
     { tenant }: Pick<Job, 'tenant'>,
     { maxQueued, maxQueuedPerTenant }: QueueBounds,
@@ -58,7 +59,7 @@ export class FairQueue {
   }
 
   all(): Job[] {
-    return [...this.#tenants.values()].flatMap((keys) => [...keys.values()].flat());
+    return [...this.#tenants.values()].flatMap((queues) => [...queues.values()].flat());
   }
 
   /** Returns the jobs of a pool key. */
@@ -71,9 +72,9 @@ export class FairQueue {
     return [...this.#tenants.keys()];
   }
 
-  /** Returns the jobs that have waited since `ms` or longer. */
-  waitingSince(ms: number): Job[] {
-    return this.all().filter((job) => job.queuedAtMs <= ms);
+  /** Returns the jobs that were queued at `timeMs` or earlier. */
+  waitingSince(timeMs: number): Job[] {
+    return this.all().filter((job) => job.queuedAtMs <= timeMs);
   }
 
   /** Returns the first job of each of the tenant's pool keys, beginning with the key that was served longest ago. */
@@ -81,30 +82,30 @@ export class FairQueue {
     return [...(this.#tenants.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
   }
 
-  /** Removes the first job of a pool key, and moves its tenant and its key to the end. */
+  /** Removes a job that is the first of its pool key, and moves its tenant and its key to the end. */
   take(job: Job): void {
     if (!this.remove(job)) return;
-    const keys = this.#tenants.get(job.tenant);
-    if (keys === undefined) return;
+    const queues = this.#tenants.get(job.tenant);
+    if (queues === undefined) return;
     this.#tenants.delete(job.tenant);
-    this.#tenants.set(job.tenant, keys);
-    const jobs = keys.get(job.poolKey);
+    this.#tenants.set(job.tenant, queues);
+    const jobs = queues.get(job.poolKey);
     if (jobs === undefined) return;
-    keys.delete(job.poolKey);
-    keys.set(job.poolKey, jobs);
+    queues.delete(job.poolKey);
+    queues.set(job.poolKey, jobs);
   }
 
   #queueOf({ tenant, poolKey }: Job): Job[] {
-    let keys = this.#tenants.get(tenant);
-    if (keys === undefined) this.#tenants.set(tenant, (keys = new Map()));
-    let jobs = keys.get(poolKey);
-    if (jobs === undefined) keys.set(poolKey, (jobs = []));
+    let queues = this.#tenants.get(tenant);
+    if (queues === undefined) this.#tenants.set(tenant, (queues = new Map()));
+    let jobs = queues.get(poolKey);
+    if (jobs === undefined) queues.set(poolKey, (jobs = []));
     return jobs;
   }
 
   #dropKey({ tenant, poolKey }: Job): void {
-    const keys = this.#tenants.get(tenant);
-    keys?.delete(poolKey);
-    if (keys?.size === 0) this.#tenants.delete(tenant);
+    const queues = this.#tenants.get(tenant);
+    queues?.delete(poolKey);
+    if (queues?.size === 0) this.#tenants.delete(tenant);
   }
 }

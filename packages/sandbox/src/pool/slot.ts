@@ -14,7 +14,7 @@ export interface Assignment {
   readonly job: Job;
   /** True if it waits for a timer or a host call, as last reported by the process. */
   waiting: boolean;
-  /** True while all its time is processor time: it was entered immediately and has not waited yet. */
+  /** True while all its time is CPU time: its code started immediately and has not waited yet. */
   isTimed: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
@@ -50,7 +50,7 @@ export class Slot {
   hasExited = false;
   /** Number of jobs that it has ended. */
   served = 0;
-  /** Late jobs minus punctual ones, at least 0. Late jobs arrive before their context is ready. */
+  /** Late jobs minus all others, at least 0. Late jobs arrive before their context is ready. */
   late = 0;
   rssMiB = 0;
   idleSinceMs = 0;
@@ -93,7 +93,7 @@ export class Slot {
     });
     // Not `exit`: the process's output has to be read first.
     child.on('close', (code, signal) => this.#onExit(this.#exitReason(code, signal)));
-    this.#hold(true);
+    this.#keepHostAlive(true);
     this.#send(boot);
   }
 
@@ -130,7 +130,7 @@ export class Slot {
     if (this.jobs.size === 0) {
       this.#announcedId = id;
       this.progressAtMs = performance.now();
-      this.#hold(true);
+      this.#keepHostAlive(true);
     }
     this.jobs.set(id, assignment);
     if (key !== '') this.runs.add(key);
@@ -193,7 +193,7 @@ export class Slot {
     this.jobs.delete(assignment.id);
     if (this.jobs.size === 0) {
       this.idleSinceMs = performance.now();
-      this.#hold(false);
+      this.#keepHostAlive(false);
     }
   }
 
@@ -210,7 +210,7 @@ export class Slot {
     this.killReason ??= reason;
     // A closing pool waits for the exit of these processes, so they keep the host alive.
     this.#child.ref();
-    this.#hold(true);
+    this.#keepHostAlive(true);
     (this.#child.stderr as { ref?: () => void } | null)?.ref?.();
     endProcess(this.#child);
   }
@@ -221,9 +221,9 @@ export class Slot {
   }
 
   /** Sets whether this process keeps its host alive. */
-  #hold(keepsAlive: boolean): void {
+  #keepHostAlive(isNeeded: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
-    if (keepsAlive || this.killReason !== undefined) channel?.ref();
+    if (isNeeded || this.killReason !== undefined) channel?.ref();
     else channel?.unref();
   }
 
@@ -237,7 +237,7 @@ export class Slot {
       clearTimeout(this.#startTimer);
       this.snapshot = report.snapshot ?? undefined;
       this.idleSinceMs = performance.now();
-      if (this.jobs.size === 0) this.#hold(false);
+      if (this.jobs.size === 0) this.#keepHostAlive(false);
       return this.#events.onReady(this);
     }
     const assignment = this.jobs.get(report.id);

@@ -51,10 +51,10 @@ export class Starter {
 
   /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */
   recordFailedStart({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
-    const failed = (this.#failedStarts.get(poolKey) ?? 0) + 1;
+    const failures = (this.#failedStarts.get(poolKey) ?? 0) + 1;
     this.#failedStarts.delete(poolKey);
-    if (failed >= MAX_FAILED_STARTS) return true;
-    this.#failedStarts.set(poolKey, failed);
+    if (failures >= MAX_FAILED_STARTS) return true;
+    this.#failedStarts.set(poolKey, failures);
     return false;
   }
 }

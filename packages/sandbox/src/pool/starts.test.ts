@@ -9,10 +9,10 @@ import { Pool } from './pool.ts';
 import { UNCONFINED } from '../../../../test/support/unconfined.ts';
 
 /**
- * A process that answers each job with the job's id and its initial snapshot. It sends a snapshot named after
- * its image.
+ * Program of a process that answers each job with the job's id and the process's initial snapshot. The process sends
+ * a snapshot with the name of its image.
  */
-const SERVES = `
+const SERVING_PROGRAM = `
 const usage = { stdout: '', cpuMs: 0, wallMs: 0, late: false, next: 0, rssMiB: 1 };
 const ownSnapshot = new Uint8Array(Buffer.from(process.argv[2]));
 let initial;
@@ -24,8 +24,8 @@ process.on('message', ({ t, id, snapshot }) => {
   if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: id + ' ' + initial, ...usage });
 });
 process.on('disconnect', () => process.exit(0));`;
-/** A process that exits before it is ready, with output that only the host may see. */
-const FAILS = 'process.stderr.write("no /srv/secret/place", () => process.exit(3));';
+/** Program of a process that exits before it is ready, with output that only the host may see. */
+const FAILING_PROGRAM = 'process.stderr.write("no /srv/secret/place", () => process.exit(3));';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -45,16 +45,16 @@ function collectWarnings(): string[] {
  * Creates a pool with at most one process. Processes of the image `broken` do not start, and the image `gone` lacks a
  * file.
  */
-function createPool(): { pool: Pool; starts: string[] } {
+function createPool(): { pool: Pool; startedImages: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-starts-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
-  const [serves, fails] = [join(folder, 'serves.cjs'), join(folder, 'fails.cjs')];
-  writeFileSync(serves, SERVES);
-  writeFileSync(fails, FAILS);
-  const starts: string[] = [];
+  const [servingFile, failingFile] = [join(folder, 'serves.cjs'), join(folder, 'fails.cjs')];
+  writeFileSync(servingFile, SERVING_PROGRAM);
+  writeFileSync(failingFile, FAILING_PROGRAM);
+  const startedImages: string[] = [];
   const program = (image: LoadedImage | undefined) => {
-    starts.push(image?.id ?? '-');
-    const file = image?.id === 'broken' ? fails : serves;
+    startedImages.push(image?.id ?? '-');
+    const file = image?.id === 'broken' ? failingFile : servingFile;
     const files = Object.values(image?.blobs ?? {}).map(({ path }) => path);
     return { file, args: [image?.id ?? 'plain'], readable: [], files, flags: [], dataMiB: 512 };
   };
@@ -77,7 +77,7 @@ function createPool(): { pool: Pool; starts: string[] } {
     call: () => Promise.reject(new Error('These processes make no calls.')),
   });
   cleanups.push(() => pool.close());
-  return { pool, starts };
+  return { pool, startedImages };
 }
 
 /** Runs a job. Returns its text, or the code and message of its failure. */
@@ -93,11 +93,11 @@ function runJob(pool: Pool, image?: string): Promise<string> {
 }
 
 it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
-  const { pool, starts } = createPool();
+  const { pool, startedImages } = createPool();
   const jobs = ['broken', undefined, 'broken', 'working'].map((image) => runJob(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
   expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
-  expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
+  expect(startedImages.filter((image) => image === 'broken')).toHaveLength(3);
 });
 
 it('system errors of a process that does not start are reported to the host, and not to the job', async () => {

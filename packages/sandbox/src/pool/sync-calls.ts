@@ -12,7 +12,7 @@ const LENGTH_BYTES = 4;
 /** Maximum size of a call; the limits of a job allow less. */
 const MAX_BYTES = 2 ** 27;
 
-/** Limit for the fields as JSON, so that parsing them never blocks the host for long. */
+/** Maximum size of the fields as JSON, so that parsing them never blocks the host for long. */
 const MAX_FIELD_BYTES = 4 * MAX_HEAD_CHARS;
 
 /** A host call that blocks the process until its answer. */

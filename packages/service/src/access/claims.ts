@@ -23,7 +23,7 @@ const claimsSchema = z.object({
 
 export type TokenClaims = z.output<typeof claimsSchema>;
 
-/** Returns the Heddle user of a token. Undefined: there is none, and the token is refused. */
+/** Returns the id of the Heddle user of a token; undefined if there is none, so that the token is refused. */
 export type UserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
 
 /** Returns the claims; undefined if a required one is missing or has the wrong type. */

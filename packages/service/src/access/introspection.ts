@@ -31,12 +31,12 @@ const MAX_RESPONSE_BYTES = 65_536;
 interface CachedResponse {
   /** Undefined for a token that is not active. */
   claims: TokenClaims | undefined;
-  untilMs: number;
+  expiresAtMs: number;
 }
 
 /**
- * Returns an authenticator that introspects each token at the server. It accepts no other credentials, and rejects
- * when the server is unavailable.
+ * Returns an authenticator that introspects each token at the server. It accepts no other credentials. Its promise
+ * rejects if the server is unavailable.
  */
 export function introspectionAuthenticator(
   options: IntrospectionOptions,
@@ -74,7 +74,7 @@ function createTokenCheck(
     // A hash, so that the memory of this process holds no list of valid tokens.
     const key = createHash('sha256').update(token).digest('base64url');
     const cached = cache.get(key);
-    if (cached && cached.untilMs > now()) return cached.claims;
+    if (cached && cached.expiresAtMs > now()) return cached.claims;
     cache.delete(key);
     const inFlight = pending.get(key);
     if (inFlight) return inFlight;
@@ -83,7 +83,7 @@ function createTokenCheck(
     const request = introspect(token).finally(() => pending.delete(key));
     pending.set(key, request);
     const claims = await request;
-    cache.set(key, { claims, untilMs: now() + cacheMs });
+    cache.set(key, { claims, expiresAtMs: now() + cacheMs });
     for (const oldest of cache.keys()) {
       if (cache.size <= MAX_CACHED) break;
       cache.delete(oldest);
@@ -98,7 +98,7 @@ function createTokenCheck(
  */
 function introspectWith(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
-  const url = providerUrl(options.url, 'The URL of introspection');
+  const url = providerUrl(options.url, 'The introspection URL');
   // RFC 6749, 2.3.1: both parts are form-encoded first.
   const [id, secret] = [clientId, clientSecret].map((part) =>
     new URLSearchParams({ x: part }).toString().slice(2),

@@ -44,8 +44,8 @@ const RETRY_MS = 5000;
 const MAX_JWKS_BYTES = 1_048_576;
 
 /**
- * Returns an authenticator that accepts the issuer's signed tokens and no other credentials. It rejects when the keys
- * cannot be fetched. Throws a RangeError for options that would accept forged or foreign tokens.
+ * Returns an authenticator that accepts the issuer's signed tokens and no other credentials. Its promise rejects if the
+ * keys cannot be fetched. Throws a RangeError for options that would accept forged or foreign tokens.
  */
 export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
   const { issuer, audience, now = Date.now } = options;
@@ -56,12 +56,12 @@ export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Auth
   if (unsupported !== undefined)
     throw new RangeError(`Tokens cannot be signed with ${unsupported}. ${choices}`);
   if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
-  const keyOf = issuerKeys(options);
+  const findKey = issuerKeys(options);
   return {
     async authenticate({ bearer }) {
       if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
       try {
-        const { payload } = await jwtVerify(bearer, keyOf, {
+        const { payload } = await jwtVerify(bearer, findKey, {
           issuer,
           audience,
           algorithms,
@@ -105,14 +105,14 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
     try {
       return await keys(header, token);
     } catch (error) {
-      if (isAboutToken(error)) throw error;
+      if (isTokenError(error)) throw error;
       if (Date.now() - failedAtMs >= RETRY_MS) failedAtMs = Date.now();
       throw new Error(`The keys of the issuer at ${url.origin} are not available.`, { cause: error });
     }
   };
 }
 
-function isAboutToken(error: unknown): boolean {
+function isTokenError(error: unknown): boolean {
   const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid } = errors;
   return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid].some(
     (errorClass) => error instanceof errorClass,

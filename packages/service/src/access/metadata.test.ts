@@ -20,7 +20,7 @@ const createFetch = (status: number, challenge?: string) =>
     RESOURCE,
   );
 
-it('the API serves a document that names the issuer of tokens', async () => {
+it('the API serves a metadata document that names the issuer of tokens', async () => {
   const response = await createFetch(404)(new Request(METADATA_URL));
   expect([response.status, await response.json()]).toEqual([
     200,
@@ -44,7 +44,7 @@ it.each([
   [401, undefined, `Bearer resource_metadata="${METADATA_URL}"`],
   [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
   [200, undefined, null],
-])('the document is named only in 401 challenges: %i with %s', async (status, challenge, expected) => {
+])('challenges name the metadata document only in 401 responses: %i with %s', async (status, challenge, expected) => {
   const response = await createFetch(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
   expect(response.headers.get('www-authenticate')).toBe(expected);
 });

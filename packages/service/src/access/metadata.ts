@@ -13,7 +13,7 @@ const PATH = '/.well-known/oauth-protected-resource';
 type Fetch = (request: Request) => Promise<Response>;
 
 /**
- * Returns `fetch` extended by the metadata document of RFC 9728, which names the issuer of tokens. The challenge of
+ * Returns `fetch` extended with the metadata document of RFC 9728, which names the issuer of tokens. The challenge of
  * each 401 refers to the document.
  */
 export function withResourceMetadata(fetch: Fetch, { origin, resource, issuer }: ProtectedResource): Fetch {

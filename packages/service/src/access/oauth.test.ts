@@ -10,7 +10,7 @@ import { combineAuthenticators, oauthAuthenticator } from './oauth.ts';
 import type { OAuthOptions } from './oauth.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
-const SECONDS = NOW / 1000;
+const NOW_SECONDS = NOW / 1000;
 const ISSUER = 'https://issuer.test';
 const AUDIENCE = 'https://heddle.test';
 
@@ -75,14 +75,14 @@ async function setUpJwt(overrides: Partial<JwtOptions> = {}) {
     ...{ issuer: ISSUER, audience: AUDIENCE, jwks: `${issuer.url}/jwks`, now: () => NOW },
     ...overrides,
   };
-  return { ...issuer, accept: authenticatorOf({ jwt }) };
+  return { ...issuer, authenticate: authenticatorOf({ jwt }) };
 }
 
 const CLAIMS: JWTPayload = {
   iss: ISSUER,
   aud: AUDIENCE,
   sub: 'ada',
-  exp: SECONDS + 600,
+  exp: NOW_SECONDS + 600,
   scope: 'openid api:read',
 };
 
@@ -99,8 +99,8 @@ function signToken(
 
 describe('a signed token', () => {
   it('identifies its user, scopes and expiry, even if it is signed with another allowed algorithm', async () => {
-    const { accept, state } = await setUpJwt();
-    expect(await accept(await signToken())).toEqual({
+    const { authenticate, state } = await setUpJwt();
+    expect(await authenticate(await signToken())).toEqual({
       kind: 'oauth',
       credentialId: expect.stringMatching(/^oauth:[\w-]{32}$/),
       userId: 'ada',
@@ -108,7 +108,7 @@ describe('a signed token', () => {
       scopes: ['api:read'],
       expiresAt: '2026-01-01T00:10:00.000Z',
     });
-    expect(await accept(await signToken({ scope: 'api:write' }, 'rsa'))).toMatchObject({
+    expect(await authenticate(await signToken({ scope: 'api:write' }, 'rsa'))).toMatchObject({
       scopes: ['api:write'],
     });
     expect(state.requests).toBe(1);
@@ -117,17 +117,17 @@ describe('a signed token', () => {
   it.each([
     ['scp as an array', { scope: undefined, scp: ['api:write', 'x'] }, ['api:write']],
     ['scp as a string', { scope: undefined, scp: 'api:read api:write' }, ['api:read', 'api:write']],
-    ['neither', { scope: undefined }, []],
+    ['neither of these claims', { scope: undefined }, []],
     ['similar names', { scope: 'api:readx API:READ' }, []],
   ])('takes scopes from %s', async (_name, claims, scopes) => {
-    const { accept } = await setUpJwt();
-    expect(await accept(await signToken(claims))).toMatchObject({ scopes });
+    const { authenticate } = await setUpJwt();
+    expect(await authenticate(await signToken(claims))).toMatchObject({ scopes });
   });
 
   it.each<[string, { [name: string]: unknown }]>([
-    ['is expired', { exp: SECONDS - 31 }],
+    ['is expired', { exp: NOW_SECONDS - 31 }],
     ['never expires', { exp: undefined }],
-    ['is not valid yet', { nbf: SECONDS + 31 }],
+    ['is not valid yet', { nbf: NOW_SECONDS + 31 }],
     ['is for another audience', { aud: 'https://other.test' }],
     ['has no audience', { aud: undefined }],
     ['has another issuer', { iss: `${ISSUER}/` }],
@@ -135,82 +135,82 @@ describe('a signed token', () => {
     ['has no subject', { sub: undefined }],
     ['has an unknown subject', { sub: 'eve' }],
   ])('is refused when it %s', async (_name, claims) => {
-    const { accept } = await setUpJwt();
-    expect(await accept(await signToken(claims))).toBeUndefined();
+    const { authenticate } = await setUpJwt();
+    expect(await authenticate(await signToken(claims))).toBeUndefined();
   });
 
   it('is accepted within the clock skew', async () => {
-    const { accept } = await setUpJwt();
-    expect(await accept(await signToken({ exp: SECONDS - 29, nbf: SECONDS + 29 }))).toBeDefined();
+    const { authenticate } = await setUpJwt();
+    expect(await authenticate(await signToken({ exp: NOW_SECONDS - 29, nbf: NOW_SECONDS + 29 }))).toBeDefined();
   });
 
   it('is refused with alg none, and with a public key as the secret of HS256', async () => {
-    const { accept } = await setUpJwt();
-    expect(await accept(new UnsecuredJWT(CLAIMS).encode())).toBeUndefined();
+    const { authenticate } = await setUpJwt();
+    expect(await authenticate(new UnsecuredJWT(CLAIMS).encode())).toBeUndefined();
     const secret = new TextEncoder().encode(await exportSPKI(keys.rsa.publicKey));
     const forged = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
-    expect(await accept(await forged.sign(secret))).toBeUndefined();
+    expect(await authenticate(await forged.sign(secret))).toBeUndefined();
     expect(() => authenticatorOf({ jwt: { ...({} as JwtOptions), algorithms: ['HS256'] } })).toThrow(
       'Tokens cannot be signed with HS256.',
     );
   });
 
   it('is refused with a changed payload, another signature, and its own key in the header', async () => {
-    const { accept } = await setUpJwt();
+    const { authenticate } = await setUpJwt();
     const [head, , signature] = (await signToken()).split('.');
     const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
-    expect(await accept(`${head}.${payload}.${signature}`)).toBeUndefined();
+    expect(await authenticate(`${head}.${payload}.${signature}`)).toBeUndefined();
     const ownKey = await exportJWK(keys.second.publicKey);
-    expect(await accept(await signToken({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
-    expect(await accept('a.b.c')).toBeUndefined();
+    expect(await authenticate(await signToken({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
+    expect(await authenticate('a.b.c')).toBeUndefined();
   });
 
   it('is refused when it is huge, before it is parsed', async () => {
-    const { accept, state } = await setUpJwt();
-    expect(await accept(await signToken({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
+    const { authenticate, state } = await setUpJwt();
+    expect(await authenticate(await signToken({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
     expect(state.requests).toBe(0);
   });
 
   it('with an unknown key causes at most one fetch of keys per cooldown', async () => {
-    const { accept, state } = await setUpJwt();
-    for (let n = 0; n < 5; n += 1) expect(await accept(await signToken({}, 'second'))).toBeUndefined();
+    const { authenticate, state } = await setUpJwt();
+    for (let n = 0; n < 5; n += 1) expect(await authenticate(await signToken({}, 'second'))).toBeUndefined();
     expect(state.requests).toBe(1);
   });
 
   it('is accepted after a rotation, and refused when its key was removed', async () => {
-    const { accept, state } = await setUpJwt({ cooldownMs: 0 });
-    expect(await accept(await signToken())).toBeDefined();
+    const { authenticate, state } = await setUpJwt({ cooldownMs: 0 });
+    expect(await authenticate(await signToken())).toBeDefined();
     state.keys = ['second'];
-    expect(await accept(await signToken({}, 'second'))).toBeDefined();
-    expect(await accept(await signToken())).toBeUndefined();
+    expect(await authenticate(await signToken({}, 'second'))).toBeDefined();
+    expect(await authenticate(await signToken())).toBeUndefined();
   });
 });
 
 describe('an issuer', () => {
   it('that is down makes the authenticator fail: the token is not reported as invalid', async () => {
-    const { accept, close } = await setUpJwt();
+    const { authenticate, close } = await setUpJwt();
     await close();
-    await expect(accept(await signToken())).rejects.toThrow(
+    await expect(authenticate(await signToken())).rejects.toThrow(
       /^The keys of the issuer at .* are not available\.$/,
     );
   });
 
   it('that is down is not requested again for each token', async () => {
-    const { accept, state } = await setUpJwt();
+    const { authenticate, state } = await setUpJwt();
     state.status = 500;
     for (let n = 0; n < 3; n += 1)
-      await expect(accept(await signToken())).rejects.toThrow('are not available');
+      await expect(authenticate(await signToken())).rejects.toThrow('are not available');
     state.status = 200;
     state.padding = 2_000_000;
     const { requests } = state;
-    await expect(accept(await signToken())).rejects.toThrow('are not available');
+    await expect(authenticate(await signToken())).rejects.toThrow('are not available');
     expect([requests, state.requests]).toEqual([1, 1]);
   });
 
   it('whose keys are too large is not available', async () => {
-    const { accept, state } = await setUpJwt();
+    const { authenticate, state } = await setUpJwt();
     state.padding = 2_000_000;
-    await expect(accept(await signToken())).rejects.toThrow('are not available');
+    await expect(authenticate(await signToken())).rejects.toThrow('are not available');
   });
 
   it.each(['http://issuer.test/jwks', 'file:///etc/passwd', 'https://user:pass@issuer.test', 'jwks'])(
@@ -230,13 +230,13 @@ async function setUpIntrospection(overrides: Partial<IntrospectionOptions> = {})
     ...{ url: `${server.url}/introspect`, clientId: 'heddle:1', clientSecret: 's e/cret' },
     ...{ audience: AUDIENCE, issuer: ISSUER, now: () => clock.ms, ...overrides },
   };
-  return { ...server, clock, accept: authenticatorOf({ introspection }) };
+  return { ...server, clock, authenticate: authenticatorOf({ introspection }) };
 }
 
 describe('an opaque token', () => {
   it('is introspected with the credentials of the client, once for concurrent requests', async () => {
-    const { accept, received } = await setUpIntrospection();
-    const principals = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
+    const { authenticate, received } = await setUpIntrospection();
+    const principals = await Promise.all([authenticate('opaque+1'), authenticate('opaque+1')]);
     expect(principals[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
     expect(principals[1]).toEqual(principals[0]);
     const authorization = `Basic ${Buffer.from('heddle%3A1:s+e%2Fcret').toString('base64')}`;
@@ -244,20 +244,20 @@ describe('an opaque token', () => {
   });
 
   it('is introspected again when the response is old, and refused if it was revoked', async () => {
-    const { accept, state, clock } = await setUpIntrospection();
-    expect(await accept('opaque')).toBeDefined();
+    const { authenticate, state, clock } = await setUpIntrospection();
+    expect(await authenticate('opaque')).toBeDefined();
     state.introspected = { active: false };
-    expect(await accept('opaque')).toBeDefined();
+    expect(await authenticate('opaque')).toBeDefined();
     clock.ms += 30_000;
-    expect(await accept('opaque')).toBeUndefined();
+    expect(await authenticate('opaque')).toBeUndefined();
     expect(state.requests).toBe(2);
   });
 
   it('is refused when it expires while its response is cached', async () => {
-    const { accept, clock } = await setUpIntrospection({ cacheMs: 3_600_000 });
-    expect(await accept('opaque')).toBeDefined();
+    const { authenticate, clock } = await setUpIntrospection({ cacheMs: 3_600_000 });
+    expect(await authenticate('opaque')).toBeDefined();
     clock.ms += 600_000;
-    expect(await accept('opaque')).toBeUndefined();
+    expect(await authenticate('opaque')).toBeUndefined();
   });
 
   it.each<[string, object]>([
@@ -266,12 +266,12 @@ describe('an opaque token', () => {
     ['has no audience', { aud: undefined }],
     ['has another issuer', { iss: 'https://other.test' }],
     ['has no expiry', { exp: undefined }],
-    ['is not valid yet', { nbf: SECONDS + 1 }],
+    ['is not valid yet', { nbf: NOW_SECONDS + 1 }],
     ['has no subject', { sub: undefined }],
   ])('is refused when it %s', async (_name, claims) => {
-    const { accept, state } = await setUpIntrospection();
+    const { authenticate, state } = await setUpIntrospection();
     state.introspected = { active: true, ...CLAIMS, ...claims };
-    expect(await accept('opaque')).toBeUndefined();
+    expect(await authenticate('opaque')).toBeUndefined();
   });
 
   it.each([
@@ -283,30 +283,30 @@ describe('an opaque token', () => {
     ],
     ['sends too much', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
   ])('is not reported as invalid when the server %s', async (_name, change, message) => {
-    const { accept, state } = await setUpIntrospection();
+    const { authenticate, state } = await setUpIntrospection();
     change(state);
-    await expect(accept('opaque')).rejects.toThrow(message);
+    await expect(authenticate('opaque')).rejects.toThrow(message);
     expect(state.requests).toBe(1);
   });
 
   it('is refused without a request when it is huge', async () => {
-    const { accept, state } = await setUpIntrospection();
-    expect(await accept('x'.repeat(16_385))).toBeUndefined();
+    const { authenticate, state } = await setUpIntrospection();
+    expect(await authenticate('x'.repeat(16_385))).toBeUndefined();
     expect(state.requests).toBe(0);
   });
 });
 
 describe('combined authenticators', () => {
-  it('choose the check of a token by its form', async () => {
+  it('choose the authenticator of a token by its form', async () => {
     const server = await startProvider();
     server.state.introspected = { active: true, ...CLAIMS, scope: 'api:write' };
     const common = { audience: AUDIENCE, now: () => NOW };
-    const accept = authenticatorOf({
+    const authenticate = authenticatorOf({
       jwt: { ...common, issuer: ISSUER, jwks: `${server.url}/jwks` },
       introspection: { ...common, url: server.url, clientId: 'a', clientSecret: 'b' },
     });
-    expect(await accept(await signToken())).toMatchObject({ scopes: ['api:read'] });
-    expect(await accept('opaque')).toMatchObject({ scopes: ['api:write'] });
+    expect(await authenticate(await signToken())).toMatchObject({ scopes: ['api:read'] });
+    expect(await authenticate('opaque')).toMatchObject({ scopes: ['api:write'] });
   });
 
   it('refuse a wrong key even with a valid token', async () => {

@@ -29,7 +29,7 @@ export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf:
   };
 }
 
-/** Returns an authenticator that checks API keys by `keys` and all other credentials by `others`, in this order. */
+/** Returns an authenticator that checks API keys with `keys` and all other credentials with `others`, in this order. */
 export function combineAuthenticators(
   keys: Authenticator,
   ...others: readonly Authenticator[]

@@ -12,7 +12,7 @@ export const SESSION_HEADER = 'x-heddle-studio';
 const PATH = '/api/studio/session';
 /** Maximum length of the body of a sign-in request. */
 const MAX_BODY_BYTES = 4096;
-const TOKEN_MS = 3_600_000;
+const TOKEN_LIFETIME_MS = 3_600_000;
 
 /** The settings of the session cookie, and the hosts whose pages may use sessions. */
 export interface SessionRules {
@@ -38,12 +38,12 @@ export interface SessionOptions extends SessionRules {
 export class OneTimeToken {
   readonly text = randomBytes(32).toString('base64url');
   readonly userId: string;
-  readonly #endMs: number;
+  readonly #expiresAtMs: number;
   #isUsed = false;
 
   constructor(userId: string, nowMs: number = Date.now()) {
     this.userId = userId;
-    this.#endMs = nowMs + TOKEN_MS;
+    this.#expiresAtMs = nowMs + TOKEN_LIFETIME_MS;
   }
 
   /**
@@ -52,7 +52,7 @@ export class OneTimeToken {
    */
   use(candidate: string, nowMs: number = Date.now()): boolean {
     if (!timingSafeEqual(digest(candidate), digest(this.text))) return false;
-    const isValid = !this.#isUsed && nowMs < this.#endMs;
+    const isValid = !this.#isUsed && nowMs < this.#expiresAtMs;
     this.#isUsed = true;
     return isValid;
   }
@@ -111,7 +111,7 @@ export function withSessions(fetch: Fetch, options: SessionOptions): Fetch {
       case 'POST':
         return signIn(request, options);
       case 'DELETE':
-        return jsonResponse(200, { data: { signedIn: false } }, cookieOf('', 0, options));
+        return jsonResponse(200, { data: { signedIn: false } }, sessionCookie('', 0, options));
       default:
         return jsonResponse(405, errorBody('METHOD_NOT_ALLOWED', 'Method not allowed'));
     }
@@ -126,7 +126,7 @@ async function stateOf(headers: Headers, { sessions, cookie, token }: SessionOpt
 
 async function signIn(request: Request, options: SessionOptions): Promise<Response> {
   const { sessions, keys, token, now = Date.now } = options;
-  const body = signInSchema.safeParse(await jsonOf(request)).data;
+  const body = signInSchema.safeParse(await readJson(request)).data;
   if (!body)
     return jsonResponse(400, errorBody('BAD_REQUEST', 'Send {"token": …} or {"apiKey": …} as JSON.'));
   if ('token' in body) {
@@ -143,17 +143,17 @@ async function signIn(request: Request, options: SessionOptions): Promise<Respon
 }
 
 function sessionResponse(session: string, options: SessionOptions): Response {
-  return jsonResponse(200, { data: { signedIn: true } }, cookieOf(session, SESSION_SECONDS, options));
+  return jsonResponse(200, { data: { signedIn: true } }, sessionCookie(session, SESSION_SECONDS, options));
 }
 
-function cookieOf(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
+function sessionCookie(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
   // The path keeps the cookie out of requests for pages and files, and away from other servers on this machine.
   const path = `${basePath}/api`;
   return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
 /** Returns the JSON of the body; undefined if it is not JSON, of another type, or too long. */
-async function jsonOf(request: Request): Promise<unknown> {
+async function readJson(request: Request): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return undefined;
   let text = '';
   const decoder = new TextDecoder();
