@@ -87,7 +87,10 @@ export function toFlatArguments(
     inputChars += pushValues(args, unit.values, true);
   }
   if (codeChars > limits.codeChars)
-    return failure('INPUT_TOO_LARGE', `The code has ${codeChars} characters; ${limits.codeChars} are allowed.`);
+    return failure(
+      'INPUT_TOO_LARGE',
+      `The code has ${codeChars} characters; ${limits.codeChars} are allowed.`,
+    );
   if (inputChars > limits.inputChars)
     return failure(
       'INPUT_TOO_LARGE',

@@ -13,11 +13,17 @@ function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
 }
 
 const sharedSandbox = sandboxOf();
-const run = (code: string, fields: Partial<FunctionJob> = {}, sandbox = sharedSandbox): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'limits', language: 'python', code, ...fields });
+const run = (
+  code: string,
+  fields: Partial<FunctionJob> = {},
+  sandbox = sharedSandbox,
+): Promise<FunctionOutcome> => sandbox.run({ runId: 'limits', language: 'python', code, ...fields });
 
-const valueOf = async (code: string, fields: Partial<FunctionJob> = {}, sandbox = sharedSandbox): Promise<unknown> =>
-  valueIn(await run(code, fields, sandbox));
+const valueOf = async (
+  code: string,
+  fields: Partial<FunctionJob> = {},
+  sandbox = sharedSandbox,
+): Promise<unknown> => valueIn(await run(code, fields, sandbox));
 
 /** Endless code, with a description of each. */
 type EndlessCode = readonly (readonly [what: string, code: string])[];
@@ -106,7 +112,7 @@ describe('limits of Python', () => {
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
     ['an invalid memory access', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
-  ])('include crashes of the interpreter (%s), after which the next job gets a new one', async (_what, code) => {
+  ])('cover a crash of the interpreter (%s): the next job gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
     expect(await valueOf('return 1')).toBe(1);
   });

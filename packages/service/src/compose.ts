@@ -46,9 +46,9 @@ export function servicePorts(
     ...{ definitions, access: workspaces, reservations, audit },
     publicRuns: {
       allows: allowsPublicRuns,
-      add: (engineId, at) => publicRunStore.add(engineId, at),
-      addFiles: (engineId, keys) => publicRunStore.addFiles(engineId, keys),
-      release: (engineId) => publicRunStore.release(engineId),
+      add: (engineRunId, at) => publicRunStore.add(engineRunId, at),
+      addFiles: (engineRunId, keys) => publicRunStore.addFiles(engineRunId, keys),
+      release: (engineRunId) => publicRunStore.release(engineRunId),
     },
     ...(limits && { limits }),
   };
@@ -57,13 +57,13 @@ export function servicePorts(
 /** Options of the areas of a service. An area is a module of API operations with its own tables. */
 export interface ServiceAreaOptions {
   store: ServiceStore;
-  /** Seals secrets and credentials. Absent: the areas of secrets and credentials are left out. */
+  /** Seals secrets and credentials. Absent: the areas of secrets and credentials are omitted. */
   sealer?: Sealer;
   /** The providers of credentials. Default: none are listed. */
   credentialProviders?: CredentialProviders;
-  /** Absent: the area of sandboxes is left out. */
+  /** Absent: the area of sandboxes is omitted. */
   sandboxes?: Sandboxes;
-  /** Absent: the catalog is left out. */
+  /** Absent: the catalog is omitted. */
   describeBlocks?: CatalogOptions['describeBlocks'];
   /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
@@ -81,7 +81,7 @@ export interface ServiceAreaOptions {
    * secrets from them. Without `values`, webhooks have only the literal secrets in their blocks.
    */
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
-  /** Options for receiving requests of other systems. */
+  /** Options for receiving requests from other systems. */
   webhooks?: WebhookOptions;
   /** Options of the requests to the sources of feeds, and the credentials for them. */
   feeds?: FeedOptions;
@@ -109,7 +109,7 @@ export function serviceAreas({
   webhooks: webhookOptions,
   feeds: feedOptions,
   hooks,
-  retention: limits,
+  retention: retentionLimits,
 }: ServiceAreaOptions) {
   const lintSources = {
     sandboxes: sandboxes !== undefined,
@@ -148,7 +148,7 @@ export function serviceAreas({
         ]
       : []),
     ...(sandboxes ? [sandboxes.area] : []),
-    retention({ store, limits, triggers: deployedTriggers }),
+    retention({ store, limits: retentionLimits, triggers: deployedTriggers }),
   ] as const satisfies readonly Area[];
 }
 

@@ -10,7 +10,8 @@ type StringMap = Record<string, string>;
 function readValues(args: Job['args'], start: number): { values: StringMap; end: number } {
   const end = start + 1 + 2 * (args[start] as number);
   const values: StringMap = {};
-  for (let index = start + 1; index < end; index += 2) values[args[index] as string] = args[index + 1] as string;
+  for (let index = start + 1; index < end; index += 2)
+    values[args[index] as string] = args[index + 1] as string;
   return { values, end };
 }
 

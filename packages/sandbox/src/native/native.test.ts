@@ -77,7 +77,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     await Promise.all([withoutImage.close(), withDefault.close()]);
   });
 
-  it('starts even if another tenant uses all slots, if its own tenant runs none, and is measured', async () => {
+  it('starts although another tenant uses all slots, because its own tenant runs none, and is measured', async () => {
     const sandbox = sandboxOf({ native: { maxProcesses: 1 } });
     const stop = new AbortController();
     const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };

@@ -29,7 +29,10 @@ export interface CatalogOptions {
   connectorTypes?: readonly ConnectorType[];
 }
 
-/** Returns the area of block types, tools and connectors. Throws a RangeError for tools that cannot be used. */
+/**
+ * Returns the area (a module of API operations) of block types, tools and connectors. Throws a RangeError for an
+ * invalid tool or connector type.
+ */
 export function catalog({
   describeBlocks,
   tools = [],

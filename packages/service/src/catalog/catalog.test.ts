@@ -16,10 +16,10 @@ function catalogOf(...blocks: BlockDescription[]): Catalog {
   return new Catalog(() => Promise.resolve(blocks));
 }
 
-const ALL: CatalogQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
+const DEFAULT_QUERY: CatalogQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 
 async function listIds(catalog: Catalog, query: Partial<CatalogQuery> = {}): Promise<string[]> {
-  return (await catalog.list({ ...ALL, ...query })).page.map(({ id }) => id);
+  return (await catalog.list({ ...DEFAULT_QUERY, ...query })).page.map(({ id }) => id);
 }
 
 describe('Catalog', () => {
@@ -57,7 +57,7 @@ describe('Catalog', () => {
   });
 
   it.each(['asc', 'desc'] as const)('has every type on exactly one page, %s', async (sortOrder) => {
-    const query: CatalogQuery = { ...ALL, sortBy: 'category', sortOrder, limit: 1 };
+    const query: CatalogQuery = { ...DEFAULT_QUERY, sortBy: 'category', sortOrder, limit: 1 };
     const listedIds: string[] = [];
     let after: CatalogQuery['after'];
     do {
@@ -121,7 +121,7 @@ describe('Catalog', () => {
     });
     await expect(flaky.find('api')).rejects.toThrow('not now');
     await flaky.find('api');
-    await flaky.list(ALL);
+    await flaky.list(DEFAULT_QUERY);
     expect(calls).toBe(2);
   });
 });

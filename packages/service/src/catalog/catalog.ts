@@ -7,7 +7,10 @@ import { loadOnce } from './load-once.ts';
 import { contains, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
-/** A block type, with the schemas of its executor. Fits the type of `@heddle/blocks`, which this package may not import. */
+/**
+ * A block type, with the schemas of its executor. It has the same shape as `BlockDescription` of `@heddle/blocks`,
+ * which this package may not import.
+ */
 export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */
@@ -22,7 +25,7 @@ export interface BlockDescription {
 
 type Source = 'builtin' | 'custom';
 type Category = 'blocks' | 'triggers';
-type Sort = 'id' | 'name' | 'category';
+type SortKey = 'id' | 'name' | 'category';
 
 /** A block type in a list. */
 export interface BlockSummary {
@@ -63,7 +66,7 @@ export interface CatalogQuery extends PageQuery {
   /** Only types that can start a run. */
   capability?: 'trigger' | undefined;
   source?: Source | undefined;
-  sortBy: Sort;
+  sortBy: SortKey;
 }
 
 /** The block types that the engine of a service runs. */
@@ -102,7 +105,7 @@ function summaryOf({ type, summary, source = 'builtin' }: BlockDescription): Blo
   const isTrigger = isTriggerType(type);
   return {
     id: type,
-    name: nameOf(type),
+    name: displayNameOf(type),
     description: summary,
     category: isTrigger ? 'triggers' : 'blocks',
     source,
@@ -160,7 +163,7 @@ function withDefinitions(schema: JsonObject, rootSchema: JsonObject): JsonObject
 }
 
 /** Returns the display name of a type: `Human in the loop` for `human_in_the_loop`. */
-function nameOf(type: string): string {
+function displayNameOf(type: string): string {
   const words = type.split('_').map((word) => (word === 'api' ? 'API' : word));
   const text = words.join(' ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -67,7 +67,7 @@ export class ConnectorTypes {
     for (const type of types) {
       const { connectorType: name } = type;
       if (views.has(name)) throw new RangeError(`There are two connector types "${name}".`);
-      views.set(name, publicType(type));
+      views.set(name, toPublicType(type));
     }
     this.#types = [...views.values()];
   }
@@ -92,7 +92,7 @@ export class ConnectorTypes {
 }
 
 /** Returns the public part of a type, without other data of the host. Throws a RangeError for an invalid type. */
-function publicType(type: ConnectorType): ConnectorView {
+function toPublicType(type: ConnectorType): ConnectorView {
   const { data, error } = schemas.registeredConnector.safeParse(type);
   if (data) return data;
   const [issue] = error.issues;

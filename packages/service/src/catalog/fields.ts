@@ -18,10 +18,10 @@ export interface BlockField {
   defaultValue?: Json;
 }
 
-/** Names of fields that have a credential. */
+/** Names of fields that contain a credential. */
 const CREDENTIAL_NAME = /(?:key|secret|password|token)$/i;
-/** Names of fields that have no credential, although their names end like those of credentials. */
-const OTHER_NAME = /^(?:maxTokens|idempotencyKey)$/i;
+/** Names of fields that contain no credential, although they end like names of credentials. */
+const NO_CREDENTIAL_NAME = /^(?:maxTokens|idempotencyKey)$/i;
 
 /** Returns the properties of a schema of an object. */
 export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
@@ -65,16 +65,17 @@ function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField 
 function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   const options = own(schema, 'enum');
   if (Array.isArray(options))
-    return { type: 'dropdown', options: options.map((each) => ({ id: textOf(each) })) };
+    return { type: 'dropdown', options: options.map((each) => ({ id: toOptionId(each) })) };
   const kind = kindOf(schema);
   if (kind.split('|').includes('boolean')) return { type: 'switch' };
   if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
   if (kind === 'integer') return { type: 'short-input', integer: true };
   if (/array|object/.test(kind)) return { type: 'code', language: 'json' };
-  if (CREDENTIAL_NAME.test(id) && !OTHER_NAME.test(id)) return { type: 'short-input', password: true };
+  if (CREDENTIAL_NAME.test(id) && !NO_CREDENTIAL_NAME.test(id))
+    return { type: 'short-input', password: true };
   return { type: 'long-input' };
 }
 
-function textOf(value: Json): string {
+function toOptionId(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -144,7 +144,7 @@ export const executeTool = define({
   errors: [400, 401, 403, 404, 413, 415, 429],
   async handle({ tools }, { path: { toolId }, body, signal, record }) {
     if (!(await tools.find(toolId))) throw notFound('Tool');
-    // Credentials are for runs, whose data is redacted.
+    // A credential can be used only in a run, whose data is redacted.
     if (body.credentialId !== undefined) throw notFound('Credential');
     const args = body.input as JsonObject;
     const details = tools.problems(toolId, args);

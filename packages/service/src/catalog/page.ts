@@ -31,10 +31,10 @@ export function contains(search: string | undefined, values: readonly string[]):
 }
 
 function compare(a: CatalogPosition, b: CatalogPosition): number {
-  return order(a[0], b[0]) || order(a[1], b[1]);
+  return compareStrings(a[0], b[0]) || compareStrings(a[1], b[1]);
 }
 
-function order(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

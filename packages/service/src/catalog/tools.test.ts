@@ -17,7 +17,7 @@ function tool(id: string, run: CatalogTool['run'] = async () => null): CatalogTo
   return { id, description: `Does ${id}.`, parameters: PARAMETERS, run };
 }
 
-const ALL: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
+const DEFAULT_QUERY: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 const CALL = { args: { city: 'Ulm' }, idempotencyKey: 'k', timeoutMs: 60_000 };
 
 function runTool(run: CatalogTool['run'], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
@@ -28,21 +28,21 @@ describe('Tools', () => {
   it('lists tools by id or name, filtered', async () => {
     const tools = new Tools([tool('b'), { ...tool('a'), name: 'Zulu' }]);
     const listIds = async (query: Partial<ToolsQuery> = {}): Promise<string[]> =>
-      (await tools.list({ ...ALL, ...query })).page.map(({ id }) => id);
+      (await tools.list({ ...DEFAULT_QUERY, ...query })).page.map(({ id }) => id);
     expect(await listIds()).toEqual(['a', 'b']);
     expect(await listIds({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
     expect(await listIds({ search: 'zul' })).toEqual(['a']);
     expect(await listIds({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
     expect(await listIds({ hostedApiKey: 'always' })).toEqual([]);
     expect(await listIds({ oauthProvider: 'x' })).toEqual([]);
-    const first = await tools.list({ ...ALL, limit: 1 });
-    expect(await tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
+    const first = await tools.list({ ...DEFAULT_QUERY, limit: 1 });
+    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
   });
 
   it('lists described tools and registered ones, which take precedence, and runs only registered ones', async () => {
     const descriptions = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
     const tools = new Tools([tool('t')], async () => descriptions);
-    const { page } = await tools.list(ALL);
+    const { page } = await tools.list(DEFAULT_QUERY);
     expect(page.map(({ id, description }) => [id, description])).toEqual([
       ['t', 'Does t.'],
       ['u', 'Other.'],
@@ -59,8 +59,8 @@ describe('Tools', () => {
   it('reads descriptions again after a failure', async () => {
     const results = [Promise.reject(new Error('unreadable')), Promise.resolve([])];
     const tools = new Tools([tool('t')], () => results.shift() ?? Promise.resolve([]));
-    await expect(tools.list(ALL)).rejects.toThrow('unreadable');
-    expect((await tools.list(ALL)).page).toMatchObject([{ id: 't' }]);
+    await expect(tools.list(DEFAULT_QUERY)).rejects.toThrow('unreadable');
+    expect((await tools.list(DEFAULT_QUERY)).page).toMatchObject([{ id: 't' }]);
   });
 
   it('shows the arguments of a tool', async () => {
@@ -89,8 +89,8 @@ describe('Tools', () => {
     });
     expect(outcome).toEqual({ status: 'completed', output: { warm: true }, error: null });
     expect(received).toEqual([{ city: 'Ulm' }, {}, 'k']);
-    const nothing = await runTool(async () => undefined as never);
-    expect(nothing).toMatchObject({ status: 'completed', output: null });
+    const outcomeWithoutResult = await runTool(async () => undefined as never);
+    expect(outcomeWithoutResult).toMatchObject({ status: 'completed', output: null });
   });
 
   it('fails with the error of a tool, for a result that is too large, and after the time limit', async () => {

@@ -38,7 +38,7 @@ export interface ToolSummary {
   id: string;
   name: string;
   description: string;
-  /** Whether the service has a key for the tool's provider: it has none. */
+  /** Always `none`: the service has no API key for the provider of a tool. */
   hostedApiKey: 'none';
 }
 
@@ -73,7 +73,7 @@ export interface ToolOutcome {
 /** The arguments and limits of a call. */
 interface ToolRequest {
   args: JsonObject;
-  /** The same for each repetition of the call. */
+  /** The same for each retry of the call. */
   idempotencyKey: string;
   timeoutMs: number;
   /** Aborted when the caller disconnects. */

@@ -18,7 +18,10 @@ const CHATS = {
   listChatDeployments,
 } as const;
 
-/** Returns the area of chats and forms: their deployments, their pages, and the runs that people start on them. */
+/**
+ * Returns the area (a module of API operations with its own tables) of chats and forms: their deployments, their pages,
+ * and the runs that people start on them.
+ */
 export function chats({ store }: { store: ServiceStore }): Area<AreaContext & ChatServices, typeof CHATS> {
   return {
     name: 'chats',

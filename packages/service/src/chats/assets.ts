@@ -9,7 +9,7 @@ const CONTENT_TYPES: { readonly [extension: string]: string } = {
 };
 
 /** The page loads only files of this server, runs no inline scripts, and is shown in no frame. */
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -34,7 +34,7 @@ export function pageResponse(html: string, status = 200): Response {
     headers: {
       ...HEADERS,
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': POLICY,
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
       'Cache-Control': 'no-store',
       'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
     },
@@ -49,8 +49,7 @@ export async function assetResponse(name: string): Promise<Response | undefined>
     'Content-Type': CONTENT_TYPES[extname(name)] ?? '',
     'Cache-Control': 'public, max-age=300',
   };
-  // The scripts and styles need no build. The command line bundles this module, so their folder is located through the
-  // package.
+  // The scripts and styles need no build. The CLI bundles this module, so their folder is located through the package.
   const folder = dirname(createRequire(import.meta.url).resolve('@heddle/service/package.json'));
   return new Response(await readFile(join(folder, 'pages', name)), { headers });
 }

@@ -29,9 +29,9 @@ export type PageServices = AreaContext & { db: Db };
 
 /** Rate limits of runs and of attempts to enter a password, each per page and per client address. */
 const RUNS = { capacity: 60, perMinute: 120 };
-const RUNS_OF_ADDRESS = { capacity: 20, perMinute: 30 };
+const RUNS_PER_ADDRESS = { capacity: 20, perMinute: 30 };
 const PASSWORDS = { capacity: 100, perMinute: 60 };
-const PASSWORDS_OF_ADDRESS = { capacity: 10, perMinute: 5 };
+const PASSWORDS_PER_ADDRESS = { capacity: 10, perMinute: 5 };
 
 const COOKIE = 'heddle_page';
 const PASSWORD_BYTES = 4096;
@@ -65,8 +65,8 @@ interface LiveDeployment {
   state: string;
 }
 
-/** A request for a page. */
-interface Visit {
+/** A request, and the page that it is for. */
+interface PageContext {
   request: Request;
   page: Page;
   /** The path of the page. */
@@ -78,8 +78,8 @@ interface Visit {
 export function pageHandlers(services: PageServices): AreaHandler[] {
   const { now } = services;
   const limits = {
-    runs: memoryLimiter({ operation: RUNS, address: RUNS_OF_ADDRESS }, now),
-    passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_OF_ADDRESS }, now),
+    runs: memoryLimiter({ operation: RUNS, address: RUNS_PER_ADDRESS }, now),
+    passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_PER_ADDRESS }, now),
   };
   const handler = new PageHandler(services, limits);
   return Object.entries(PREFIXES).map(([page, pagePrefix]) => ({
@@ -88,8 +88,8 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
       const headers = { 'X-Request-Id': randomUUID() };
       try {
         const path = new URL(request.url).pathname;
-        const visit = { request, page: page as Page, path, address };
-        return await handler.handle(visit, path.slice(prefix.length));
+        const context = { request, page: page as Page, path, address };
+        return await handler.handle(context, path.slice(prefix.length));
       } catch (error) {
         return respondError(error, headers, services.report);
       }
@@ -112,28 +112,29 @@ class PageHandler {
   }
 
   /** Handles a request. `subpath` is the part of the path after the prefix. */
-  async handle(visit: Visit, subpath: string): Promise<Response> {
-    const { method } = visit.request;
+  async handle(context: PageContext, subpath: string): Promise<Response> {
+    const { method } = context.request;
     const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(subpath) ?? [];
-    if (method === 'GET' || method === 'HEAD') return this.#read(visit, name, action);
-    const deployment = method === 'POST' ? await this.#find(visit.page, name) : undefined;
+    if (method === 'GET' || method === 'HEAD') return this.#get(context, name, action);
+    const deployment = method === 'POST' ? await this.#find(context.page, name) : undefined;
     if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
-    expectSameSite(visit.request);
-    return action === 'password' ? this.#signIn(visit, deployment.chat) : this.#start(visit, deployment);
+    expectSameSite(context.request);
+    return action === 'password' ? this.#signIn(context, deployment.chat) : this.#start(context, deployment);
   }
 
-  async #read(visit: Visit, name: string, file: string | undefined): Promise<Response> {
-    const asset = name === 'assets' && file !== undefined && (await assetResponse(file));
+  async #get(context: PageContext, name: string, fileName: string | undefined): Promise<Response> {
+    const asset = name === 'assets' && fileName !== undefined && (await assetResponse(fileName));
     if (asset) return asset;
-    const deployment = file === undefined ? await this.#find(visit.page, name) : undefined;
-    return deployment ? this.#pageOf(visit, deployment) : pageResponse(unknownPage(), 404);
+    const deployment = fileName === undefined ? await this.#find(context.page, name) : undefined;
+    return deployment ? this.#renderPage(context, deployment) : pageResponse(unknownPage(), 404);
   }
 
   /** Starts a run if the person may use the page. Throws 401, 429. */
-  async #start(visit: Visit, deployment: LiveDeployment): Promise<Response> {
-    if (!this.#isAdmitted(visit.request, deployment.chat)) throw new ApiError(401, 'A password is required');
-    await this.#enforceLimit(this.#limits.runs, visit, deployment.chat);
-    return visit.page === 'chat' ? this.#runChat(visit, deployment) : this.#runForm(visit, deployment);
+  async #start(context: PageContext, deployment: LiveDeployment): Promise<Response> {
+    if (!this.#isAdmitted(context.request, deployment.chat))
+      throw new ApiError(401, 'A password is required');
+    await this.#enforceLimit(this.#limits.runs, context, deployment.chat);
+    return context.page === 'chat' ? this.#runChat(context, deployment) : this.#runForm(context, deployment);
   }
 
   async #find(page: Page, name: string): Promise<LiveDeployment | undefined> {
@@ -144,27 +145,27 @@ class PageHandler {
       return undefined;
     const workflow = await definitions.find(chat.workflow_id);
     if (!workflow || workflow.live === undefined || workflow.isArchived === true) return undefined;
-    const state = await db
+    const version = await db
       .selectFrom('workflow_versions')
       .select('state')
       .where('workflow_id', '=', workflow.id)
       .where('engine_version', '=', workflow.live)
       .executeTakeFirst();
-    return state && { chat, workflow, state: state.state };
+    return version && { chat, workflow, state: version.state };
   }
 
-  #pageOf({ request, page }: Visit, { chat, state }: LiveDeployment): Response {
+  #renderPage({ request, page }: PageContext, { chat, state }: LiveDeployment): Response {
     if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
     const { files } = this.#services.publicInputs;
     return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, shownInputs(state)));
   }
 
   #isAdmitted(request: Request, { password_hash: hash }: ChatRow): boolean {
-    return hash === null || isAdmissionToken(hash, cookieOf(request), this.#services.now());
+    return hash === null || isAdmissionToken(hash, admissionTokenOf(request), this.#services.now());
   }
 
-  async #signIn({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
-    const { password } = await this.#body(request, passwordBody, PASSWORD_BYTES);
+  async #signIn({ request, path, address }: PageContext, chat: ChatRow): Promise<Response> {
+    const { password } = await this.#readBody(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
     await this.#enforceLimit(this.#limits.passwords, { address }, chat);
@@ -185,40 +186,41 @@ class PageHandler {
     );
   }
 
-  async #runChat(visit: Visit, deployment: LiveDeployment): Promise<Response> {
+  async #runChat(context: PageContext, deployment: LiveDeployment): Promise<Response> {
     const { chat } = deployment;
-    const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
+    const { message, files, conversationId = randomUUID() } = await this.#readBody(context.request, chatBody);
     const input = {
       input: message,
-      // Prefixed, so that a person cannot name conversations of callers with a credential, or of other chats.
+      // Prefixed, so that a person cannot use the conversations of callers with a credential, or of other chats.
       conversationId: `${chat.id}:${conversationId}`,
       ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
     };
-    const response = await this.#run(visit, deployment, input);
+    const response = await this.#run(context, deployment, input);
     response.headers.set('X-Conversation-Id', conversationId);
     return response;
   }
 
-  async #runForm(visit: Visit, deployment: LiveDeployment): Promise<Response> {
-    const { input, files } = await this.#body(visit.request, formBody);
-    return this.#run(visit, deployment, inputOf(shownInputs(deployment.state), input as JsonObject, files));
+  async #runForm(context: PageContext, deployment: LiveDeployment): Promise<Response> {
+    const { input, files } = await this.#readBody(context.request, formBody);
+    const fields = shownInputs(deployment.state);
+    return this.#run(context, deployment, formInputOf(fields, input as JsonObject, files));
   }
 
   async #run(
-    { request, page }: Visit,
+    { request, page }: PageContext,
     { chat, workflow }: LiveDeployment,
     input: JsonObject,
   ): Promise<Response> {
-    const outputs = await this.#outputs(workflow, outputsOf(chat));
+    const selectedOutputs = await this.#usableSelectors(workflow, outputsOf(chat));
     const { origin } = new URL(request.url);
     return executeFromWebPage(this.#services, workflow, {
       ...{ page, input, signal: request.signal, origin },
-      ...(outputs.length > 0 && { selectedOutputs: outputs }),
+      ...(selectedOutputs.length > 0 && { selectedOutputs }),
     });
   }
 
   /** Returns the selectors whose blocks exist in the live version, which may be newer than the chat deployment. */
-  async #outputs(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
+  async #usableSelectors(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
     if (selectors.length === 0) return [];
     const { engine } = this.#services;
     const blocks = await engine.blocks(workflow.id, { version: workflow.live ?? 0 });
@@ -234,7 +236,7 @@ class PageHandler {
     return usableSelectors;
   }
 
-  #body<Schema extends z.ZodType>(
+  #readBody<Schema extends z.ZodType>(
     request: Request,
     schema: Schema,
     maxBytes = maxBytesOf(this.#services),
@@ -244,7 +246,11 @@ class PageHandler {
   }
 
   /** Throws 429 if a limit is exceeded. */
-  async #enforceLimit(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
+  async #enforceLimit(
+    limiter: Limiter,
+    { address }: Pick<PageContext, 'address'>,
+    { id }: ChatRow,
+  ): Promise<void> {
     const options = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(limiter, 'address', [`${id} ${address}`], options);
     await consumeRateLimit(limiter, 'operation', [id], options);
@@ -256,13 +262,13 @@ function maxBytesOf({ publicInputs: { bytes, fileBytes } }: AreaContext): number
   return bytes + Math.ceil((fileBytes * 4) / 3);
 }
 
-function cookieOf({ headers }: Request): string {
+function admissionTokenOf({ headers }: Request): string {
   const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='));
   return pairs.find(([name]) => name === COOKIE)?.[1] ?? '';
 }
 
 /** Returns the input of the run. Throws 400 for a field that is missing, unknown, or not a file. */
-function inputOf(
+function formInputOf(
   fields: readonly ShownInput[],
   input: JsonObject,
   files: { readonly [name: string]: readonly z.output<typeof file>[] },

@@ -24,8 +24,8 @@ export function documentOf(
   main: string,
 ): string {
   const descriptionHtml = description === null ? '' : `<p class="about">${escapeHtml(description)}</p>`;
-  const module = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
-  const hint = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
+  const scriptTag = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
+  const noscriptTag = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -34,19 +34,19 @@ export function documentOf(
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)}</title>
 <link rel="stylesheet" href="assets/page.css">
-${module}</head>
+${scriptTag}</head>
 <body>
 <main>
 <header><h1>${escapeHtml(title)}</h1>${descriptionHtml}</header>
 ${main}
-${hint}</main>
+${noscriptTag}</main>
 </body>
 </html>
 `;
 }
 
 /** Returns the attribute that tells the script that outputs are selected; empty if none are. */
-function selectedMark(content: PageContent): string {
+function selectedAttribute(content: PageContent): string {
   return outputsOf(content).length > 0 ? ' data-selected' : '';
 }
 
@@ -59,7 +59,7 @@ export function chatPage(content: PageContent, maxFiles: number): string {
     content,
     `<div class="log" role="log" aria-label="Messages" tabindex="0"><ol id="messages">${firstMessage}</ol></div>
 <p id="status" role="status"></p>
-<form id="form"${selectedMark(content)}>
+<form id="form"${selectedAttribute(content)}>
 <label for="message">Message</label>
 <textarea id="message" name="message" rows="3" maxlength="100000" required></textarea>
 <label for="files">Files (at most ${maxFiles})</label>
@@ -76,7 +76,7 @@ export function formPage(content: PageContent, fields: readonly ShownInput[]): s
   return documentOf(
     'form',
     content,
-    `${intro}<form id="form"${selectedMark(content)}>
+    `${intro}<form id="form"${selectedAttribute(content)}>
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Send</button><button type="button" id="stop" hidden>Stop</button></div>
 </form>
@@ -120,7 +120,7 @@ export function fieldHtml(field: ShownInput, id: string): string {
 }
 
 function controlHtml({ type, placeholder, value, options }: ShownInput, attributes: string): string {
-  const hint = placeholder === null ? '' : ` placeholder="${escapeHtml(placeholder)}"`;
+  const placeholderAttribute = placeholder === null ? '' : ` placeholder="${escapeHtml(placeholder)}"`;
   const valueText = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (options.length > 0) {
     const optionTags = options.map(
@@ -132,13 +132,13 @@ function controlHtml({ type, placeholder, value, options }: ShownInput, attribut
     case 'boolean':
       return `<input type="checkbox" ${attributes}${value === true || value === 'true' ? ' checked' : ''}>`;
     case 'number':
-      return `<input type="number" step="any" ${attributes}${hint} value="${escapeHtml(valueText)}">`;
+      return `<input type="number" step="any" ${attributes}${placeholderAttribute} value="${escapeHtml(valueText)}">`;
     case 'file[]':
       return `<input type="file" multiple ${attributes}>`;
     case 'object':
     case 'array':
-      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escapeHtml(valueText)}</textarea>`;
+      return `<textarea rows="5" spellcheck="false" ${attributes}${placeholderAttribute}>${escapeHtml(valueText)}</textarea>`;
     default:
-      return `<textarea rows="2" ${attributes}${hint}>${escapeHtml(valueText)}</textarea>`;
+      return `<textarea rows="2" ${attributes}${placeholderAttribute}>${escapeHtml(valueText)}</textarea>`;
   }
 }

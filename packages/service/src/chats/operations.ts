@@ -75,8 +75,8 @@ export const replaceChatDeployment = define({
     const { db, publicRuns } = services;
     if (!(await publicRuns?.allows(workflow.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
-    await expectOutputs(services, workflow, body.outputs);
-    // Hashing takes long, so it happens before the transaction.
+    await expectValidSelectors(services, workflow, body.outputs);
+    // Hashing is slow, so it happens before the transaction.
     const hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const row = await db.transaction().execute(async (tx) => {
       await requireUnlocked(tx, workflow);
@@ -140,7 +140,7 @@ export const listChatDeployments = define({
       .select(['workflows.active_version', 'workflows.archived_at'])
       .where('chats.workspace_id', '=', workspaceId)
       .where('workflows.archived_at', 'is', null)
-      .$if(after !== undefined, (rows) => rows.where('chats.id', '>', after ?? ''))
+      .$if(after !== undefined, (builder) => builder.where('chats.id', '>', after ?? ''))
       .orderBy('chats.id')
       .limit(limit + 1)
       .execute();
@@ -157,7 +157,7 @@ async function findChat(db: Db, workflowId: string): Promise<ChatRow | undefined
 }
 
 /** Throws 400 for a selector that names no block of the live version, 409 for a workflow that is not deployed. */
-async function expectOutputs(
+async function expectValidSelectors(
   services: Pick<ChatServices, 'engine' | 'definitions'>,
   { id }: WorkflowRow,
   outputs: readonly string[],

@@ -24,9 +24,9 @@ export async function hashPassword(password: string): Promise<string> {
   return `scrypt:1:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
 
-/** Returns whether `stored` is a hash of the password. */
-export async function verifyPassword(stored: string, password: string): Promise<boolean> {
-  const [, , salt = '', key = ''] = stored.split(':');
+/** Returns whether `storedHash` is a hash of the password. */
+export async function verifyPassword(storedHash: string, password: string): Promise<boolean> {
+  const [, , salt = '', key = ''] = storedHash.split(':');
   const expected = Buffer.from(key, 'base64url');
   const actual = await deriveKey(password, Buffer.from(salt, 'base64url'));
   return actual.length === expected.length && timingSafeEqual(actual, expected);
@@ -36,20 +36,20 @@ export async function verifyPassword(stored: string, password: string): Promise<
  * Returns a token that proves that its holder has entered the password. The token is signed with the stored hash of the
  * password, so a new password invalidates the token, and no session is stored.
  */
-export function createAdmissionToken(stored: string, nowMs: number): string {
-  const endMs = nowMs + ADMISSION_SECONDS * 1000;
-  return `${endMs}.${signature(stored, endMs)}`;
+export function createAdmissionToken(storedHash: string, nowMs: number): string {
+  const expiresAtMs = nowMs + ADMISSION_SECONDS * 1000;
+  return `${expiresAtMs}.${signature(storedHash, expiresAtMs)}`;
 }
 
 /** Returns whether the token is valid for the password with this hash. */
-export function isAdmissionToken(stored: string, token: string, nowMs: number): boolean {
+export function isAdmissionToken(storedHash: string, token: string, nowMs: number): boolean {
   const [end = '', tokenSignature = ''] = token.split('.');
-  const endMs = Number(end);
-  if (!Number.isSafeInteger(endMs) || endMs <= nowMs) return false;
-  const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signature(stored, endMs))];
+  const expiresAtMs = Number(end);
+  if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs <= nowMs) return false;
+  const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signature(storedHash, expiresAtMs))];
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-function signature(stored: string, endMs: number): string {
-  return createHmac('sha256', stored).update(`admission ${endMs}`).digest('base64url');
+function signature(storedHash: string, expiresAtMs: number): string {
+  return createHmac('sha256', storedHash).update(`admission ${expiresAtMs}`).digest('base64url');
 }

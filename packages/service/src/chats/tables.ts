@@ -40,7 +40,7 @@ export interface ChatTables {
 
 export type Db = Kysely<ChatTables>;
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('chats')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -66,5 +66,5 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the area. Migrations are added, never changed. */
 export const CHAT_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

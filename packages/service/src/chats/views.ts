@@ -17,7 +17,7 @@ export function outputsOf({ outputs }: Pick<ChatRow, 'outputs'>): string[] {
   return JSON.parse(outputs) as string[];
 }
 
-/** Returns the deployment for its workspace. `origin`: scheme, host and base path of the API. */
+/** Returns the deployment as the API shows it. `origin`: scheme, host and base path of the API. */
 export function deploymentView(
   row: ChatRow,
   { active_version, archived_at }: Pick<WorkflowRow, 'active_version' | 'archived_at'>,

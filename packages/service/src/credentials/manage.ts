@@ -51,7 +51,7 @@ function tablesOf(database: Database): Kysely<CredentialTables> {
 
 /**
  * Stores a credential of a workspace, or replaces the secret of the credential with this name. Throws a RangeError for
- * an invalid part, for too many credentials, and for a name that a credential of another type or provider has.
+ * an invalid value, for too many credentials, and for a name that a credential of another type or provider has.
  */
 export async function storeCredential(
   database: Database,
