@@ -18,12 +18,15 @@ export interface WheelFolders {
 
 const ELF_MAGIC = 0x7f45_4c46;
 const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
+const SECTION = /^\[(.*)\]\s*$/;
 const ENTRY_POINT = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
 /** Returns the programs that a wheel's entry points declare: name → text. */
 function entryPointPrograms(text: string, site: string): [name: string, program: string][] {
-  const section = /^\[console_scripts\]\s*$([^[]*)/m.exec(text)?.[1] ?? '';
-  return section.split('\n').flatMap((line): [string, string][] => {
+  let section = '';
+  return text.split('\n').flatMap((line): [string, string][] => {
+    section = SECTION.exec(line)?.[1] ?? section;
+    if (section !== 'console_scripts') return [];
     const [, name, module, callable] = ENTRY_POINT.exec(line) ?? [];
     if (name === undefined || module === undefined || callable === undefined) return [];
     const [first = ''] = callable.split('.');

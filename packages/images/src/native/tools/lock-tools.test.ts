@@ -44,6 +44,15 @@ describe('a Go tool', () => {
     },
   );
 
+  it.skipIf(process.arch !== 'x64')(
+    'refuses a checksum if the publisher has no file that can be unpacked',
+    () => {
+      const id = 'restic@0.19.1-r1';
+      expect(refusalOf(id)).toBe('');
+      expect(refusalOf(id, { [id]: SHA256 })).toMatch(/^unsupported_package: .*remove the tool's checksum/);
+    },
+  );
+
   it('needs no checksum from the operator, unlike a tool that is downloaded', () => {
     expect(refusalOf('age@1.3.1-r1')).toBe('');
     expect(refusalOf('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);

@@ -28,13 +28,18 @@ export function recipeOf(id: string): Recipe {
 
 /**
  * Returns the checksum of a recipe's file. Throws ImageError if there is none, because files without a trusted checksum
- * are not installed, or if the file is for another architecture.
+ * are not installed, or if the file is for another architecture or in an unsupported format.
  */
-function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['checksums']): string {
+function checksumOf({ id, url, sha256, install }: Recipe, checksums: ToolEnvironment['checksums']): string {
   if (process.arch !== 'x64')
     throw new ImageError(
       'incompatible_platform',
       `The command-line tool ${id} is only available for x86-64.`,
+    );
+  if (install.from === 'go' && install.published === undefined)
+    throw new ImageError(
+      'unsupported_package',
+      `The command-line tool ${id} cannot be installed from ${url}, because the format of this file is not supported: remove the tool's checksum, and it is compiled from its sources.`,
     );
   const digest = checksums[id] ?? sha256;
   if (digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;

@@ -30,8 +30,11 @@ export interface GoInstall {
   readonly variables: Readonly<Record<string, string>>;
   /** Additional files for modules that are only libraries: path in the first module → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The publisher's program, which is used if the operator provides its checksum. */
-  readonly published: Download;
+  /**
+   * The publisher's program, which is used if the operator provides its checksum. Undefined if its format cannot be
+   * unpacked.
+   */
+  readonly published: Download | undefined;
 }
 
 /** How a tool's programs are installed. */

@@ -138,6 +138,6 @@ const COMPILED = {
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
 /** Returns a tool that is compiled, or the publisher's program if the operator provides its checksum. */
-export function go(name: keyof typeof COMPILED, published: Download): GoInstall {
+export function go(name: keyof typeof COMPILED, published?: Download): GoInstall {
   return { from: 'go', published, ...COMPILED[name] };
 }

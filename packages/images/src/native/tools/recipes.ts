@@ -148,7 +148,7 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'restic@0.19.1-r1',
     github('restic/restic/releases/download/v0.19.1/restic_0.19.1_linux_amd64.bz2'),
-    go('restic', binary('restic')),
+    go('restic'),
     'restic version',
   ),
   recipe(
