@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { heddle, startServe } from '../support/heddle.ts';
+import { storeUnusedImage } from '../support/images.ts';
 import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 describe('heddle sandbox run', () => {
@@ -72,6 +74,14 @@ describe('heddle sandbox build', () => {
       expect(JSON.parse(stdout)).toMatchObject({ ok: true, value: 'Hello you!' });
     }
     expect((await sandbox('list')).stdout).toMatch(/^id .*\n[0-9a-f]{12} {2}greetings {2}ready/);
+  });
+
+  it('deletes unused images after a build', async () => {
+    const { cwd, sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    const file = await storeUnusedImage(join(cwd, '.heddle/images'));
+    expect(await sandbox('build', 'spec.json')).toMatchObject({ exit: 0 });
+    expect(existsSync(file)).toBe(false);
+    expect((await sandbox('list')).stdout).toContain('greetings');
   });
 
   it('reports why a build failed, and exits with 1', async () => {

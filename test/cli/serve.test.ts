@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,6 +9,7 @@ import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
+import { storeUnusedImage } from '../support/images.ts';
 import { sampledTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
@@ -107,6 +109,13 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         interval: 100,
       })
       .toBe('paused');
+  });
+
+  sampledIt('deletes unused images of its data folder', async () => {
+    const data = dataFolder();
+    const file = await storeUnusedImage(join(data, 'images'));
+    await startServer(data);
+    await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
   });
 
   sampledIt('keeps the files of a run after a kill', async () => {

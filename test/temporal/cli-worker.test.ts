@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
+import { storeUnusedImage } from '../support/images.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -91,6 +94,13 @@ describeTemporal('heddle worker', (server) => {
     expect(await worker.line()).toBe(
       `Ready: engine, effects on queue ${project.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
     );
+  });
+
+  sampledIt('deletes unused images of its data folder', async () => {
+    const project = createProject(server, WAITING);
+    const file = await storeUnusedImage(join(project.cwd, '.heddle/images'));
+    await startWorker(project);
+    await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
   });
 
   sampledIt('on SIGTERM waits for running blocks and exits with 0', async () => {

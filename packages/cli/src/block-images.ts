@@ -4,10 +4,20 @@ import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
 
+/** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
+type Every = (ms: number, beat: () => void) => () => void;
+
+const COLLECTION_MS = 3_600_000;
+
 /** The images for blocks that name one (`sandboxId`). Close them after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
   /** Opens the image store of the data folder, and creates it if it is missing. */
   store(): Promise<Images>;
+  /**
+   * Deletes unused images in the background, now and every hour, until `close`. Does not create the folder of images.
+   * `report` gets the errors.
+   */
+  collectRepeatedly(report: (error: unknown) => void, every?: Every): void;
   close(): Promise<void>;
 }
 
@@ -24,6 +34,8 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
     const { openImages } = await import('./sandbox/open-images.ts');
     return openImages({ images: folder, ...(isolation !== undefined && { isolation }) });
   });
+  let stopCollecting = (): void => undefined;
+  let collection: Promise<void> | undefined;
   return {
     async open(id) {
       if (!hasImages(folder)) {
@@ -37,6 +49,30 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       return (await images.get()).open(id);
     },
     store: () => images.get(),
-    close: () => images.close(),
+    collectRepeatedly(report, every = interval) {
+      const collect = async (): Promise<void> => {
+        if (hasImages(folder)) await (await images.get()).collectGarbage();
+      };
+      const beat = (): void => {
+        collection ??= collect()
+          .catch(report)
+          .finally(() => {
+            collection = undefined;
+          });
+      };
+      stopCollecting = every(COLLECTION_MS, beat);
+      beat();
+    },
+    async close() {
+      stopCollecting();
+      await collection;
+      await images.close();
+    },
   };
+}
+
+function interval(ms: number, beat: () => void): () => void {
+  const timer = setInterval(beat, ms);
+  timer.unref();
+  return () => clearInterval(timer);
 }

@@ -24,6 +24,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns images that replace those of the data folder for blocks. */
   imagesOf?: (images: BlockImages) => ImageSource;
+  /** True to delete unused images in the background. */
+  collectsImages?: boolean;
 }
 
 /** An open engine with its images. */
@@ -40,6 +42,7 @@ export interface Session {
  */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, isolation } = options;
+  const report = reporter(io);
   const blocks = await blockOptions(options);
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
@@ -51,12 +54,13 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     ...blocks,
     env,
     images: options.imagesOf?.(images) ?? images,
-    onError: reporter(io),
+    onError: report,
     ...(options.triggers && { triggers: options.triggers }),
     ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
     ...options.ownership,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
+  if (options.collectsImages) images.collectRepeatedly((error) => report(error, undefined));
   return {
     engine,
     network: { egress: blocks.egress, services: blocks.services },

@@ -95,8 +95,9 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
       // ctime is the time at which the file was added; its contents may be older.
       if (stat === undefined || stat.ctimeMs > nowMs - GRACE_MS) continue;
       // A build may be storing the same file; the transaction ensures that it finds the file either present or removed.
+      // Another process may have collected the file.
       const discarded = records.atomically(() =>
-        records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
+        records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined && existsSync(path)
           ? discard(store, path, nowMs)
           : undefined,
       );

@@ -41,6 +41,8 @@ export class ImageLoader {
         this.#holder,
         nowMs + LEASE_MS,
       );
+      // The lease may expire before the next collection, which must still count the day from this use.
+      this.#records.change('UPDATE images SET unused_since = NULL WHERE id = ?', imageId);
       this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
       this.#leasedAtMs.set(imageId, nowMs);
       return manifest;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -88,5 +88,32 @@ describe('a garbage collection', () => {
     await store.collectGarbage();
     clock.pass(DAY_MS);
     expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
+  });
+
+  it('counts the day from the last use, even if the lease began and expired since the previous collection', async () => {
+    const time = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { clock: time });
+    const { id, imageId } = await store.build(SPEC);
+    store.remove(id);
+    await store.collectGarbage();
+    time.pass(DAY_MS - 1);
+    await store.open(imageId!);
+    time.pass(DAY_MS / 2);
+    expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
+    expect(await store.open(imageId!)).toBeDefined();
+  });
+
+  it('of two processes at the same time removes each file once', async () => {
+    const folder = imageFolder();
+    const strays = Array.from({ length: 20 }, (_, n) => `${n + 10}`.repeat(32));
+    for (const sha256 of strays) {
+      const home = join(folder, 'blobs', sha256.slice(0, 2));
+      mkdirSync(home, { recursive: true });
+      writeFileSync(join(home, sha256), 'x');
+    }
+    const time = { now: () => Date.now() + 2 * DAY_MS, sleep: () => Promise.resolve() };
+    const stores = [1, 2].map(() => openImages({}, { folder, clock: time }));
+    const reports = await Promise.all(stores.map((store) => store.collectGarbage()));
+    expect(reports.reduce((sum, { blobs }) => sum + blobs, 0)).toBe(strays.length);
   });
 });

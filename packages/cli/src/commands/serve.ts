@@ -89,7 +89,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
     const sessionOptions = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
-    session = await openSession(io, { ...options, env, recover: true, ...sessionOptions });
+    session = await openSession(io, {
+      ...{ ...options, env, recover: true, collectsImages: true },
+      ...sessionOptions,
+    });
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     // An area is a module of API operations with its own tables.

@@ -1,3 +1,4 @@
+import type { Images } from '@heddle/images';
 import { hasImages } from '../block-images.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
@@ -27,7 +28,11 @@ export async function build(
 ): Promise<number> {
   const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
   const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
-  const result = await withImages(options, (images) => buildFile(io, images, file, { refresh, quiet: json }));
+  const result = await withImages(options, async (images) => {
+    const built = await buildFile(io, images, file, { refresh, quiet: json });
+    if (built) await collect(io, images);
+    return built;
+  });
   if (!result) {
     const error = { code: 'CANCELLED', message: 'The build was cancelled.' };
     if (json) io.stderr.write(`${JSON.stringify({ error })}\n`);
@@ -37,6 +42,16 @@ export async function build(
   if (json) writeJson(io, { data: result.record });
   else io.stdout.write(`${buildLines(result, styleFor(io.stdout)).join('\n')}\n`);
   return result.record.state === 'ready' ? EXIT.completed : EXIT.failed;
+}
+
+/** Deletes unused images: without a server or worker, nothing else does. A failure is only a warning. */
+async function collect(io: Io, images: Pick<Images, 'collectGarbage'>): Promise<void> {
+  try {
+    await images.collectGarbage();
+  } catch (error) {
+    const message = `Unused images could not be deleted: ${(error as Error).message}`;
+    io.stderr.write(`${styleFor(io.stderr).yellow('!')} ${safeLine(message)}\n`);
+  }
 }
 
 /** Prints the images of a folder. */

@@ -49,6 +49,7 @@ export async function startWorker(
   const blocks = await blockOptions(rest);
   const { createWorker } = await loadTemporal();
   const images = blockImages(rest.data, rest.isolation);
+  const report = reporter(io);
   const worker = await createWorker({
     ...server,
     ...blocks,
@@ -61,8 +62,9 @@ export async function startWorker(
     ...(pauseLinks && { pauseLinks }),
     ...(health && { http: health }),
     images: imagesOf?.(images) ?? images,
-    onError: reporter(io),
+    onError: report,
   });
+  images.collectRepeatedly((error) => report(error, undefined));
   return {
     finished: worker.finished,
     url: worker.url,

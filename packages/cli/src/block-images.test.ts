@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { dataFolder } from '../../../test/support/data-folder.ts';
+import { storeUnusedImage } from '../../../test/support/images.ts';
+import { blockImages, imagesFolder } from './block-images.ts';
+
+/** An interval that beats only when the test calls `beat`. */
+function manualInterval() {
+  let current: (() => void) | undefined;
+  return {
+    every: (_ms: number, beat: () => void) => ((current = beat), () => void (current = undefined)),
+    beat: () => current?.(),
+  };
+}
+
+it('unused images are deleted immediately and at each interval, until the images are closed', async () => {
+  const data = dataFolder();
+  const folder = imagesFolder(data);
+  const errors: unknown[] = [];
+  const { every, beat } = manualInterval();
+  const images = blockImages(data, undefined);
+  const first = await storeUnusedImage(folder);
+  images.collectRepeatedly((error) => errors.push(error), every);
+  await expect.poll(() => existsSync(first)).toBe(false);
+  const second = await storeUnusedImage(folder);
+  await expect.poll(() => (beat(), existsSync(second))).toBe(false);
+  await images.close();
+  const third = await storeUnusedImage(folder);
+  beat();
+  expect(existsSync(third)).toBe(true);
+  expect(errors).toEqual([]);
+});
+
+it('a collection of unused images does not create their folder', async () => {
+  const data = dataFolder();
+  const { every, beat } = manualInterval();
+  const errors: unknown[] = [];
+  const images = blockImages(data, undefined);
+  images.collectRepeatedly((error) => errors.push(error), every);
+  beat();
+  await images.close();
+  expect([existsSync(imagesFolder(data)), errors]).toEqual([false, []]);
+});
+
+it('a failed collection is reported once, even if the interval ends before it does, and the next one succeeds', async () => {
+  const data = dataFolder();
+  const folder = imagesFolder(data);
+  mkdirSync(join(folder, 'images.db'), { recursive: true });
+  const { every, beat } = manualInterval();
+  const errors: unknown[] = [];
+  const images = blockImages(data, undefined);
+  images.collectRepeatedly((error) => errors.push(error), every);
+  beat();
+  await expect.poll(() => errors).toMatchObject([{ message: expect.stringContaining(folder) as string }]);
+  rmSync(join(folder, 'images.db'), { recursive: true });
+  const file = await storeUnusedImage(folder);
+  await expect.poll(() => (beat(), existsSync(file))).toBe(false);
+  await images.close();
+  expect(errors).toHaveLength(1);
+});
