@@ -15,10 +15,10 @@ const GREET = workflowFile({
 });
 
 /** Starts a server. `call` runs commands with the first key of the server. */
-async function startServer() {
+async function startServer(args: string[] = []) {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
-  const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+  const { url, workspaceId, key } = await startServe(['--grace', '1', ...args], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   const call = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
     heddle(args, { cwd, env: { ...env, ...extraEnv }, input });
@@ -54,6 +54,22 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     const refused = await call(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
     expect(refused).toMatchObject({ exit: 2, stdout: '' });
     expect(refused.stderr).toContain('Did you mean "Hello"?');
+  });
+
+  it('deploy with --compat only to a server with --compat, and the refusal of another server names the option', async () => {
+    const old = workflowFile({
+      blocks: { s: start(), end: code('return <strat.n>') },
+      edges: ['s > end'],
+    });
+    for (const args of [[], ['--compat']]) {
+      const { call, cwd } = await startServer(args);
+      writeFileSync(join(cwd, 'old.json'), JSON.stringify(old));
+      const isCompat = args.length > 0;
+      const { exit, stderr } = await call(['deploy', 'old.json', '--compat']);
+      expect(exit).toBe(isCompat ? 0 : 2);
+      expect(stderr).toContain('strat');
+      expect(stderr.includes('The server runs without --compat')).toBe(!isCompat);
+    }
   });
 
   it('deploy a new version of the workflow with the same name, even from standard input', async () => {

@@ -13,11 +13,17 @@ const MAX_SEARCH_CHARS = 200;
 /** An error response of the server. */
 export class RequestError extends UsageError {
   readonly status: number;
+  /** The `details` of the error response; undefined if it has none. */
+  readonly details: Json | undefined;
 
-  constructor(status: number, message: string, hint: string | undefined) {
+  constructor(
+    status: number,
+    { message, hint, details }: { message: string; hint?: string | undefined; details?: Json | undefined },
+  ) {
     super(message, hint);
     this.name = 'RequestError';
     this.status = status;
+    this.details = details;
   }
 }
 
@@ -156,11 +162,11 @@ async function readBody(response: Response): Promise<JsonObject> {
   const error = own(body, 'error');
   const message = isJsonObject(error) ? textOf(error, 'message') : '';
   const reason = message === '' ? `status ${response.status}` : message;
-  throw new RequestError(
-    response.status,
-    `The server rejected the request: ${reason}`,
-    HINTS[response.status],
-  );
+  throw new RequestError(response.status, {
+    message: `The server rejected the request: ${reason}`,
+    hint: HINTS[response.status],
+    details: isJsonObject(error) ? own(error, 'details') : undefined,
+  });
 }
 
 function parseObject(text: string): JsonObject {

@@ -209,7 +209,10 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
     ...runOptions('bindings'),
     ...serverOptions(),
-    ...runOptions('compat'),
+    new Option(
+      '--compat',
+      'for a server that runs with --compat: only warn about references to unknown blocks or variables, and about edges to missing blocks',
+    ).default(false),
     jsonData('deployment'),
   ]).action(async (file: string, options) => {
     const { deploy: run } = await import('./commands/deploy.ts');

@@ -6,6 +6,7 @@ import { EXIT } from '../exit-code.ts';
 import { blockNames, stateOf } from '../input/block-names.ts';
 import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
+import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { dataOf, RequestError, ApiClient, textOf } from '../api-client.ts';
@@ -42,7 +43,7 @@ export async function deploy(io: Io, file: string, options: DeployOptions): Prom
   const workflowId = (await remote.findWorkflowId(name)) ?? (await createWorkflow(remote, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
   await replaceDraft(remote, path, { workflowId, draft: draftOf(workflowFile.boundText) });
-  const deployed = dataOf(await remote.call('POST', `${path}/deploy`));
+  const deployed = await deployDraft(remote, path, diagnostics);
   const version = own(deployed, 'version') ?? null;
   const url = `${remote.url}${path}/execute`;
   const warnings = own(deployed, 'warnings') ?? [];
@@ -82,6 +83,38 @@ async function replaceDraft(
     if (!(error instanceof RequestError) || error.status !== CONFLICT) throw error;
     await remote.call('PUT', `${path}/state`, withSuffix(draft, workflowId.slice(0, SUFFIX_CHARS)));
   }
+}
+
+/**
+ * Deploys the draft. If the server refuses it for a diagnostic that was only a warning here, which is so only with
+ * --compat, the error says that the server runs without this option.
+ */
+async function deployDraft(
+  remote: ApiClient,
+  path: string,
+  warnings: WorkflowFile['diagnostics'],
+): Promise<JsonObject> {
+  try {
+    return dataOf(await remote.call('POST', `${path}/deploy`));
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { status, message, details } = error;
+    const messages = new Set(warnings.map((warning) => warning.message));
+    if (!errorMessages(details).some((text) => messages.has(text))) throw error;
+    const hint =
+      'The server runs without --compat, so these problems are errors there. Correct them, or restart it with heddle serve --compat.';
+    throw new RequestError(status, { message, hint, details });
+  }
+}
+
+/** Returns the messages of the diagnostics of severity error in the details of an error response. */
+function errorMessages(details: Json | undefined): string[] {
+  const diagnostics = isJsonObject(details) ? own(details, 'diagnostics') : undefined;
+  if (!Array.isArray(diagnostics)) return [];
+  return diagnostics
+    .filter(isJsonObject)
+    .filter((diagnostic) => own(diagnostic, 'severity') === 'error')
+    .map((diagnostic) => textOf(diagnostic, 'message'));
 }
 
 /** Returns the graph of a file, without the fields of the export format. */
