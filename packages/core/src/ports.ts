@@ -51,8 +51,8 @@ export interface BlockExecutor<Services = unknown> {
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
   /**
-   * Calls the tools in the field `notification` of a block that is about to pause, and returns their outcomes. A failed
-   * call does not fail the block. An engine uses the first executor with this method.
+   * Calls all tools in the field `notification` of a block that is about to pause, and returns their outcomes. A failed
+   * call does not fail the block. Only one executor of an engine can have this method.
    */
   notify?(context: BlockContext<Services>): Promise<NotificationOutcome[]>;
 }

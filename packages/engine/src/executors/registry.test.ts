@@ -38,6 +38,21 @@ describe('the registry', () => {
     );
   });
 
+  it('refuses a second executor that sends notifications, and names both', () => {
+    const createNotifier = (type: string): BlockExecutor => ({
+      ...createExecutor(type),
+      notify: () => Promise.resolve([]),
+    });
+    const executors = [createExecutor('mail'), createNotifier('chat'), createNotifier('pager')];
+    expect(() => createRegistry(builtInExecutors, executors.slice(0, 2))).not.toThrow();
+    expect(() => createRegistry(builtInExecutors, executors)).toThrow(
+      expect.objectContaining({
+        code: 'OPTIONS_INVALID',
+        message: expect.stringContaining('"chat" and "pager"') as string,
+      }) as Error,
+    );
+  });
+
   it('describes the types to the compiler', () => {
     const infos = blockTypeInfos(createRegistry(builtInExecutors, [createExecutor('mail')]));
     expect(infos.find(({ type }) => type === 'mail')).toEqual({

@@ -7,7 +7,8 @@ import type { EngineExecutor } from './services.ts';
 export type Registry = ReadonlyMap<string, EngineExecutor>;
 
 /**
- * Returns the registry of the built-in and custom executors. Throws EXECUTOR_DUPLICATE if a type is registered twice.
+ * Returns the registry of the built-in and custom executors. Throws EXECUTOR_DUPLICATE if a type is registered twice,
+ * and OPTIONS_INVALID if several custom executors have `notify`.
  */
 export function createRegistry(
   builtIns: readonly EngineExecutor[],
@@ -26,7 +27,19 @@ export function createRegistry(
       registry.set(type, executor);
     }
   }
+  expectOneNotifier(custom);
   return registry;
+}
+
+/** A notifier calls all tools of a pause, so a second one would be ignored, or would call them again. */
+function expectOneNotifier(custom: readonly BlockExecutor[]): void {
+  const notifiers = custom.filter((executor) => executor.notify !== undefined);
+  if (notifiers.length <= 1) return;
+  const names = notifiers.map(({ types }) => `"${types.join('", "')}"`).join(' and ');
+  throw new EngineError(
+    'OPTIONS_INVALID',
+    `Only one executor can have the method "notify", which sends all notifications of a pause. The executors for ${names} have it.`,
+  );
 }
 
 /** Returns the properties of the registered types for the compiler. */
