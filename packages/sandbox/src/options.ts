@@ -105,10 +105,10 @@ const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
- * Returns the options of the pool, with defaults.
+ * Returns the options of the pool, with defaults. `paths` has the paths of options that come from another object.
  * @throws SandboxError INVALID_OPTION.
  */
-export function resolveOptions(options: SandboxOptions) {
+export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<string, string>> = {}) {
   const numbers = { maxProcesses: availableParallelism(), ...DEFAULTS };
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
     const value = options[name];
@@ -117,7 +117,7 @@ export function resolveOptions(options: SandboxOptions) {
     if (!Number.isInteger(value) || value < min) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `The sandbox option ${name} is ${String(value)}; give a whole number of at least ${min}.`,
+        `The sandbox option ${paths[name] ?? name} is ${String(value)}; give a whole number of at least ${min}.`,
       );
     }
     numbers[name] = value;
@@ -143,7 +143,10 @@ export function resolveOptions(options: SandboxOptions) {
 export function resolvePythonOptions(options: SandboxOptions) {
   const { recycle, maxProcesses = availableParallelism(), minProcesses = 0 } = options.python ?? {};
   return {
-    ...resolveOptions({ ...options, maxProcesses, minProcesses }),
+    ...resolveOptions(
+      { ...options, maxProcesses, minProcesses },
+      { maxProcesses: 'python.maxProcesses', minProcesses: 'python.minProcesses' },
+    ),
     // Python blocks its thread while it waits for a host call, so a process serves one job at a time.
     pipeline: 1,
     maxJobsPerProcess: 1,
