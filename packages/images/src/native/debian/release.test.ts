@@ -112,13 +112,17 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     expect(warnings).toEqual([expect.stringContaining('it is signed by an unknown key')]);
   });
 
-  it('is refused if the configured keyring does not exist', async () => {
-    const mirror = await TestMirror.open();
-    mirror.serve(mirror.releaseText(), signer('archive'));
-    await expect(mirror.fetch({ keyring: '/nonexistent/keys.gpg' })).rejects.toMatchObject(
-      integrityError(/The keyring \/nonexistent\/keys\.gpg of the archive .* does not exist/),
-    );
-  });
+  it.each([true, false])(
+    'is refused if the configured keyring does not exist; it must be signed: %s',
+    async (mustBeSigned) => {
+      const mirror = await TestMirror.open();
+      mirror.serve(mirror.releaseText(), signer('archive'));
+      const archive = { ...mirror.archive('/nonexistent/keys.gpg'), mustBeSigned };
+      await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
+        integrityError(/The keyring \/nonexistent\/keys\.gpg of the archive .* does not exist/),
+      );
+    },
+  );
 
   it('is read from its signed part only', async () => {
     const mirror = await TestMirror.open();

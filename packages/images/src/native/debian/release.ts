@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { MAX_INDEX_BYTES } from '../limits.ts';
@@ -45,9 +44,9 @@ function withoutSignature(inRelease: string): string {
 }
 
 /**
- * Returns the text of a signed release file. `reason`: why the signature was not verified; absent if it was. Throws
- * ImageError integrity_error for an invalid signature, and if the archive must be signed and the key is unknown or the
- * configured keyring does not exist.
+ * Returns the text of a signed release file. `reason` says why the signature was not verified, if it was not. Throws
+ * ImageError integrity_error for an invalid signature, if the keyring does not exist, and if the archive must be signed
+ * and the key is unknown.
  */
 async function readSigned(
   bytes: Uint8Array,
@@ -55,8 +54,6 @@ async function readSigned(
   { signal, workFolder }: BuildContext,
 ): Promise<{ text: string; reason?: string }> {
   const { keyring, mustBeSigned } = archive;
-  if (mustBeSigned && keyring !== undefined && !existsSync(keyring))
-    throw new ImageError('integrity_error', `The keyring ${keyring} of the archive ${name} does not exist.`);
   const verified = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
   if ('text' in verified) return { text: verified.text };
   if ('unknownKey' in verified && mustBeSigned) throw notSigned(name, verified.unknownKey);

@@ -27,16 +27,18 @@ function runCommand(command: string, args: readonly string[], signal: AbortSigna
 
 /**
  * Verifies a clearsigned file with the host's gpgv and returns its signed text.
- * @throws ImageError integrity_error for an invalid signature by a known key.
+ * @throws ImageError integrity_error for an invalid signature by a known key, and if the keyring does not exist.
  */
 export async function verifySigned(
   bytes: Uint8Array,
   { keyring, name, folder }: { keyring: string | undefined; name: string; folder: string },
   signal: AbortSignal,
 ): Promise<SignatureResult> {
+  if (keyring !== undefined && !existsSync(keyring))
+    throw new ImageError('integrity_error', `The keyring ${keyring} of the archive ${name} does not exist.`);
   const gpgv = findTool('gpgv');
   if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host' };
-  if (keyring === undefined || !existsSync(keyring))
+  if (keyring === undefined)
     return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
   await writeFile(file, bytes);
