@@ -23,6 +23,26 @@ describe('the blocks', () => {
       expect(undescribed, type).toEqual([]);
     }
   });
+
+  it.each([
+    [
+      'slack',
+      'channel',
+      'Id or name of the channel, or id of a user for a direct message (send); ' +
+        'Id or name of the channel, such as C0123456789 or #general (update, delete, read, react)',
+    ],
+    ['exa', 'query', 'Search query (exa_search); Question to answer (exa_answer)'],
+    [
+      'postgresql',
+      'data',
+      'A row, or a list of rows with the same columns. Each row is an object whose keys are the names of the columns (insert); ' +
+        'Object with the new values, whose keys are the names of the columns (update)',
+    ],
+    ['postgresql', 'table', 'Name of the table, such as orders or sales.orders'],
+  ])('of %s describe %s with all its meanings', (type, field, expected) => {
+    const block = descriptions.find((each) => each.type === type);
+    expect(block?.fields['properties']).toMatchObject({ [field]: { description: expected } });
+  });
 });
 
 describe('the fields of agents', () => {

@@ -22,10 +22,11 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
 
 function describeDriver(type: string, integration: DriverIntegration): BlockDescription {
   const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
-  const fields = commonFields(operationsOf(integration, type));
+  const operations = operationsOf(integration, type);
+  const fields = commonFields(operations);
   if (docs === undefined) fields.delete('credential');
-  for (const args of [settings, ...Object.values(tools).map((tool) => tool.arguments)])
-    addFields(fields, args);
+  addFields(fields, { operations: {}, tools: { settings: { arguments: settings } } });
+  addFields(fields, { operations, tools });
   return {
     type,
     summary,
@@ -55,13 +56,38 @@ function commonFields(operations: Integration['operations']): Map<string, JsonOb
   ]);
 }
 
-/** Adds descriptions of the fields that set these arguments. A description that is already there is kept. */
-function addFields(fields: Map<string, JsonObject>, args: { readonly [name: string]: Argument }): void {
-  for (const [name, argument] of Object.entries(args))
-    for (const field of fieldsOf(name, argument)) {
-      const description = argument.schema['description'] ?? '';
-      if (!fields.has(field)) fields.set(field, { description });
-    }
+/** Tools with their arguments, and the tool of each operation. */
+interface DescribedTools {
+  operations: Integration['operations'];
+  tools: { readonly [id: string]: { readonly arguments: { readonly [name: string]: Argument } } };
+}
+
+/**
+ * Adds descriptions of the fields that set the arguments of tools. If a field means something else in another
+ * operation, each meaning names its operations. A description that is already there is kept.
+ */
+function addFields(fields: Map<string, JsonObject>, { operations, tools }: DescribedTools): void {
+  const meanings = new Map<string, Map<string, string[]>>();
+  for (const [id, { arguments: args }] of Object.entries(tools)) {
+    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    for (const [name, argument] of Object.entries(args))
+      for (const field of fieldsOf(name, argument)) {
+        const byMeaning = meanings.get(field) ?? new Map<string, string[]>();
+        const { description } = argument.schema;
+        const meaning = typeof description === 'string' ? description : '';
+        meanings.set(field, byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), ...names]));
+      }
+  }
+  for (const [field, byMeaning] of meanings)
+    if (!fields.has(field)) fields.set(field, { description: descriptionOf([...byMeaning]) });
+}
+
+function descriptionOf(
+  meanings: readonly (readonly [meaning: string, operations: readonly string[]])[],
+): string {
+  const [first] = meanings;
+  if (first && meanings.length === 1) return first[0];
+  return meanings.map(([meaning, operations]) => `${meaning} (${operations.join(', ')})`).join('; ');
 }
 
 function describeIntegration(
@@ -76,8 +102,8 @@ function describeIntegration(
         'Account for which the block is written. The block fails if the configured base URL belongs to another account.',
     });
   const outputs = new Map<string, JsonObject>();
+  addFields(fields, { operations, tools });
   for (const [id, tool] of Object.entries(tools)) {
-    addFields(fields, tool.arguments);
     const output = tool.answer?.output;
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     for (const name of Object.keys(typeof output === 'object' ? output : {})) {
