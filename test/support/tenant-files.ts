@@ -132,21 +132,27 @@ function withParents(path: string): string[] {
   return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);
 }
 
+function depthOf(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}
+
 function entriesOf(
   files: readonly TenantFile[],
   paths: ReadonlySet<string>,
-  { folderPath, recursive, search = '', name, limit }: TenantFileQuery,
+  { folderPath, recursive, depth = Infinity, search = '', name, limit }: TenantFileQuery,
 ): TenantFolderEntries {
   const prefix = folderPath === '/' ? '/' : `${folderPath}/`;
   const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/')) || '/';
   const isMatch = (text: string): boolean => text.toLowerCase().includes(search.toLowerCase());
   const folders = [...paths]
     .filter((path) => path.startsWith(prefix) && (recursive || parentOf(path) === folderPath))
+    .filter((path) => depthOf(path) - depthOf(folderPath) <= depth)
     .map((path) => ({ path, name: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) }))
     .filter((folder) => name === undefined && isMatch(folder.name))
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
   const matchingFiles = files
     .filter((file) => file.folderPath === folderPath || (recursive && file.folderPath.startsWith(prefix)))
+    .filter((file) => depthOf(file.folderPath) - depthOf(folderPath) < depth)
     .filter((file) => (name === undefined ? isMatch(file.name) : file.name === name));
   const entries = {
     folders: folders.slice(0, limit),

@@ -184,6 +184,35 @@ describe('files of the workspace', () => {
     expect(logs.get('Read')).toMatchObject({ files: [{ name: 'log.md', workspaceFileId: 'wf_1' }] });
   });
 
+  it('are listed up to a depth, and deeper entries do not count towards the limit', async () => {
+    const files = new MemoryFiles();
+    for (const folder of ['/a/b/c', '/a/b/c/d']) await files.put('mine', 'deep.md', 'x', folder);
+    await files.put('mine', 'top.md', 'x', '/a');
+    const engine = await engineWith({ tenantFiles: files });
+    const list = async (fields: JsonObject) =>
+      (await runBlock(engine, 'file_v5', { operation: 'file_list', folderRecursive: true, ...fields }))
+        .output;
+    const [a, b, top] = [{ path: '/a' }, { path: '/a/b' }, { name: 'top.md', depth: 2 }];
+    expect(await list({ folderDepth: 2, folderLimit: 3 })).toMatchObject({
+      entries: [a, b, top],
+      truncated: false,
+    });
+    expect(await list({ folderDepth: 2, folderLimit: 2 })).toMatchObject({
+      entries: [a, b],
+      truncated: true,
+    });
+  });
+
+  it('are listed up to a depth even if the host ignores the depth', async () => {
+    const files = new MemoryFiles();
+    await files.put('mine', 'deep.md', 'x', '/a/b');
+    const list: MemoryFiles['list'] = (tenant, query) => files.list(tenant, { ...query, depth: Infinity });
+    const engine = await engineWith({ tenantFiles: files.with({ list }) });
+    const fields = { operation: 'file_list', folderRecursive: true, folderDepth: 1 };
+    const { output } = await runBlock(engine, 'file_v5', fields);
+    expect(output).toMatchObject({ entries: [{ path: '/a' }] });
+  });
+
   it('are copied from files of the run with unique names, and are overwritten only if the author sets it', async () => {
     const files = new MemoryFiles();
     const engine = await engineWith({ tenantFiles: files });

@@ -106,7 +106,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
     });
 
-    it('are listed by folder, exact name and search text, up to a limit', async () => {
+    it('are listed by folder, depth, exact name and search text, up to a limit', async () => {
       const files = await open();
       for (const [fileName, folderPath] of [
         ['one.txt', '/'],
@@ -123,6 +123,12 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await list({ recursive: false })).toEqual(['/a', 'one.txt']);
       expect(await list({ folderPath: '/a', recursive: false })).toEqual(['/a/b', 'two.md']);
       expect((await list({}))?.toSorted()).toEqual(['/a', '/a/b', 'One.md', 'one.txt', 'two.md']);
+      expect((await list({ depth: 1 }))?.toSorted()).toEqual(['/a', 'one.txt']);
+      expect((await list({ depth: 2 }))?.toSorted()).toEqual(['/a', '/a/b', 'one.txt', 'two.md']);
+      expect((await list({ folderPath: '/a', depth: 1 }))?.toSorted()).toEqual(['/a/b', 'two.md']);
+      expect(await files.list('ada', { ...wholeTree, depth: 1, limit: 2 })).toMatchObject({
+        truncated: false,
+      });
       expect((await list({ search: 'ONE' }))?.toSorted()).toEqual(['One.md', 'one.txt']);
       expect(await list({ name: 'one.txt' })).toEqual(['one.txt']);
       expect(await list({ folderPath: '/nosuch' })).toBeUndefined();

@@ -41,6 +41,8 @@ export interface TenantFileQuery {
   folderPath: string;
   /** True to include the content of subfolders, at any depth. */
   recursive: boolean;
+  /** Only entries up to this depth. The entries directly in the folder have the depth 1. Default: no maximum. */
+  depth?: number;
   /** Only entries whose names contain this string, ignoring case. */
   search?: string;
   /** Only the files with exactly this name, and no folders. */

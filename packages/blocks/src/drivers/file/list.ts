@@ -19,9 +19,11 @@ export async function listFolder({ args, context }: DriverCall): Promise<JsonObj
     recursive: own(args, 'recursive') === true,
     limit: typeof limit === 'number' ? limit : DEFAULT_ENTRIES,
     ...(typeof search === 'string' && { search }),
+    ...(typeof depth === 'number' && { depth }),
   });
   if (!listing) throw unknownFolderError(path);
   const { folders, files, truncated } = listing;
+  // Hosts that were written before queries had a depth ignore it.
   const entries = [
     ...folders.map((folder) => folderEntry(folder, path)),
     ...files.map((file) => fileEntry(file, path)),
