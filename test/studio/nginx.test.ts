@@ -44,6 +44,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     events { worker_connections 64; }
     http {
       access_log off; ${temp.join(' ')}
+      gzip on; gzip_types application/json; gzip_min_length 1024;
       server {
         listen 127.0.0.1:${port};
         location ${BASE}/ {
@@ -102,8 +103,13 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     await call('POST', `/api/v2/workflows/${id}/deploy`, {});
     const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
 
+    const draft = await request('GET', `/api/v2/workflows/${id}/state`);
+    expect(draft.headers.get('content-encoding')).toBe('gzip');
+    await draft.json();
+
     const stream = await request('GET', `/api/v2/logs/${runId}/events`);
     expect(stream.headers.get('server')).toContain('nginx');
+    expect(stream.headers.get('content-encoding')).toBeNull();
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
     const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
     expect(await readChunk()).toContain('data: {');
