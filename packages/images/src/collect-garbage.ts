@@ -10,6 +10,9 @@ import type { Records } from './records.ts';
 /** Time for which unused files and rows are kept, in milliseconds. */
 export const GRACE_MS = 24 * 3_600_000;
 
+/** Time for which downloads and compiled tools are kept after a build has used them, in milliseconds. */
+const CACHE_MS = 30 * 24 * 3_600_000;
+
 /** Numbers of removed items. */
 export interface GarbageReport {
   readonly images: number;
@@ -59,8 +62,8 @@ function discard({ folder }: Store, path: string, nowMs: number): string {
 }
 
 /**
- * Moves files that belong to no image out of the store, a day after they were added. Returns their number and new
- * paths.
+ * Moves files that belong to no image out of the store: a day after they were added, and those that builds can find by
+ * their source 30 days after their last use. Returns their number and new paths.
  */
 function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
   const { records, blobs } = store;
@@ -71,7 +74,8 @@ function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; re
   }
   const discarded: string[] = [];
   let removed = 0;
-  for (const row of records.all('SELECT sha256 FROM blobs WHERE added_at <= ?', nowMs - GRACE_MS)) {
+  const sql = 'SELECT sha256 FROM blobs WHERE added_at <= CASE WHEN source IS NULL THEN ? ELSE ? END';
+  for (const row of records.all(sql, nowMs - GRACE_MS, nowMs - CACHE_MS)) {
     const sha256 = row['sha256'] as string;
     if (used.has(sha256)) continue;
     if (existsSync(blobs.path(sha256))) discarded.push(discard(store, blobs.path(sha256), nowMs));

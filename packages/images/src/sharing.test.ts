@@ -103,6 +103,31 @@ describe('a garbage collection', () => {
     expect(await store.open(imageId!)).toBeDefined();
   });
 
+  it('keeps what builds cache until no build has used it for 30 days', async () => {
+    const time = stillClock();
+    let makeCount = 0;
+    const javascript = fakeBuilder({
+      async assemble(lock, spec, context) {
+        await context.cachedFolder('tool', async (folder) =>
+          writeFileSync(join(folder, 'program'), `${++makeCount}`),
+        );
+        return fakeBuilder().assemble(lock, spec, context);
+      },
+    });
+    const store = openImages({ javascript }, { clock: time });
+    for (const [days, collected, made] of [
+      [0, 0, 1],
+      [30 - 1, 0, 1],
+      [30 - 1, 0, 1],
+      [30, 1, 2],
+    ] as const) {
+      time.pass(days * DAY_MS);
+      expect(await store.collectGarbage()).toEqual({ images: 0, blobs: collected });
+      await store.build(SPEC, { refresh: true });
+      expect(makeCount).toBe(made);
+    }
+  });
+
   it('of two processes at the same time removes each file once', async () => {
     const folder = imageFolder();
     const strays = Array.from({ length: 20 }, (_, n) => `${n + 10}`.repeat(32));
