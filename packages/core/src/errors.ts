@@ -62,7 +62,7 @@ export class InvariantError extends Error {
 export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',
-    `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
+    `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the store from a backup.`,
     { details: { runId }, cause },
   );
 }

@@ -69,7 +69,7 @@ async function summaryOf(
   if (!identity.success || !state.success)
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is corrupt: a value is missing or of another type. Restore the data folder from a backup.`,
+      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is corrupt: a value is missing or of another type. Restore the store from a backup.`,
     );
   const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = identity.data;
   return {

@@ -14,7 +14,7 @@ export function runIdTaken(runId: string): EngineError {
 export function runElsewhere({ runId, elsewhere }: Pick<NewRun, 'runId' | 'elsewhere'>): EngineError {
   const message = elsewhere
     ? `Run ${runId} belongs to a runtime of several processes, such as Temporal: only an engine on that runtime can continue it.`
-    : `Run ${runId} does not belong to this runtime: only an engine that owns the run's data folder can continue it.`;
+    : `Run ${runId} does not belong to this runtime: only an engine without the option \`runtime\` can continue it.`;
   return new EngineError('RUN_ELSEWHERE', message, { details: { runId } });
 }
 

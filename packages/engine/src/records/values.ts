@@ -64,6 +64,6 @@ export function readLoaded(stored: Stored, loaded: LoadedValues): Json {
 function valueMissing(key: string): EngineError {
   return new EngineError(
     'VALUE_MISSING',
-    `The value ${key} is not in the value store. Was the data folder copied without its values?`,
+    `The value ${key} is not in the value store. Restore the store from a backup that contains the value, or run the workflow again.`,
   );
 }

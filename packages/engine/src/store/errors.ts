@@ -23,7 +23,7 @@ export function parseStored<T>(text: string, label: string): T {
   } catch (error) {
     throw new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${label} is corrupt: it is not JSON. Restore the data folder from a backup.`,
+      `The stored ${label} is corrupt: it is not JSON. Restore the store from a backup.`,
       { cause: error },
     );
   }
