@@ -1,5 +1,4 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject } from '@heddle/core/blocks';
 import type { LiveRun } from '../../runtime-port.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
@@ -94,10 +93,14 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   override cancel(runId: string, reason: string | undefined): Promise<boolean> {
+    // The request is stored only if the run is open. If it is executed twice, the second execution finds the run ended,
+    // so the end of the run is the result, not the outcome of an execution.
+    const isCancelled = async (): Promise<boolean> =>
+      (await this.readRun(runId))?.record.status === 'cancelled';
     return this.#peers.request(
       { runId, kind: 'cancel', payload: reason === undefined ? {} : { reason } },
-      () => super.cancel(runId, reason),
-      (outcome) => isJsonObject(outcome) && outcome['cancelled'] === true,
+      async (isRepeated) => (await super.cancel(runId, reason)) || (isRepeated && (await isCancelled())),
+      isCancelled,
     );
   }
 }

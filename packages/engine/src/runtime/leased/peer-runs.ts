@@ -64,13 +64,13 @@ export class PeerRuns {
   }
 
   /**
-   * Calls `executeLocally` if this process can own the run. Otherwise sends the request to the run's owner, and returns
-   * the result, converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the
-   * EngineError with which the owner rejects it.
+   * Calls `executeLocally` if this process can own the run, with true if the owner may have executed the request before.
+   * Otherwise sends the request to the run's owner, and returns the result, converted by `fromOutcome`. A request may be
+   * executed twice, so it must be idempotent. Throws the EngineError with which the owner rejects it.
    */
   async request<T>(
     request: NewControlRequest,
-    executeLocally: () => Promise<T>,
+    executeLocally: (isRepeated: boolean) => Promise<T>,
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
     const { requests, clock } = this.#options;
@@ -84,7 +84,7 @@ export class PeerRuns {
     try {
       for (;;) {
         try {
-          return await executeLocally();
+          return await executeLocally(id !== undefined);
         } catch (error) {
           if (!isHeldByOther(error)) throw error;
         }

@@ -26,15 +26,18 @@ export function serveControl(
 }
 
 /**
- * Cancels or resumes a run as requested. The result of a resume contains `seq`, the number of the last journal entry
+ * Cancels or resumes a run as requested. In the result of a cancel, `cancelled` is false if the run had ended before the
+ * request, or did not end as cancelled. The result of a resume contains `seq`, the number of the last journal entry
  * once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
  */
 export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};
   const { reason, token, input = {} } = payload;
-  if (kind === 'cancel')
-    return { cancelled: await parts.runs.cancel(runId, typeof reason === 'string' ? reason : undefined) };
+  if (kind === 'cancel') {
+    const isCancelled = await parts.runs.cancel(runId, typeof reason === 'string' ? reason : undefined);
+    return { cancelled: isCancelled || (await wasCancelledSince(parts, request)) };
+  }
   const seq = await resumeRun(
     parts,
     runId,
@@ -42,4 +45,16 @@ export async function executeControl(parts: ResumeParts, request: ControlRequest
     async (run) => run?.lastNotifiedSeq ?? 0,
   );
   return { resumed: true, seq };
+}
+
+/**
+ * True if the run was cancelled after the request was made. A request is handled twice if the first owner dies after it
+ * has cancelled the run and before it has stored the outcome.
+ */
+async function wasCancelledSince(
+  { stores }: ResumeParts,
+  { runId, createdMs }: ControlRequest,
+): Promise<boolean> {
+  const record = await stores.runs.record(runId);
+  return record?.status === 'cancelled' && (record.endedMs ?? 0) >= createdMs;
 }

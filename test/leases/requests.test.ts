@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { createLeasedEngine } from '../../packages/engine/src/runtime/leased/create.ts';
+import type { LeaseTiming } from '../../packages/engine/src/runtime/leased/create.ts';
+import type { RequestStore } from '../../packages/engine/src/store/control.ts';
+import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
+import { overrideMethods } from '../support/override-methods.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { Script, work } from '../support/script.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { workflow } from '../support/workflow.ts';
+
+let url = '';
+const single = { workflow: workflow([work('A')], ['Start -> A']) };
+
+interface Overrides extends LeaseTiming {
+  schema: string;
+  requests?: Partial<RequestStore>;
+}
+
+/** Opens an engine that acts as a separate process. `requests` replaces methods of its store of requests. */
+async function openEngine(
+  { schema, requests = {}, ...timing }: Overrides,
+  options: EngineOptions,
+): Promise<Engine> {
+  const stores = await openLeased({ url, schema, maxConnections: 3 });
+  const engine = await createLeasedEngine(
+    { ...stores, requests: overrideMethods(stores.requests, requests) },
+    createRegistry(builtInExecutors, options.blocks),
+    options,
+    timing,
+  );
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+describe.skipIf(!hasPostgres)('a cancel of a run that another process executes', () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  it('succeeds even if that process dies after it has cancelled the run and before it has stored the outcome', async () => {
+    const schema = randomUUID();
+    const script = new Script();
+    const options = { blocks: [script.executor] };
+    const cancelled = Promise.withResolvers<void>();
+    const requests = { settle: async () => cancelled.resolve() };
+    const owner = await openEngine({ schema, requests }, options);
+    const clock = new TestClock();
+    const caller = await openEngine({ schema, clock }, { ...options, recover: false });
+    const { runId } = await owner.start(single);
+    await script.nextCall('A');
+    let result: boolean | undefined;
+    void caller.cancel(runId).then((value) => (result = value));
+    await cancelled.promise;
+    await vi.waitUntil(() => {
+      clock.advance(100);
+      return result !== undefined;
+    });
+    expect(result).toBe(true);
+    expect(await caller.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    expect(await caller.cancel(runId)).toBe(false);
+  });
+});
