@@ -199,6 +199,44 @@ describe('values from callers', () => {
     expect((await engine.listRuns()).runs).toEqual([]);
   });
 
+  it.each<[string, unknown, string]>([
+    ['a function', { form: [() => 1] }, '"form.0" is a function'],
+    ['a bigint', { form: { n: 1n } }, '"form.n" is a bigint'],
+    ['a value that contains itself', createCircularValue(), 'contains itself'],
+  ])('%s in an answer is rejected with its path, and the pause stays open', async (_, input, message) => {
+    const engine = await open();
+    const pause = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
+    const { runId } = await engine.execute(pause);
+    await expect(engine.resume(runId, { input: input as never })).rejects.toMatchObject({
+      code: 'RESUME_INPUT_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+    const at = new Date(0);
+    const resumed = await engine.resume(runId, { input: { at, none: undefined } as never });
+    expect(resumed).toMatchObject({ status: 'completed', output: { submission: { at: at.toJSON() } } });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a function', { fields: { n: [() => 1] } }, '"edits.fields" cannot be recorded: "n.0" is a function'],
+    [
+      'a bigint',
+      { outputs: { A: { n: 1n } } },
+      '"edits.outputs" for "A" cannot be recorded: "n" is a bigint',
+    ],
+    ['a value that contains itself', { outputs: { A: createCircularValue() } }, 'contains itself'],
+  ])('%s in an edit is rejected with its path, and no run starts', async (_, edits, message) => {
+    const answer = () => ({ output: {} });
+    const engine = await open({ blocks: [new Script({ A: answer, B: answer }).executor] });
+    const { runId } = await engine.execute({
+      workflow: workflow([work('A'), block('B', 'work', { n: 1 })], ['Start -> A -> B']),
+    });
+    await expect(engine.runFromBlock(runId, 'B', { edits: edits as never })).rejects.toMatchObject({
+      code: 'OPTIONS_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+    expect((await engine.listRuns()).runs).toHaveLength(1);
+  });
+
   it('invalid mocks are rejected with the path of every error', async () => {
     const engine = await open();
     const mocks = { blocks: { A: [] }, types: { agent: [[1]] } };

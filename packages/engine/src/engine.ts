@@ -8,6 +8,7 @@ import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { FileRecord } from '@heddle/core/files';
 import { mayContainFiles, ingestFiles } from './files/ingest.ts';
 import type { StoreFilesOptions } from './files/ingest.ts';
+import { callerJson } from './json-copy.ts';
 import { isChildRunId } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
@@ -294,11 +295,14 @@ export class HeddleEngine implements Engine {
 
   async resume(
     runId: string,
-    options: { token?: string; input?: Json } & Selection = {},
+    { token, input, ...selection }: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
     this.#expectOpen();
-    await this.#parts.runtime.resume(runId, options);
-    return this.#resource(runId, options);
+    await this.#parts.runtime.resume(runId, {
+      ...(token !== undefined && { token }),
+      ...(input !== undefined && { input: callerJson(input, 'The answer', 'RESUME_INPUT_INVALID') }),
+    });
+    return this.#resource(runId, selection);
   }
 
   async cancel(runId: string, reason?: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { BlockError } from '@heddle/core/blocks';
-import type { Json } from '@heddle/core/blocks';
+import { BlockError, EngineError, isBlockError } from '@heddle/core';
+import type { EngineErrorCode, Json } from '@heddle/core';
 
 /** Deeper values are treated as circular. */
 const MAX_DEPTH = 1000;
@@ -25,6 +25,19 @@ export function jsonCopy(value: unknown, label: string): JsonCopy {
   const walk: Walk = { json: null, maxBytes: 0, label, path: [] };
   walk.json = copy(value, undefined, walk) ?? null;
   return walk;
+}
+
+/**
+ * Returns a copy of a caller's value like `jsonCopy`. Throws an EngineError with this code, and with the path, for a value
+ * that is not JSON.
+ */
+export function callerJson(value: unknown, label: string, code: EngineErrorCode): Json {
+  try {
+    return jsonCopy(value, label).json;
+  } catch (error) {
+    if (!isBlockError(error)) throw error;
+    throw new EngineError(code, error.message);
+  }
 }
 
 interface Walk extends JsonCopy {

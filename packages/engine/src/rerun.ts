@@ -1,8 +1,9 @@
 import { EngineError, isEngineError } from '@heddle/core';
-import type { BlockConfig, Json, Plan } from '@heddle/core';
+import type { BlockConfig, Json, JsonObject, Plan } from '@heddle/core';
 import { notRestartable, reuseInside } from '@heddle/core/run';
 import type { SourceRun, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
+import { callerJson } from './json-copy.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
 
 /** The data that a run takes over from an earlier run. */
@@ -28,8 +29,8 @@ export interface Restart {
  * not downstream of the start, the variables, and for containers around the start the data of `reuseInside`.
  *
  * Throws BLOCK_NOT_RESTARTABLE for a disabled block, a block with a source that has not run, and a block inside a
- * container without `iterations`; OPTIONS_INVALID for edits of data that the block does not use, and for a wrong number
- * of iterations; BLOCK_NOT_FOUND for an edit of an unknown block.
+ * container without `iterations`; OPTIONS_INVALID for edits of data that the block does not use, for edits that are not
+ * JSON, and for a wrong number of iterations; BLOCK_NOT_FOUND for an edit of an unknown block.
  */
 export function reuse(
   plan: Plan,
@@ -62,7 +63,7 @@ export function reuse(
   };
 }
 
-/** Returns the edits with the ids of blocks. Throws OPTIONS_INVALID, BLOCK_NOT_FOUND. */
+/** Returns the edits as JSON, with the ids of blocks. Throws OPTIONS_INVALID, BLOCK_NOT_FOUND. */
 function checkedEdits(
   plan: Plan,
   block: BlockConfig,
@@ -73,12 +74,16 @@ function checkedEdits(
   if (unknown !== undefined) throw fieldError(block, unknown);
   const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
     const { id, name } = findBlock(plan, reference);
-    if (isKept(id)) return [id, value];
+    if (isKept(id))
+      return [id, callerJson(value, `The value of "edits.outputs" for "${name}"`, 'OPTIONS_INVALID')];
     throw optionsInvalid(
       `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
     );
   });
-  return { fields, outputs: Object.fromEntries(byId) };
+  return {
+    fields: callerJson(fields, 'The value of "edits.fields"', 'OPTIONS_INVALID') as JsonObject,
+    outputs: Object.fromEntries(byId),
+  };
 }
 
 function fieldError({ name, trigger, params }: BlockConfig, field: string): EngineError {

@@ -395,7 +395,8 @@ export interface Engine {
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
    * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an edit to a
-   * field that the block does not have or of an output that the run does not take over, and the errors of `start`.
+   * field that the block does not have or of an output that the run does not take over and for an edit that is not JSON,
+   * and the errors of `start`.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**

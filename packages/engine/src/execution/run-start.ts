@@ -1,10 +1,10 @@
-import { EngineError, isBlockError } from '@heddle/core';
+import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
 import { formatOf } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
-import { jsonCopy } from '../json-copy.ts';
+import { callerJson } from '../json-copy.ts';
 import { thenMaybe } from '../then-maybe.ts';
 import { newRecord } from '../records/run-record.ts';
 import type { ReusedData } from '../rerun.ts';
@@ -54,7 +54,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
   const mocksError = unusedMocksError(request);
   if (mocksError) report(mocksError, request.runId);
   const start = request.plan.blocks[request.start];
-  const input = inputJson(request.input);
+  const input = callerJson(request.input, 'The input', 'INPUT_INVALID');
   if (start?.trigger) startOutput(start, input);
   return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
     thenMaybe(reuseOf(environment, request.reused), (reused) =>
@@ -66,7 +66,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
 type StartedEntry = Extract<Entry, { type: 'started' }>;
 type StoredReuse = NonNullable<StartedEntry['reused']>;
 
-/** Returns the data of the earlier run for the journal. Throws BLOCK_FAILED if an edit is not JSON. */
+/** Returns the data of the earlier run for the journal. */
 function reuseOf(
   { sanitizer }: RunEnvironment,
   reused: ReusedData | undefined,
@@ -153,16 +153,6 @@ function createStart(
   const { name: workflowName } = plan.workflow;
   const record = newRecord(header, { workflowName, startedMs: createdMs, input, seq: 0 });
   return { header, first, record };
-}
-
-/** Returns the caller's input as JSON. Throws INPUT_INVALID. */
-function inputJson(value: unknown): Json {
-  try {
-    return jsonCopy(value, 'The input').json;
-  } catch (error) {
-    if (!isBlockError(error)) throw error;
-    throw new EngineError('INPUT_INVALID', error.message);
-  }
 }
 
 /**
