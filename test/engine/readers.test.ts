@@ -5,8 +5,10 @@ import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
-import { workflow } from '../support/workflow.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { openEngineOn, openLastingStores } from './open-engine.ts';
 
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 
@@ -85,6 +87,23 @@ describe.each(LOCATIONS)('a run %s', (_, open) => {
       if (each.getTrace) expect(statuses((await each.getTrace(runId)).children)).toEqual(STATUSES);
     }
   });
+});
+
+it('a list of runs does not read the stored records of open runs a second time', async () => {
+  const stores = openLastingStores();
+  const before = await openEngineOn(stores);
+  await before.execute({ workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) });
+  await before.close();
+  const read: string[] = [];
+  const runs = overrideMethods(stores.runs, {
+    record: (runId) => {
+      read.push(runId);
+      return stores.runs.record(runId);
+    },
+  });
+  const after = await openEngineOn({ ...stores, runs }, { recover: false });
+  expect((await after.listRuns()).runs).toMatchObject([{ status: 'paused' }]);
+  expect(read).toEqual([]);
 });
 
 const STATUSES = [

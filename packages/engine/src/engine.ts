@@ -1,6 +1,6 @@
 import { v7 as newRunId } from 'uuid';
 import { EngineError, startCandidates } from '@heddle/core';
-import type { Diagnostic, Json, Plan } from '@heddle/core';
+import type { Diagnostic, Json, Plan, RunRecord } from '@heddle/core';
 import { sourceRun, traceOf } from '@heddle/core/run';
 import type { Span, Stored } from '@heddle/core/run';
 import { fileReader, openFile } from './files/storage.ts';
@@ -270,7 +270,8 @@ export class HeddleEngine implements Engine {
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.#expectOpen();
     const { stores, values, runtime } = this.#parts;
-    return listDetails({ runs: stores.runs, values, read: (runId) => runtime.readRun(runId) }, query);
+    const read = (listed: RunRecord) => runtime.readRun(listed.runId, { logs: false, listed });
+    return listDetails({ runs: stores.runs, values, read }, query);
   }
 
   async planOf(runId: string): Promise<Plan> {

@@ -128,7 +128,7 @@ export function logDetails(logs: readonly BlockLog[], values: Values): Promise<L
   );
 }
 
-/** Returns a page of runs. `read` returns the current state of a run. */
+/** Returns a page of runs. `read` returns the current state of a run whose stored record was listed. */
 export async function listDetails(
   { runs, values, read }: { runs: Pick<RunStore, 'list'>; values: Values; read: ReadRun },
   { status, ...query }: ListQuery,
@@ -149,13 +149,13 @@ export async function listDetails(
 /** The errors of a run whose plan or journal cannot be read. */
 const UNREADABLE_CODES: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
 
-type ReadRun = (runId: string) => Promise<{ record: RunRecord } | undefined>;
+type ReadRun = (listed: RunRecord) => Promise<{ record: RunRecord } | undefined>;
 
 /** Returns the current record of a listed run; the stored one if the journal or the plan of the run cannot be read. */
 async function currentRecord(stored: RunRecord, read: ReadRun): Promise<RunRecord> {
   if (isEnded(stored.status)) return stored;
   try {
-    return (await read(stored.runId))?.record ?? stored;
+    return (await read(stored))?.record ?? stored;
   } catch (error) {
     if (isEngineError(error) && UNREADABLE_CODES.has(error.code)) return stored;
     throw error;

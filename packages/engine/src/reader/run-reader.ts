@@ -1,4 +1,4 @@
-import type { Clock, Json, Plan } from '@heddle/core';
+import type { Clock, Json, Plan, RunRecord } from '@heddle/core';
 import { systemClock } from '../clock.ts';
 import { storedPlan } from '../definitions.ts';
 import { follow } from '../records/follow.ts';
@@ -104,7 +104,7 @@ class StoreRunReader implements RunReader {
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
     const { runs: store } = this.#sources.stores;
-    const read = (runId: string) => readRun(this.#sources, runId, { logs: false });
+    const read = (listed: RunRecord) => readRun(this.#sources, listed.runId, { logs: false, listed });
     const { runs, nextCursor } = await listDetails({ runs: store, values: this.#values, read }, query);
     return { runs: await this.#shownRuns(runs), nextCursor };
   }

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { Plan } from '@heddle/core';
+import type { Plan, RunRecord } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
 import { listDetails } from '../resource.ts';
@@ -35,7 +35,8 @@ describe('a run whose journal cannot be read', () => {
   it('is listed as stored, with the other runs', async () => {
     const stores = await storesWithRun('r');
     await stores.runs.create(newRun('other'), startedEntry(), record('other', { seq: 1 }));
-    const read = (runId: string) => readRun({ stores, definitions }, runId, { logs: false });
+    const read = (listed: RunRecord) =>
+      readRun({ stores, definitions }, listed.runId, { logs: false, listed });
     const { runs } = await listDetails({ runs: stores.runs, values: new Values(stores.values), read }, {});
     expect(runs.map(({ runId }) => runId).toSorted()).toEqual(['other', 'r']);
   });

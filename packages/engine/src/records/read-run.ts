@@ -17,6 +17,12 @@ export interface RunState {
   logs: BlockLog[];
 }
 
+export interface ReadRunOptions {
+  logs: boolean;
+  /** The stored record of the run, which a list has just read. It is not read again. */
+  listed?: RunRecord;
+}
+
 /**
  * Returns the state of a run after its last journal entry, which may be newer than the stored record; undefined if the
  * run does not exist. If the plan or the journal cannot be read, returns the stored state of a suspended run. For any
@@ -25,10 +31,10 @@ export interface RunState {
 export async function readRun(
   sources: Sources,
   runId: string,
-  { logs: withLogs }: { logs: boolean },
+  { logs: withLogs, listed }: ReadRunOptions,
 ): Promise<RunState | undefined> {
   const { runs } = sources.stores;
-  const record = await runs.record(runId);
+  const record = listed ?? (await runs.record(runId));
   const stored = record && { record, logs: withLogs ? await runs.logs(runId) : [] };
   if (stored && isEnded(stored.record.status)) return stored;
   try {

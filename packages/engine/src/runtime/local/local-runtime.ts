@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { readRun } from '../../records/read-run.ts';
-import type { RunState } from '../../records/read-run.ts';
+import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
 import type { RunEvent } from '../../types.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -94,12 +94,12 @@ export class LocalRuntime implements RuntimePort {
     return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emission });
   }
 
-  async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
+  async readRun(runId: string, options: ReadRunOptions = { logs: false }): Promise<RunState | undefined> {
     const run = this.#runInMemory(runId);
-    if (run && !logs) return { record: await run.record(), logs: [] };
+    if (run && !options.logs) return { record: await run.record(), logs: [] };
     // The logs of ended blocks are not in memory.
     await run?.save();
-    return readRun(this.parts, runId, { logs });
+    return readRun(this.parts, runId, options);
   }
 
   async whenSaved(runId: string): Promise<void> {

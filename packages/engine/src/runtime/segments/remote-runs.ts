@@ -7,7 +7,7 @@ import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
 import { readDefinition, readRun, recordSuspension } from '../../records/read-run.ts';
-import type { RunState } from '../../records/read-run.ts';
+import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
 import { eventsAfter, currentPosition, RUN_START } from '../../records/follow.ts';
@@ -114,8 +114,11 @@ export class RemoteRuns {
    * Returns the stored record and logs of the run; undefined if the run does not exist. Newer entries are not included:
    * if their process has died, another process replaces them.
    */
-  async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
-    const record = await this.find(runId);
+  async readRun(
+    runId: string,
+    { logs, listed }: ReadRunOptions = { logs: false },
+  ): Promise<RunState | undefined> {
+    const record = listed ?? (await this.find(runId));
     return record && { record, logs: logs ? await this.#parts.stores.runs.logs(runId) : [] };
   }
 
