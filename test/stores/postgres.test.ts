@@ -196,6 +196,15 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     });
   });
 
+  it('appends no entry if the record with it cannot be saved', async () => {
+    const { runs } = await open();
+    await runs.create(newRun('r'), startedEntry());
+    // The column of the number takes whole numbers.
+    const saved = { record: record('r', { seq: 2.5 }), logs: [] };
+    await expect((async () => runs.append('r', [entry(2)], saved))()).rejects.toThrow('2.5');
+    expect(await runs.journal('r')).toEqual([startedEntry()]);
+  });
+
   it('makes large writes atomically, in one statement', async () => {
     const { runs } = await open();
     await runs.create(newRun('r'), startedEntry());

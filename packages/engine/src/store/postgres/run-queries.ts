@@ -72,6 +72,23 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     );
 }
 
+/** Updates the record of a run, unless the stored one is newer, and its logs. Returns no row for an unknown run. */
+export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: readonly BlockLog[]) {
+  return db
+    .with('saved', (query) =>
+      query
+        .updateTable('runs')
+        .set(projectionOf(record))
+        .where('run_id', '=', record.runId)
+        .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
+        .returning('number'),
+    )
+    .with('added', (query) => addLogs(query, logs))
+    .selectFrom('runs')
+    .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'))
+    .where('run_id', '=', record.runId);
+}
+
 /** The common table expression of `lockLeasedRun`. */
 type Leased = { leased: { number: number } };
 

@@ -11,12 +11,9 @@ import { isStorable } from '../stores.ts';
 import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
-import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
+import { insertEntries, insertRun, numberOf, rowOf, saveRun } from './run-queries.ts';
 
-/**
- * Runs in PostgreSQL. Each write is one statement and therefore atomic, except `append` with a projection, which saves
- * the record in a second statement.
- */
+/** Runs in PostgreSQL. Each write is one statement and therefore atomic. */
 export class PostgresRunStore implements TailableRunStore {
   readonly #database: Database;
 
@@ -30,9 +27,16 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
-    const insert = insertEntries(this.#database.build, runId, toRows(entries));
-    await this.#database.run(insert, (error) => translateError(error, runId));
-    if (projection) await this.saveRecord(projection.record, projection.logs);
+    const { build } = this.#database;
+    const insert = insertEntries(build, runId, toRows(entries));
+    const query = projection
+      ? saveRun(
+          build.with('written', () => insert),
+          projection.record,
+          projection.logs,
+        )
+      : insert;
+    await this.#database.run<unknown>(query, (error) => translateError(error, runId));
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
@@ -66,22 +70,8 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    const { runId, seq } = record;
-    const query = this.#database.build
-      .with('saved', (db) =>
-        db
-          .updateTable('runs')
-          .set(projectionOf(record))
-          .where('run_id', '=', runId)
-          .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', seq)]))
-          .returning('number'),
-      )
-      .with('added', (db) => addLogs(db, logs))
-      .selectFrom('runs')
-      .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'))
-      .where('run_id', '=', runId);
-    const [row] = (await this.#database.run(query)).rows;
-    if (!row) throw unknownRun(runId);
+    const [row] = (await this.#database.run(saveRun(this.#database.build, record, logs))).rows;
+    if (!row) throw unknownRun(record.runId);
     return Boolean(row.saved);
   }
 
