@@ -42,6 +42,22 @@ describe.skipIf(!hasPostgres)('a cancel of a run that another process executes',
     url = await postgresDatabase();
   });
 
+  it('succeeds even if its request cannot be removed afterwards, and reports this', async () => {
+    const schema = randomUUID();
+    const script = new Script();
+    const owner = await openEngine({ schema }, { blocks: [script.executor] });
+    const reported: unknown[] = [];
+    const lost = new Error('The connection was lost.');
+    const caller = await openEngine(
+      { schema, requests: { remove: () => Promise.reject(lost) } },
+      { recover: false, onError: (...report) => void reported.push(report) },
+    );
+    const { runId } = await owner.start(single);
+    await script.nextCall('A');
+    expect(await caller.cancel(runId)).toBe(true);
+    expect(reported).toEqual([[lost, runId]]);
+  });
+
   it('succeeds even if that process dies after it has cancelled the run and before it has stored the outcome', async () => {
     const schema = randomUUID();
     const script = new Script();

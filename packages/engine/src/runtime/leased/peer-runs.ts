@@ -17,7 +17,7 @@ import type { EventPosition } from '../../records/follow.ts';
 const OUTCOME_WAIT_MS = 1000;
 
 interface PeerRunsOptions {
-  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
+  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments' | 'report'>;
   requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
@@ -94,7 +94,17 @@ export class PeerRuns {
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
       }
     } finally {
-      if (id !== undefined) await requests.remove(id);
+      if (id !== undefined) await this.#remove(id, request.runId);
+    }
+  }
+
+  /** Removes a request. Its outcome counts even if this fails: `prune` removes the request later. */
+  async #remove(id: string, runId: string): Promise<void> {
+    try {
+      await this.#parts.requests.remove(id);
+    } catch (error) {
+      // The stores of a closed engine may be closed as well.
+      if (!this.#isClosed) this.#parts.runtime.report(error, runId);
     }
   }
 
