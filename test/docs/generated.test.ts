@@ -55,6 +55,7 @@ const INTERNAL = new Set([
   'sandbox#MAX_AGENTS',
   'sandbox#MAX_BYTES',
   'sandbox#MAX_CHARS',
+  'sandbox#MAX_DELAY_MS',
   'sandbox#MAX_FAILED_STARTS',
   'sandbox#MAX_FIELD_BYTES',
   'sandbox#MAX_IDLE_ISOLATES',

@@ -218,7 +218,8 @@ export class Builds {
         builtBy.kind,
         claim.specHash,
       );
-      if (builtBy.key !== claim.runtimeKey) this.#recordFallbackImage(claim.specHash, builtBy.key, manifest.id, nowMs);
+      if (builtBy.key !== claim.runtimeKey)
+        this.#recordFallbackImage(claim.specHash, builtBy.key, manifest.id, nowMs);
       return recordOutcome(records, claim, { imageId: manifest.id }, nowMs);
     });
   }

@@ -50,7 +50,8 @@ export function claimBuild(
 export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Claim, nowMs: number): boolean {
   const until = nowMs + CLAIM_MS;
   return (
-    records.change(`UPDATE builds SET claim_until = ? WHERE ${IS_HELD}`, until, specHash, runtimeKey, owner) > 0
+    records.change(`UPDATE builds SET claim_until = ? WHERE ${IS_HELD}`, until, specHash, runtimeKey, owner) >
+    0
   );
 }
 

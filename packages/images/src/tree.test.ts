@@ -82,23 +82,26 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
 ];
 
 describe('the root of a native image in the store', () => {
-  it.each(CHANGES)('with %s is refused with an error that names rootfs, and rebuilt', async (_what, change) => {
-    const folder = imageFolder();
-    const native = rootBuilder();
-    const { id } = await openImages({ native }, { folder }).build(SPEC);
-    const openStore = () => openImages({ native }, { folder });
-    const { path } = (await openStore().open(id)).blobs['rootfs']!;
-    change(path);
-    await expect(openStore().open(id)).rejects.toMatchObject({
-      code: 'IMAGE_FAILED',
-      message: expect.stringContaining('rootfs') as string,
-    });
-    expect(await openStore().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
-    const rebuilt = (await openStore().open(id)).blobs['rootfs']!;
-    expect(rebuilt.path).toBe(path);
-    expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
-    expect(native.calls).toEqual(['resolve']);
-  });
+  it.each(CHANGES)(
+    'with %s is refused with an error that names rootfs, and rebuilt',
+    async (_what, change) => {
+      const folder = imageFolder();
+      const native = rootBuilder();
+      const { id } = await openImages({ native }, { folder }).build(SPEC);
+      const openStore = () => openImages({ native }, { folder });
+      const { path } = (await openStore().open(id)).blobs['rootfs']!;
+      change(path);
+      await expect(openStore().open(id)).rejects.toMatchObject({
+        code: 'IMAGE_FAILED',
+        message: expect.stringContaining('rootfs') as string,
+      });
+      expect(await openStore().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
+      const rebuilt = (await openStore().open(id)).blobs['rootfs']!;
+      expect(rebuilt.path).toBe(path);
+      expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
+      expect(native.calls).toEqual(['resolve']);
+    },
+  );
 
   it('that replaced a verified one is verified again by the same process', async () => {
     const store = openImages({ native: rootBuilder() });

@@ -94,11 +94,7 @@ async function resolveImage(
 }
 
 /** Runs the job in a new sandbox, with the image of `--image` if set. Returns undefined if it printed a failed build. */
-async function runJob(
-  io: Io,
-  job: FunctionJob,
-  options: RunOptions,
-): Promise<FunctionOutcome | undefined> {
+async function runJob(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
   const base = { maxProcesses: 1, egress, ...isolationOf(options) };
   if (options.image === undefined) return runInSandbox(base, job);

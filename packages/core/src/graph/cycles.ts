@@ -49,10 +49,7 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
 }
 
 /** Removes nodes, and then every node that has no remaining in-edges or out-edges, since it is not on a cycle. */
-function removeNodes(
-  { graph, nodes, inDegrees, outDegrees }: RemainingGraph,
-  ids: readonly string[],
-): void {
+function removeNodes({ graph, nodes, inDegrees, outDegrees }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const decrement = (degrees: Map<string, number>, id: string): void => {
     const degree = (degrees.get(id) ?? 0) - 1;

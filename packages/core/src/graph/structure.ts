@@ -95,8 +95,7 @@ function findMembers(
 ): Set<string> {
   const reachedIds = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reachedIds.add(id);
-  for (const id of reachedIds)
-    for (const target of enabledTargets.get(id) ?? []) reachedIds.add(target);
+  for (const id of reachedIds) for (const target of enabledTargets.get(id) ?? []) reachedIds.add(target);
   // A block inside a container that cannot run cannot run either.
   return new Set(
     [...reachedIds].filter((id) =>

@@ -104,7 +104,9 @@ describe('an expression that is not JavaScript', () => {
     ],
     ['a count', { type: 'parallel', data: { parallelType: 'count', count: '<fetch.result> +' } }, 'count'],
   ])('is a warning in %s', (_, block, key) => {
-    expect(syntaxDiagnostics(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
+    expect(syntaxDiagnostics(block)).toMatchObject([
+      { severity: 'warning', path: ['blocks', 'b', 'data', key] },
+    ]);
   });
 
   it('does not include an expression with semicolons or a comment at its end, which the sandbox accepts', () => {

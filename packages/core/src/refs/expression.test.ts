@@ -69,16 +69,13 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a %s expression', (kind) =
     expect(await evaluate(authored, kind, 1)).toBe(true);
   });
 
-  it.each(['', '   ', ';', ' // nothing\n', '/* <start.q> */'])(
-    '%j has no code',
-    (authored) => {
-      expect(compileExpression(authored, context, kind).expression).toEqual({
-        authored,
-        code: '',
-        bindings: [],
-      });
-    },
-  );
+  it.each(['', '   ', ';', ' // nothing\n', '/* <start.q> */'])('%j has no code', (authored) => {
+    expect(compileExpression(authored, context, kind).expression).toEqual({
+      authored,
+      code: '',
+      bindings: [],
+    });
+  });
 
   it('keeps its lines', () => {
     const authored = '<start.q> // a\n  && /* b\nc */ <start.q>';

@@ -80,8 +80,7 @@ function warningsOf(
     warnings.push(
       `Packages import the Node.js builtins ${missing.join(', ')}: functions that use them fail.`,
     );
-  if (scriptedNames.length > 0)
-    warnings.push(`Install scripts were not run: ${scriptedNames.join(', ')}.`);
+  if (scriptedNames.length > 0) warnings.push(`Install scripts were not run: ${scriptedNames.join(', ')}.`);
   if (image.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${image.why}.`);
   return warnings;
 }

@@ -219,7 +219,8 @@ describe('code with an image', () => {
     const { run } = await createRunner(ALL);
     expect(await failureOf(run("\nimport x from 'lodash';"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
-      message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, uses-node',
+      message:
+        'The module "lodash" is not in the image, which has: @scope/modern, callable, common, uses-node',
       line: 2,
     });
     expect(await failureOf(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({

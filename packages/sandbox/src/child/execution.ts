@@ -56,6 +56,9 @@ const toErrorFields = (error: unknown): { name: string; message: string } => ({
   message: String((error as Error | null)?.message).slice(0, 500),
 });
 
+/** The maximum delay of Node's timers, 24 days. Timers with a longer delay would fire immediately. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
 /** The response to messages after the job has ended. The guest runtime does not pass it to user code. */
 const ENDED = -1;
 
@@ -290,14 +293,14 @@ export class Execution implements RealmUser {
   }
 
   #setTimer(id: number, ms: number): void {
-    const { timers, wallMs } = this.#request.limits;
+    const { timers } = this.#request.limits;
     if (this.#timers.size >= timers) {
       this.#setEnd('BRIDGE_LIMIT', `The code has more than ${timers} pending timers.`);
       return;
     }
-    // A timer past the deadline never fires. The delay is capped, because Node.js fires timers with an excessive
-    // delay immediately.
-    this.#timers.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
+    // Not capped at the job's time limit: the limit grows while other jobs hold the thread, and then the timer would
+    // fire before the limit.
+    this.#timers.set(id, Math.min(ms, MAX_DELAY_MS), () => this.#enter(['timer', id]));
   }
 
   #countCall(): boolean {

@@ -264,33 +264,36 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
       .toEqual([]);
   });
 
-  it.each(confinements)('passes on no inherited descriptor of the host, in %s', async (_name, confinement) => {
-    const host = join(folder, 'inheriting.mjs');
-    writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
-    const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
-    const source = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
-    writeFileSync(
-      host,
-      `import { confine } from ${source('./confine.ts')};
+  it.each(confinements)(
+    'passes on no inherited descriptor of the host, in %s',
+    async (_name, confinement) => {
+      const host = join(folder, 'inheriting.mjs');
+      writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
+      const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
+      const source = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+      writeFileSync(
+        host,
+        `import { confine } from ${source('./confine.ts')};
        import { spawnConfined } from ${source('./spawn.ts')};
        import { fstatSync } from 'node:fs';
        fstatSync(40);
        const invocation = confine(${JSON.stringify(confinement)}, process.execPath, ${JSON.stringify(program)}, false);
        spawnConfined(invocation).once('close', (code) => process.stdout.write('ended with ' + code));`,
-    );
-    const stdio: StdioOptions = [
-      'ignore',
-      'pipe',
-      'inherit',
-      ...Array.from({ length: 37 }, () => 'ignore' as const),
-    ];
-    const child = spawn(process.execPath, ['--conditions=@heddle/source', host], {
-      stdio: [...stdio, 'pipe'],
-    });
-    const written = { out: '', leak: '' };
-    child.stdout!.on('data', (data: Buffer) => (written.out += data.toString()));
-    child.stdio[40 as 4]!.on('data', (data: Buffer) => (written.leak += data.toString()));
-    await once(child, 'close');
-    expect(written).toEqual({ out: 'ended with 0', leak: '' });
-  });
+      );
+      const stdio: StdioOptions = [
+        'ignore',
+        'pipe',
+        'inherit',
+        ...Array.from({ length: 37 }, () => 'ignore' as const),
+      ];
+      const child = spawn(process.execPath, ['--conditions=@heddle/source', host], {
+        stdio: [...stdio, 'pipe'],
+      });
+      const written = { out: '', leak: '' };
+      child.stdout!.on('data', (data: Buffer) => (written.out += data.toString()));
+      child.stdio[40 as 4]!.on('data', (data: Buffer) => (written.leak += data.toString()));
+      await once(child, 'close');
+      expect(written).toEqual({ out: 'ended with 0', leak: '' });
+    },
+  );
 });

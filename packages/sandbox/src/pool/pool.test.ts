@@ -70,6 +70,18 @@ describe('the pool', () => {
     expect(new Set(await Promise.all(jobs))).toEqual(new Set(['CANCELLED']));
   });
 
+  it('never fires a timer past the time limit of its job early, while another job extends the limit by holding the thread', async () => {
+    const sandbox = sandboxOf();
+    const waiting = sandbox.run({
+      runId: 'r',
+      code: 'await new Promise((resolve) => setTimeout(resolve, 60_000))',
+      limits: { wallMs: 100, killGraceMs: 20_000 },
+    });
+    const holding = run(sandbox, 'const end = Date.now() + 1200; while (Date.now() < end); return 1');
+    expect(await holding).toBe('1');
+    expect(summarize(await waiting)).toBe('TIMEOUT_WALL');
+  });
+
   it('uses a second process when jobs wait behind a long one', async () => {
     const sandbox = sandboxOf({ maxProcesses: 2 });
     await run(sandbox, 'return 0');
@@ -251,10 +263,7 @@ describe('cancelling', () => {
     const stop = new AbortController();
     // Both attempts end at the same time.
     const end = Date.now() + 2_000;
-    const otherJob = run(
-      sandbox,
-      `await new Promise((r) => setTimeout(r, ${end} - Date.now())); return 100`,
-    );
+    const otherJob = run(sandbox, `await new Promise((r) => setTimeout(r, ${end} - Date.now())); return 100`);
     await until(() => sandbox.stats().running === 1);
     await run(sandbox, 'return 0');
     const job = run(sandbox, LOOP, { signal: stop.signal });

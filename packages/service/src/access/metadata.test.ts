@@ -44,7 +44,10 @@ it.each([
   [401, undefined, `Bearer resource_metadata="${METADATA_URL}"`],
   [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
   [200, undefined, null],
-])('challenges name the metadata document only in 401 responses: %i with %s', async (status, challenge, expected) => {
-  const response = await createFetch(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
-  expect(response.headers.get('www-authenticate')).toBe(expected);
-});
+])(
+  'challenges name the metadata document only in 401 responses: %i with %s',
+  async (status, challenge, expected) => {
+    const response = await createFetch(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
+    expect(response.headers.get('www-authenticate')).toBe(expected);
+  },
+);

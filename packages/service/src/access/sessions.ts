@@ -146,7 +146,11 @@ function sessionResponse(session: string, options: SessionOptions): Response {
   return jsonResponse(200, { data: { signedIn: true } }, sessionCookie(session, SESSION_SECONDS, options));
 }
 
-function sessionCookie(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
+function sessionCookie(
+  value: string,
+  seconds: number,
+  { cookie, basePath = '', secure }: SessionOptions,
+): string {
   // The path keeps the cookie out of requests for pages and files, and away from other servers on this machine.
   const path = `${basePath}/api`;
   return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;

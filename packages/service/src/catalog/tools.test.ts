@@ -36,7 +36,9 @@ describe('Tools', () => {
     expect(await listIds({ hostedApiKey: 'always' })).toEqual([]);
     expect(await listIds({ oauthProvider: 'x' })).toEqual([]);
     const first = await tools.list({ ...DEFAULT_QUERY, limit: 1 });
-    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
+    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: first.next })).toMatchObject({
+      page: [{ id: 'b' }],
+    });
   });
 
   it('lists described tools and registered ones, which take precedence, and runs only registered ones', async () => {

@@ -61,9 +61,7 @@ export class AbortSignal extends EventTarget {
     const signal = new AbortSignal(CREATE);
     setTimeout(
       () =>
-        signal.#abort(
-          reasonOrDefault(undefined, 'The operation was aborted due to timeout', 'TimeoutError'),
-        ),
+        signal.#abort(reasonOrDefault(undefined, 'The operation was aborted due to timeout', 'TimeoutError')),
       ms,
     );
     return signal;
