@@ -3,7 +3,7 @@ import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
-import type { RetentionLimits, Sandboxes, Sealer, ServiceAreaOptions, ServiceStore } from '@heddle/service';
+import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
@@ -18,7 +18,7 @@ import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
 import type { AccessOptions, ServedAccess } from '../serve/access.ts';
-import { openStore, ownershipOf, sealingOf } from '../serve/service-store.ts';
+import { openStore, ownershipOf, sealingOf, type Ownership } from '../serve/service-store.ts';
 import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
@@ -84,7 +84,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   try {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);
-    const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = storeParts;
+    const { imagesOf, triggers } = storeParts;
     const ownership = ownershipOf(storeParts.storedOwnership, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
@@ -94,14 +94,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ...sessionOptions,
     });
     const { createApi } = await import('@heddle/api');
-    const { serviceAreas, servicePorts } = await import('@heddle/service');
-    // An area is a module of API operations with its own tables.
-    const areas = serviceAreas({
-      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers },
-      describeTools: () => describeTools(options),
-      ...{ environments: ownership.environments, retention: retentionOf(options) },
-      ...triggerClientsOf(session, ownership, options),
-    });
+    const { servicePorts } = await import('@heddle/service');
+    const areas = await openAreas(options, { store, storeParts, session, ownership });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
     const studio = await openStudio(options, { store, origin, listening: server.origin });
@@ -132,19 +126,25 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   }
 }
 
-/**
- * Returns the options for requests to the sources of feeds and the providers of webhooks, and the base URL at which
- * providers call this server.
- */
-function triggerClientsOf(
-  { network }: Session,
-  { tenantCredentials: credentials }: ReturnType<typeof ownershipOf>,
-  { origin }: ServeOptions,
-): Pick<ServiceAreaOptions, 'feeds' | 'hooks'> {
-  return {
+/** Returns the areas of the API, which are modules of operations with their own tables. */
+async function openAreas(
+  options: ServeOptions,
+  {
+    store,
+    storeParts: { sealer, sandboxes, credentialProviders, triggers },
+    session: { network },
+    ownership: { environments, tenantCredentials: credentials },
+  }: { store: ServiceStore; storeParts: StoreParts; session: Session; ownership: Ownership },
+) {
+  const { serviceAreas } = await import('@heddle/service');
+  return serviceAreas({
+    ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, environments },
+    describeTools: () => describeTools(options),
+    retention: retentionOf(options),
+    // Requests to the sources of feeds and to the providers of webhooks, and the URL at which providers call this server.
     feeds: { ...network, ...(credentials && { credentials }) },
-    hooks: { ...network, ...(origin !== undefined && { origin }) },
-  };
+    hooks: { ...network, ...(options.origin !== undefined && { origin: options.origin }) },
+  });
 }
 
 /** Returns `fetch`, extended by the MCP servers of the options. Throws usage errors. */

@@ -101,10 +101,10 @@ export class PeerRuns {
   /** Removes a request. Its outcome counts even if this fails: `prune` removes the request later. */
   async #remove(id: string, runId: string): Promise<void> {
     try {
-      await this.#parts.requests.remove(id);
+      await this.#options.requests.remove(id);
     } catch (error) {
       // The stores of a closed engine may be closed as well.
-      if (!this.#isClosed) this.#parts.runtime.report(error, runId);
+      if (!this.#isClosed) this.#options.runtime.report(error, runId);
     }
   }
 

@@ -103,26 +103,16 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): DecodeResult {
 
 /** UTF-16LE decoder of the Encoding standard: a surrogate without its pair, or an odd last byte, becomes U+FFFD. */
 function decodeUtf16(bytes: Uint8Array, stream: boolean): DecodeResult {
-  const unitAt = (at: number): number => (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
-  let text = '';
-  let isValid = true;
-  for (let at = 0; at < bytes.length; at += 2) {
-    const unit = at + 1 < bytes.length ? unitAt(at) : undefined;
-    const isHigh = unit !== undefined && unit >= 0xd800 && unit <= 0xdbff;
-    if (unit === undefined || (isHigh && at + 3 >= bytes.length)) {
-      if (stream) return { text, incompleteBytes: bytes.length - at, isValid };
-      return { text: `${text}\ufffd`, incompleteBytes: 0, isValid: false };
-    }
-    const next = isHigh ? unitAt(at + 2) : 0;
-    if (next >= 0xdc00 && next <= 0xdfff) {
-      text += String.fromCharCode(unit, next);
-      at += 2;
-    } else if (unit >= 0xd800 && unit <= 0xdfff) {
-      text += '\ufffd';
-      isValid = false;
-    } else text += String.fromCharCode(unit);
-  }
-  return { text, incompleteBytes: 0, isValid };
+  let units = '';
+  for (let at = 0; at + 1 < bytes.length; at += 2)
+    units += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
+  // The pair of a high surrogate at the end may be in the next bytes.
+  const complete = units.replace(/[\ud800-\udbff]$/, '');
+  const incompleteBytes = bytes.length - 2 * complete.length;
+  const text = complete.toWellFormed();
+  if (stream) return { text, incompleteBytes, isValid: text === complete };
+  if (incompleteBytes > 0) return { text: `${text}\ufffd`, incompleteBytes: 0, isValid: false };
+  return { text, incompleteBytes: 0, isValid: text === complete };
 }
 
 function decodeWindows1252(bytes: Uint8Array): string {
