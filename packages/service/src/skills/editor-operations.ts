@@ -89,7 +89,7 @@ export const revokeSkillEditor = define({
   summary: 'Revoke the right of a member to change a skill',
   resource: workspace('query'),
   query: schemas.editorQuery,
-  success: [{ status: 200, schema: schemas.revokedEditor, description: 'The member is not an editor' }],
+  success: [{ status: 200, schema: schemas.revokedEditor, description: 'The member is no longer an editor' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query: { workspaceId, email }, principal, record }) {
     const key = { workspaceId, id: path.skillId };

@@ -3,7 +3,7 @@ import { readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import type { Db, SkillKey, SkillPosition } from './store.ts';
 
-/** A member of the workspace who may change a skill: an admin, or a member with a grant, the right to change it. */
+/** A member of the workspace who may change a skill: an admin, or a member with a grant (the right to change it). */
 export interface SkillEditor {
   userId: string;
   email: string;

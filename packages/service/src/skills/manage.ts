@@ -20,22 +20,23 @@ export interface StoredSkill {
   updatedAt: string;
 }
 
-/** A workspace, and the name of a skill in it. */
+/** Identifies a skill by its workspace and its name. */
 export interface SkillOwner {
   workspaceId: string;
   name: string;
 }
 
 /** Number of skills that one query reads. */
-const BATCH = 100;
+const PAGE_SIZE = 100;
 
-function tables(database: Database): Db {
+function toDb(database: Database): Db {
   return database as Db;
 }
 
 /**
- * Stores a skill of a workspace. If the name exists, replaces the content of the skill, and its description if there is
- * a new one. Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
+ * Stores a skill of a workspace. If the workspace has a skill with this name, replaces its content, and its description
+ * if there is a new one. Throws a RangeError for an invalid name, content or description, for a new skill without a
+ * description, and for too many skills.
  */
 export async function storeSkill(
   database: Database,
@@ -45,7 +46,7 @@ export async function storeSkill(
   expectValid('name', skillName, name);
   expectValid('content', skillContent, content);
   if (description !== undefined) expectValid('description', skillDescription, description);
-  return tables(database)
+  return toDb(database)
     .transaction()
     .execute(async (db) => {
       const now = new Date().toISOString();
@@ -70,10 +71,10 @@ export async function storeSkill(
 /** Returns the skills of a workspace, sorted by name, without their content. */
 export async function listStoredSkills(database: Database, workspaceId: string): Promise<StoredSkill[]> {
   const skills: StoredSkill[] = [];
-  const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;
+  const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: PAGE_SIZE } as const;
   let after: SkillPosition | undefined;
   do {
-    const { rows, next } = await pageOfSkills(tables(database), { ...query, after });
+    const { rows, next } = await pageOfSkills(toDb(database), { ...query, after });
     skills.push(...rows.map(viewOf));
     after = next;
   } while (after);
@@ -83,18 +84,18 @@ export async function listStoredSkills(database: Database, workspaceId: string):
 /** Returns the skill with this name and its content; undefined if there is none. */
 export async function findStoredSkill(
   database: Database,
-  owner: SkillOwner,
+  key: SkillOwner,
 ): Promise<(StoredSkill & { content: string }) | undefined> {
-  const row: SkillRow | undefined = await findSkill(tables(database), owner);
+  const row: SkillRow | undefined = await findSkill(toDb(database), key);
   return row && { ...viewOf(row), content: row.content };
 }
 
 /** Deletes the skill with this name. Returns whether it existed. */
-export async function removeStoredSkill(database: Database, owner: SkillOwner): Promise<boolean> {
-  const row = await findSkill(tables(database), owner);
-  const { workspaceId } = owner;
+export async function removeStoredSkill(database: Database, key: SkillOwner): Promise<boolean> {
+  const row = await findSkill(toDb(database), key);
+  const { workspaceId } = key;
   return (
-    row !== undefined && (await removeSkill(tables(database), { workspaceId, id: row.id })) !== undefined
+    row !== undefined && (await removeSkill(toDb(database), { workspaceId, id: row.id })) !== undefined
   );
 }
 

@@ -10,7 +10,7 @@ const MAX_NAME_CHARS = 64;
 const MAX_DESCRIPTION_CHARS = 1_024;
 const MAX_CONTENT_CHARS = 50_000;
 
-/** Models call a skill by its name. */
+/** The name by which models refer to a skill. */
 export const skillName = z
   .string()
   .min(1)
@@ -23,11 +23,11 @@ export const skillName = z
 export const skillDescription = storableText(MAX_DESCRIPTION_CHARS, 'the description');
 export const skillContent = storableText(MAX_CONTENT_CHARS, 'the content');
 
-function storableText(max: number, subject: string) {
+function storableText(maxChars: number, subject: string) {
   return z
     .string()
     .min(1)
-    .max(max)
+    .max(maxChars)
     .regex(/\S/, `${subject} is blank`)
     .refine(isStorable, `${subject} is not valid Unicode, or contains the character U+0000`);
 }
@@ -69,7 +69,7 @@ export const updateBody = z
 export const skillSummary = z.object({
   id: z.string(),
   name: z.string(),
-  description: z.string().meta({ description: 'What the skill is for. Models choose skills by it' }),
+  description: z.string().meta({ description: 'What the skill is for. Models use it to choose skills' }),
   readOnly: z.boolean(),
   createdAt: timestamp,
   updatedAt: timestamp,

@@ -4,7 +4,7 @@ import { countOf } from '../store/database.ts';
 import type { WorkspaceTables } from '../workspaces/directory.ts';
 import type { SkillInfo, SkillRow, SkillTables } from './tables.ts';
 
-/** The tables of the area, and those of workspaces that it reads. */
+/** The tables of skills, and the tables of workspaces that their queries read. */
 export type Db = Kysely<SkillTables & WorkspaceTables>;
 
 /** The primary key of a skill. */
@@ -21,7 +21,7 @@ export interface NewSkill extends SkillKey {
   now: string;
 }
 
-/** A change of a skill. Undefined: the current value is kept. */
+/** Changes to a skill. An undefined property keeps the current value. */
 export interface SkillChanges {
   name?: string | undefined;
   description?: string | undefined;
@@ -56,7 +56,10 @@ export function addSkill(db: Db, skill: NewSkill): Promise<SkillRow | undefined>
     .executeTakeFirst();
 }
 
-/** Changes a skill. Returns undefined if there is none. Throws the database's error for the name of another skill. */
+/**
+ * Changes a skill. Returns undefined if there is none. Throws the unique-constraint error of the database if another
+ * skill has the new name.
+ */
 export function changeSkill(
   db: Db,
   { workspaceId, id }: SkillKey,
@@ -115,12 +118,12 @@ export function findSkill(
 }
 
 /** Returns the skills of the workspace whose id or name is in the list. */
-export function findSkills(db: Db, workspaceId: string, references: readonly string[]): Promise<SkillInfo[]> {
+export function findSkills(db: Db, workspaceId: string, idsOrNames: readonly string[]): Promise<SkillInfo[]> {
   return db
     .selectFrom('skills')
     .select(COLUMNS)
     .where('workspace_id', '=', workspaceId)
-    .where((eb) => eb.or([eb('id', 'in', references), eb('name', 'in', references)]))
+    .where((eb) => eb.or([eb('id', 'in', idsOrNames), eb('name', 'in', idsOrNames)]))
     .execute();
 }
 

@@ -20,7 +20,7 @@ export interface SkillEditorRow {
   created_at: string;
 }
 
-/** The tables of the area. */
+/** The tables of skills and their editors. */
 export interface SkillTables {
   skills: SkillRow;
   skill_editors: SkillEditorRow;

@@ -11,8 +11,8 @@ export type TenantSkills = NonNullable<EngineOptions['tenantSkills']>;
 export function storedSkills(database: Kysely<unknown>): TenantSkills {
   const db = database as Db;
   return {
-    async find(workspaceId, references) {
-      const storable = references.filter(isStorable);
+    async find(workspaceId, idsOrNames) {
+      const storable = idsOrNames.filter(isStorable);
       if (workspaceId === undefined || storable.length === 0) return [];
       return (await findSkills(db, workspaceId, storable)).map(({ id, name, description }) => ({
         ...{ id, name, description },

@@ -35,11 +35,11 @@ describe('Batches', () => {
     await Promise.all(added);
   });
 
-  it('runs an item that is added at any time after the previous one', async () => {
-    for (let turns = 0; turns < 6; turns += 1) {
+  it('runs an item that is added a few microtasks after the result of the previous one', async () => {
+    for (let microtasks = 0; microtasks < 6; microtasks += 1) {
       const { batches, runs } = createBatches(1);
       await batches.add(1);
-      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      for (let count = 0; count < microtasks; count += 1) await Promise.resolve();
       await batches.add(2);
       expect(runs).toEqual([[1], [2]]);
     }

@@ -29,7 +29,7 @@ export class Batches<Item, Result> {
     return promise;
   }
 
-  /** Resolves when no item waits. */
+  /** Resolves when all items have been processed. */
   async whenIdle(): Promise<void> {
     await this.#processing;
   }
@@ -38,19 +38,19 @@ export class Batches<Item, Result> {
     while (this.#waiting.length > 0) {
       // Lets the event loop read more items first: requests of other connections, or runs that have started.
       await new Promise(setImmediate);
-      await this.#runAll(this.#waiting.splice(0, this.#maxItems));
+      await this.#runBatch(this.#waiting.splice(0, this.#maxItems));
     }
-    // In the same turn as the last check of the items, so that an item that is added later starts the work again.
+    // No await since the last check for waiting items: an item that is added later starts the processing again.
     this.#processing = undefined;
   }
 
-  async #runAll(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {
+  async #runBatch(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {
     let results: readonly Result[];
     try {
       results = await this.#run(batch.map(({ item }) => item));
     } catch (error) {
       if (batch.length === 1) return batch[0]?.reject(error);
-      for (const item of batch) await this.#runAll([item]);
+      for (const item of batch) await this.#runBatch([item]);
       return;
     }
     for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);

@@ -3,16 +3,16 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Returns a function that runs a query whose SQL is compiled once, for queries that each request or run sends:
- * compiling takes longer than running. `build` returns the query with placeholders as parameters. Each call passes the
- * values of the parameters, in the order of the SQL.
+ * Returns a function that executes a query whose SQL is compiled once. Use it for queries of every request or run,
+ * because compiling takes longer than executing. `build` returns the query with dummy values as parameters. Each call
+ * passes the values of the parameters, in the order of the SQL.
  */
 export function compiledQuery<Row>(
   db: Db,
   build: (db: Db) => Compilable<Row>,
 ): (...values: unknown[]) => Promise<Row[]> {
-  const run = compiledQueryIn(build);
-  return (...values) => run(db, values);
+  const execute = compiledQueryIn(build);
+  return (...values) => execute(db, values);
 }
 
 /**
@@ -20,12 +20,13 @@ export function compiledQuery<Row>(
  * those of all items, in the order of the SQL.
  */
 export function compiledQueryForMany<Tables, Row>(
-  build: (db: Kysely<Tables>, items: number) => Compilable<Row>,
-): (db: Kysely<Tables>, items: number, values: readonly unknown[]) => Promise<Row[]> {
+  build: (db: Kysely<Tables>, itemCount: number) => Compilable<Row>,
+): (db: Kysely<Tables>, itemCount: number, values: readonly unknown[]) => Promise<Row[]> {
   const queries = new Map<number, ReturnType<typeof compiledQueryIn<Tables, Row>>>();
-  return (db, items, values) => {
-    const query = queries.get(items) ?? compiledQueryIn<Tables, Row>((builder) => build(builder, items));
-    queries.set(items, query);
+  return (db, itemCount, values) => {
+    const query =
+      queries.get(itemCount) ?? compiledQueryIn<Tables, Row>((builder) => build(builder, itemCount));
+    queries.set(itemCount, query);
     return query(db, values);
   };
 }
@@ -34,7 +35,7 @@ export function compiledQueryForMany<Tables, Row>(
 export function compiledQueryIn<Tables, Row>(
   build: (db: Kysely<Tables>) => Compilable<Row>,
 ): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {
-  // A transaction has the adapter of its database.
+  // A transaction shares the adapter of its database, so the SQL is compiled once for all transactions.
   const sqlByAdapter = new WeakMap<object, string>();
   return async (db, values) => {
     const { adapter } = db.getExecutor();

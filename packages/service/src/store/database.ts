@@ -14,7 +14,7 @@ export type Db = Kysely<Tables>;
 export type DatabaseLocation = { file: string } | { url: string; schema?: string; maxConnections?: number };
 
 const DEFAULT_SCHEMA = 'heddle_api';
-const DEFAULT_CONNECTIONS = 10;
+const DEFAULT_MAX_CONNECTIONS = 10;
 
 /** An open database. */
 export interface OpenDatabase {
@@ -84,7 +84,7 @@ function toError(error: unknown): Error {
 function createPostgresDialect(location: { url: string; maxConnections?: number }, schema: string): Dialect {
   const pool = new Pool({
     connectionString: location.url,
-    max: location.maxConnections ?? DEFAULT_CONNECTIONS,
+    max: location.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     fallback_application_name: 'heddle-api',
     options: `-c search_path=${schema.replaceAll(/[\\ ]/g, '\\$&')}`,
   });

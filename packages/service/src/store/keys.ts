@@ -5,14 +5,14 @@ import { compiledQuery } from './compiled.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
 
-/** The prefix of every key. Scanners find leaked keys by it. */
+/** The prefix of every key. Secret scanners recognize leaked keys by it. */
 export const KEY_PREFIX = 'sk-heddle-';
 
 /** 256 bits cannot be guessed, so hashes need no salt. */
 const KEY_BYTES = 32;
 const HINT_CHARACTERS = 4;
 /** Minimum time between two updates of the time of the last use. */
-const USE_INTERVAL_MS = 60_000;
+const USE_UPDATE_INTERVAL_MS = 60_000;
 
 /** The owner of a new key. */
 export type KeyOwner = { userId: string } | { workspaceId: string };
@@ -68,7 +68,10 @@ export class KeyStore {
     return { id, key };
   }
 
-  /** Returns the row of the key; undefined for a key that is unknown, revoked, or expired at `nowMs`. */
+  /**
+   * Returns the row of the key, and records its use. Returns undefined for a key that is unknown, revoked, or expired at
+   * `nowMs`.
+   */
   async find(key: string, nowMs: number): Promise<ApiKeyRow | undefined> {
     if (!key.startsWith(KEY_PREFIX)) return undefined;
     // Not cached: a key that any process has revoked is refused from the next request on.
@@ -78,7 +81,7 @@ export class KeyStore {
     return row;
   }
 
-  /** Returns the caller of the key with this id; undefined if the key is unknown, revoked, or expired at `nowMs`. */
+  /** Returns the principal of the key with this id; undefined if the key is unknown, revoked, or expired at `nowMs`. */
   async findById(id: string, nowMs: number): Promise<Principal | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
@@ -91,7 +94,7 @@ export class KeyStore {
   }
 
   async #recordUse(row: ApiKeyRow, nowMs: number): Promise<void> {
-    if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USE_INTERVAL_MS) return;
+    if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USE_UPDATE_INTERVAL_MS) return;
     await this.#db
       .updateTable('api_keys')
       .set({ last_used_at: new Date(nowMs).toISOString() })
@@ -118,7 +121,7 @@ export class KeyStore {
       .select(INFO_COLUMNS)
       .where('workspace_id', '=', workspaceId)
       .where('revoked_at', 'is', null)
-      .$if(after !== undefined, (rows) => rows.where(isAfter(['created_at', 'id'], after ?? [], 'asc')))
+      .$if(after !== undefined, (query) => query.where(isAfter(['created_at', 'id'], after ?? [], 'asc')))
       .orderBy('created_at')
       .orderBy('id')
       .limit(limit)
@@ -138,7 +141,7 @@ export class KeyStore {
       .set({ revoked_at: new Date().toISOString() })
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
-      .$if(workspaceId !== undefined, (rows) => rows.where('workspace_id', '=', workspaceId ?? ''))
+      .$if(workspaceId !== undefined, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
       .executeTakeFirst();
     return Number(result.numUpdatedRows) > 0;
   }

@@ -22,7 +22,7 @@ export interface WorkflowListQuery {
 /** A workflow without its draft: drafts are long, so lists do not read them. */
 export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
 
-type Rows = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;
+type WorkflowSelect = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;
 
 const COLUMNS = {
   position: 'position',
@@ -38,37 +38,37 @@ function sortColumn(sortBy: WorkflowSort) {
 }
 
 /** Returns the query for a page of workflows, and for one more workflow if there is a next page. */
-export function listQuery(db: Db, query: WorkflowListQuery): Rows {
+export function listQuery(db: Db, query: WorkflowListQuery): WorkflowSelect {
   const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
   const from =
     query.sortBy === 'runCount'
       ? db.selectFrom('workflows').innerJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
       : db.selectFrom('workflows');
-  const rows = from
+  const select = from
     .select(['id', 'workspace_id', 'name', 'description', 'folder_path', 'position', 'active_version'])
     .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)
     .where('archived_at', archived ? 'is not' : 'is', null)
-    .$if(folderPath !== undefined, (rows) => rows.where('folder_path', '=', folderPath as string))
-    .$if(deployedOnly === true, (rows) => rows.where('active_version', 'is not', null));
+    .$if(folderPath !== undefined, (select) => select.where('folder_path', '=', folderPath as string))
+    .$if(deployedOnly === true, (select) => select.where('active_version', 'is not', null));
   const sortExpression = sortColumn(query.sortBy);
-  return afterItem(withSearch(rows, query.search), query)
+  return afterItem(withSearch(select, query.search), query)
     .orderBy(sortExpression, sortOrder)
     .orderBy('id', sortOrder)
     .limit(limit + 1);
 }
 
-/** Selects the workflows whose name contains `search`. Wildcards in `search` stand for themselves. */
-function withSearch(rows: Rows, search: string | undefined): Rows {
-  if (search === undefined) return rows;
+/** Selects the workflows whose name contains `search`. Wildcards in `search` are matched literally. */
+function withSearch(select: WorkflowSelect, search: string | undefined): WorkflowSelect {
+  if (search === undefined) return select;
   const pattern = `%${escapeLike(search.toLowerCase())}%`;
-  return rows.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
+  return select.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
 }
 
-function afterItem(rows: Rows, query: WorkflowListQuery): Rows {
-  if (!query.after) return rows;
+function afterItem(select: WorkflowSelect, query: WorkflowListQuery): WorkflowSelect {
+  if (!query.after) return select;
   const [value, id] = query.after;
   const sortExpression = sortColumn(query.sortBy);
   const operator = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
-  return rows.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
+  return select.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
 }

@@ -217,18 +217,18 @@ async function createRunCounts(db: Kysely<unknown>): Promise<void> {
     group by workflows.id`.execute(db);
 }
 
-/** Adds the outcome of events that are recorded before their action. */
+/** Adds the outcome of audit events that are recorded before their action. */
 async function addOutcomeColumn({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('audit').addColumn('outcome', 'text').execute();
 }
 
-interface Trigger {
+interface DatabaseTrigger {
   name: string;
   event: string;
   statement: string;
 }
 
-const COUNT_TRIGGERS: readonly Trigger[] = [
+const COUNT_TRIGGERS: readonly DatabaseTrigger[] = [
   {
     name: 'run_counts_workflow',
     event: 'after insert on workflows',
@@ -252,7 +252,7 @@ const COUNT_TRIGGERS: readonly Trigger[] = [
 
 async function createPostgresTrigger(
   db: Kysely<unknown>,
-  { name, event, statement }: Trigger,
+  { name, event, statement }: DatabaseTrigger,
 ): Promise<void> {
   const body = `begin ${statement}; return null; end`;
   await sql.raw(`create function ${name}() returns trigger language plpgsql as $$ ${body} $$`).execute(db);

@@ -30,12 +30,12 @@ type TableName = Pick<TableMetadata, 'name' | 'schema'>;
  * reading all their columns would take most of the time that opening a database takes.
  */
 function introspectNames(
-  all: DatabaseIntrospector,
-  names: () => Promise<readonly TableName[]>,
+  introspector: DatabaseIntrospector,
+  readTableNames: () => Promise<readonly TableName[]>,
 ): DatabaseIntrospector {
   return {
-    getSchemas: () => all.getSchemas(),
+    getSchemas: () => introspector.getSchemas(),
     getTables: async () =>
-      (await names()).map((name) => ({ ...name, isView: false, isForeign: false, columns: [] })),
+      (await readTableNames()).map((name) => ({ ...name, isView: false, isForeign: false, columns: [] })),
   };
 }

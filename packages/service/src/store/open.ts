@@ -81,8 +81,8 @@ export interface ServiceStore extends Database {
 }
 
 /**
- * The part of the store for workers: ownership and calls of workflows, and the secrets, credentials and skills of
- * workspaces.
+ * The part of the store that workers need: which workspace a workflow belongs to, which workflow a block calls, and the
+ * secrets, credentials and skills of workspaces.
  */
 export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */

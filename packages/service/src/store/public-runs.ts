@@ -9,8 +9,8 @@ export class PublicRunStore {
     this.#db = db;
   }
 
-  async add(runId: string, at: string): Promise<void> {
-    await this.#db.insertInto('public_runs').values({ run_id: runId, created_at: at }).execute();
+  async add(runId: string, createdAt: string): Promise<void> {
+    await this.#db.insertInto('public_runs').values({ run_id: runId, created_at: createdAt }).execute();
   }
 
   /** Records the keys of the files stored for the run. */

@@ -28,8 +28,11 @@ interface TestDatabase {
   sortByRuns: RegExp;
   /** Matches a plan in which a condition on the time is a part of the search in the index. */
   searchByTime: RegExp;
-  /** The number of searches of each index in the plan of statistics: totals of some widths, and runs. */
-  statisticsSearches: { [index: string]: number };
+  /**
+   * Steps in the plan of the statistics query, and how often each occurs. The query searches the totals of several
+   * period widths, and the log.
+   */
+  statisticsSearches: { [step: string]: number };
 }
 
 const sqlite: TestDatabase = {
@@ -88,7 +91,7 @@ const WORKFLOW_FILTERS: readonly Partial<WorkflowListQuery>[] = [
   { folderPath: '/Mail', deployedOnly: true },
   { search: 'mail' },
 ];
-const WORKFLOW_ROWS = (['name', 'position', 'createdAt', 'updatedAt'] as const).flatMap((sortBy) =>
+const WORKFLOW_QUERIES = (['name', 'position', 'createdAt', 'updatedAt'] as const).flatMap((sortBy) =>
   ORDERS.flatMap((sortOrder) =>
     WORKFLOW_FILTERS.map((filter) => ({
       ...{ sortBy, sortOrder, ...filter },
@@ -104,7 +107,7 @@ const LOG_FILTERS: readonly Partial<LogPageQuery>[] = [
   { statuses: ['failed'], triggers: ['api'], level: 'error' },
   { workflowIds: ['w1', 'w2'] },
 ];
-const LOG_ROWS = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap((sortBy) =>
+const LOG_QUERIES = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap((sortBy) =>
   ORDERS.flatMap((sortOrder) =>
     LOG_FILTERS.map((filter) => ({
       ...{ sortBy, sortOrder, ...filter },
@@ -128,8 +131,8 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     return database.planOf(store.database as Db, pageQuery(logs, { ...LOGS, ...query }).compile());
   };
 
-  it.each(WORKFLOW_ROWS)('a page of workflows is read in the order of an index: %j', async (row) => {
-    const plan = await workflowPlan(row);
+  it.each(WORKFLOW_QUERIES)('a page of workflows is read in the order of an index: %j', async (query) => {
+    const plan = await workflowPlan(query);
     expect(plan).toMatch(database.indexScan);
     expect(plan).not.toMatch(database.slowScan);
   });
@@ -140,8 +143,8 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     expect(plan).not.toMatch(/\bSCAN\b|Seq Scan/);
   });
 
-  it.each(LOG_ROWS)('a page of the log is read in the order of an index: %j', async (row) => {
-    const plan = await logPlan(row);
+  it.each(LOG_QUERIES)('a page of the log is read in the order of an index: %j', async (query) => {
+    const plan = await logPlan(query);
     expect(plan).toMatch(database.indexScan);
     expect(plan).not.toMatch(database.slowScan);
   });
@@ -151,8 +154,8 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     const filters = { workspaceId: 'looms', triggers: ['api'], workflowIds: ['w1'] };
     const query = statsQueryOf(filters, window).compile(store.database);
     const plan = await database.planOf(store.database as Db, query);
-    for (const [index, count] of Object.entries(database.statisticsSearches))
-      expect([index, plan.split(index).length - 1]).toEqual([index, count]);
+    for (const [step, count] of Object.entries(database.statisticsSearches))
+      expect([step, plan.split(step).length - 1]).toEqual([step, count]);
     expect(plan).not.toMatch(/SCAN run_|Seq Scan/);
   });
 

@@ -12,11 +12,11 @@ const OPENERS: { [name: string]: () => Promise<Reservations> } = {
   },
 };
 
-function newReservation(rest: Partial<NewReservation> = {}): NewReservation {
+function newReservation(overrides: Partial<NewReservation> = {}): NewReservation {
   return {
     ...{ engineId: 'e1', runId: 'mine', workflowId: 'w', workspaceId: 'looms' },
     ...{ trigger: 'api', mode: 'sync', createdAt: '2026-01-01T00:00:00.000Z' },
-    ...rest,
+    ...overrides,
   };
 }
 

@@ -18,7 +18,7 @@ const BATCH_SIZE = 64;
 
 /**
  * Reserves the ids of a run and queues it, in the transaction of the caller. No process starts a held run before
- * `releaseQueued`. Throws for ids that are reserved.
+ * `releaseQueued`. Throws if one of the ids is already reserved.
  */
 export async function addQueued(
   transaction: unknown,
@@ -35,8 +35,8 @@ export async function addAllQueued(
   runs: readonly { reservation: NewReservation; start: QueuedStart }[],
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  for (let at = 0; at < runs.length; at += BATCH_SIZE) {
-    const chunk = runs.slice(at, at + BATCH_SIZE);
+  for (let offset = 0; offset < runs.length; offset += BATCH_SIZE) {
+    const chunk = runs.slice(offset, offset + BATCH_SIZE);
     const values = chunk.flatMap(({ reservation, start }) => {
       const row = rowOf(reservation);
       return [...COLUMNS.map((column) => row[column]), JSON.stringify(start), isHeld ? 1 : null];
@@ -103,20 +103,20 @@ const TEMPLATE: NewRow = {
 };
 const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
 
-const insertQueued = compiledQueryForMany<Tables, unknown>((db, runs) =>
+const insertQueued = compiledQueryForMany<Tables, unknown>((db, runCount) =>
   db
     .insertInto('claims')
-    .values(Array.from({ length: runs }, () => ({ ...TEMPLATE, waiting: '', held: 1 as const }))),
+    .values(Array.from({ length: runCount }, () => ({ ...TEMPLATE, waiting: '', held: 1 as const }))),
 );
 
-const dequeue = compiledQueryForMany<Tables, { engine_id: string }>((db, runs) =>
+const dequeue = compiledQueryForMany<Tables, { engine_id: string }>((db, runCount) =>
   db
     .updateTable('claims')
     .set({ waiting: null, held: null, failure: null })
     .where(
       'engine_id',
       'in',
-      Array.from({ length: runs }, () => ''),
+      Array.from({ length: runCount }, () => ''),
     )
     .where('waiting', 'is not', null)
     .returning('engine_id'),

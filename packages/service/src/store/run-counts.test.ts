@@ -54,10 +54,10 @@ async function addRun(
   if (reserved) await reservations.reserve({ ...fields, trigger: 'api', mode: 'sync' });
   if (state === 'queued') await reservations.queue.add(id, { input: {}, version: 1 });
   if (state === 'queued' || state === 'deleted') return;
-  const ended = state === 'ended' ? 2 : null;
+  const endedMs = state === 'ended' ? 2 : null;
   await sql`insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
       duration_ms, cost, bytes, is_child, seq)
-    values (${id}, ${id}, 'looms', ${workflowId}, 'running', 'info', 'api', 1, ${ended}, -1, -1, -1, 0, 1)`.execute(
+    values (${id}, ${id}, 'looms', ${workflowId}, 'running', 'info', 'api', 1, ${endedMs}, -1, -1, -1, 0, 1)`.execute(
     db,
   );
 }
@@ -84,7 +84,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
     expect(await listIds(db, { sortOrder: 'asc', after: [0, 'none'] })).toEqual(['one', 'two']);
   });
 
-  it('keep the counts of the database triggers, and include ended runs that had no reservation', async () => {
+  it('are kept when the log replaces the database triggers, and then include ended runs without a reservation', async () => {
     const { '0001': first } = LOG_MIGRATIONS;
     if (!first) throw new Error('A migration is missing.');
     const { db, migrate } = await open(await location(), { '0001': first });

@@ -12,11 +12,11 @@ export const SESSION_SECONDS = 7 * 24 * 3600;
 const NONCE_BYTES = 16;
 
 const payloadSchema = z.strictObject({
-  /** The person. */
+  /** The id of the person. */
   u: z.string().optional(),
   /** The id of the key. */
   k: z.string().optional(),
-  /** The end, in milliseconds since the epoch. */
+  /** The time of expiry, in milliseconds since the epoch. */
   e: z.number(),
   /** The id of the session. */
   n: z.string(),
@@ -41,25 +41,25 @@ export class Sessions {
   /** Returns the token of a new session. */
   create(owner: SessionOwner): string {
     const identity = 'userId' in owner ? { u: owner.userId } : { k: owner.keyId };
-    const endMs = this.#now() + SESSION_SECONDS * 1000;
-    const session = { ...identity, e: endMs, n: randomBytes(NONCE_BYTES).toString('base64url') };
+    const expiresAtMs = this.#now() + SESSION_SECONDS * 1000;
+    const session = { ...identity, e: expiresAtMs, n: randomBytes(NONCE_BYTES).toString('base64url') };
     const payload = Buffer.from(JSON.stringify(session)).toString('base64url');
     return `${payload}.${this.#sign(payload).toString('base64url')}`;
   }
 
-  /** Returns the caller of a session; undefined for a string that is no session, or for a session that has ended. */
-  async find(session: string): Promise<Principal | undefined> {
-    const [payload = '', signature = ''] = session.split('.');
+  /** Returns the principal of a session; undefined if the token is invalid or the session has expired. */
+  async find(token: string): Promise<Principal | undefined> {
+    const [payload = '', signature = ''] = token.split('.');
     const expected = this.#sign(payload);
     const actual = Buffer.from(signature, 'base64url');
     if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined;
     const {
       u: userId,
       k: keyId,
-      e: endMs,
+      e: expiresAtMs,
       n: id,
     } = payloadSchema.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
-    if (endMs <= this.#now()) return undefined;
+    if (expiresAtMs <= this.#now()) return undefined;
     if (keyId !== undefined) return this.#keys.findById(keyId, this.#now());
     if (userId === undefined) return undefined;
     return {
@@ -68,7 +68,7 @@ export class Sessions {
       userId,
       workspaceId: null,
       scopes: ['api:read', 'api:write'],
-      expiresAt: new Date(endMs).toISOString(),
+      expiresAt: new Date(expiresAtMs).toISOString(),
     };
   }
 

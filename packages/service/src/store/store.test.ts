@@ -106,7 +106,7 @@ function testTwoApis(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
-  it('keep all concurrent edits of one draft, and variables that a replaced graph leaves out', async () => {
+  it('keep all concurrent edits of one draft, and its variables when a graph without variables replaces it', async () => {
     const { one, other } = await openTwoApis();
     const id = await one.createDraft(GREETING);
     const { key } = one;
@@ -152,17 +152,17 @@ function testTwoApis(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 }
 
-const FORMATS = Object.keys(MIGRATIONS).slice(0, -1);
-const AT = '2026-01-01T00:00:00.000Z';
+const OLDER_SCHEMA_VERSIONS = Object.keys(MIGRATIONS).slice(0, -1);
+const CREATED_AT = '2026-01-01T00:00:00.000Z';
 
-/** Creates the tables of an older format, with a row in each. */
-async function createOlderTables(location: DatabaseLocation, format: string): Promise<void> {
-  const earlier = Object.entries(MIGRATIONS).filter(([name]) => name <= format);
+/** Creates the tables of an older schema version, with a row in each. */
+async function createOlderTables(location: DatabaseLocation, schemaVersion: string): Promise<void> {
+  const earlier = Object.entries(MIGRATIONS).filter(([name]) => name <= schemaVersion);
   const { db } = await openDatabase(location, Object.fromEntries(earlier));
   const rows: { [table: string]: { [column: string]: string | number } } = {
-    users: { id: 'ada', email: 'ada@heddle.test', name: 'Ada', created_at: AT },
-    workspaces: { id: 'looms', name: 'Looms', personal_keys: 1, created_at: AT },
-    members: { workspace_id: 'looms', user_id: 'ada', role: 'admin', created_at: AT },
+    users: { id: 'ada', email: 'ada@heddle.test', name: 'Ada', created_at: CREATED_AT },
+    workspaces: { id: 'looms', name: 'Looms', personal_keys: 1, created_at: CREATED_AT },
+    members: { workspace_id: 'looms', user_id: 'ada', role: 'admin', created_at: CREATED_AT },
     workflows: {
       ...{
         id: 'w',
@@ -172,9 +172,11 @@ async function createOlderTables(location: DatabaseLocation, format: string): Pr
         position: 0,
         state: '{"blocks":{}}',
       },
-      ...{ active_version: 3, created_at: AT, updated_at: AT },
+      ...{ active_version: 3, created_at: CREATED_AT, updated_at: CREATED_AT },
     },
-    workflow_versions: { workflow_id: 'w', version: 3, state: '{}', engine_version: 1, created_at: AT },
+    workflow_versions: {
+      ...{ workflow_id: 'w', version: 3, state: '{}', engine_version: 1, created_at: CREATED_AT },
+    },
     graph_ids: { workspace_id: 'looms', id: 'block', workflow_id: 'w' },
     claims: {
       ...{
@@ -183,15 +185,15 @@ async function createOlderTables(location: DatabaseLocation, format: string): Pr
         workspace_id: 'looms',
         trigger: 'api',
         mode: 'async',
-        created_at: AT,
+        created_at: CREATED_AT,
       },
-      ...{ waiting: '{"input":{},"version":3}', ...(format >= '0003' && { engine_id: 'mine' }) },
+      ...{ waiting: '{"input":{},"version":3}', ...(schemaVersion >= '0003' && { engine_id: 'mine' }) },
     },
     audit: {
       ...{ id: 'event', workspace_id: 'looms', action: 'workflow.created', resource_type: 'workflow' },
-      ...{ resource_id: 'w', created_at: AT },
+      ...{ resource_id: 'w', created_at: CREATED_AT },
     },
-    ...(format >= '0004' && { public_runs: { run_id: 'mine', created_at: AT } }),
+    ...(schemaVersion >= '0004' && { public_runs: { run_id: 'mine', created_at: CREATED_AT } }),
   };
   for (const [table, row] of Object.entries(rows))
     await sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((name) => sql.ref(name)))})
@@ -199,7 +201,7 @@ async function createOlderTables(location: DatabaseLocation, format: string): Pr
   await db.destroy();
 }
 
-async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
+async function expectMigratedRows(store: ServiceStore): Promise<void> {
   const { workflows, audit } = store;
   expect(await workflows.find('w')).toMatchObject({ name: 'Weave', active_version: 3, public_api: 0 });
   expect(await workflows.versions('w', 10)).toMatchObject([{ version: 3, engine_version: 1 }]);
@@ -219,7 +221,7 @@ async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
   expect(outcomes).toContainEqual(['run.cancelled', 'intended']);
 }
 
-async function expectOlderReservations({ reservations }: ServiceStore): Promise<void> {
+async function expectMigratedReservations({ reservations }: ServiceStore): Promise<void> {
   const common = { workflowId: 'w', trigger: 'api' } as const;
   const mine = { ...common, engineId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
   expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([mine]);
@@ -235,25 +237,29 @@ async function expectOlderReservations({ reservations }: ServiceStore): Promise<
   expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineId: 'e1' }]);
 }
 
-describe.each(FORMATS)('a store of format %s', (format) => {
+describe.each(OLDER_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {
   it('keeps its rows in a data folder', async () => {
     const data = createFolder();
-    await createOlderTables({ file: join(data, 'api.db') }, format);
+    await createOlderTables({ file: join(data, 'api.db') }, schemaVersion);
     const store = await openStore({ data });
-    await expectRowsOfOlder(store);
-    await expectOlderReservations(store);
+    await expectMigratedRows(store);
+    await expectMigratedReservations(store);
   });
 });
 
-const SAMPLED_FORMATS = sample(FORMATS, 1, 'older formats of the store on PostgreSQL');
+const SAMPLED_SCHEMA_VERSIONS = sample(
+  OLDER_SCHEMA_VERSIONS,
+  1,
+  'older schema versions of the store on PostgreSQL',
+);
 
-describe.each(SAMPLED_FORMATS)('a store of format %s', (format) => {
+describe.each(SAMPLED_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
     const url = await postgresDatabase();
-    await createOlderTables({ url }, format);
+    await createOlderTables({ url }, schemaVersion);
     const store = await openStore({ postgres: { url }, secret: SECRET });
-    await expectRowsOfOlder(store);
-    await expectOlderReservations(store);
+    await expectMigratedRows(store);
+    await expectMigratedReservations(store);
   });
 });
 

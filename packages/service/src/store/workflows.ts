@@ -129,7 +129,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Changes the fields of a version that are set. Returns the version; undefined if there is none. */
+  /** Changes the name and description of a version, if given. Returns the version; undefined if there is none. */
   async changeVersion(
     { workflowId, version }: { workflowId: string; version: number },
     { name, description }: { name?: string | undefined; description?: string | null | undefined },

@@ -11,7 +11,7 @@ import {
 import type { TransferServices } from './operations.ts';
 import { Transfers } from './transfers.ts';
 
-const TRANSFERS = {
+const OPERATIONS = {
   exportWorkflow,
   previewWorkflowImport,
   importWorkflow,
@@ -23,10 +23,10 @@ const TRANSFERS = {
  * Returns the area (a module of API operations with its own tables) that exports and imports workflows and stores the
  * receipts of imports.
  */
-export function transfers({ store }: { store: ServiceStore }): Area<TransferServices, typeof TRANSFERS> {
+export function transfers({ store }: { store: ServiceStore }): Area<TransferServices, typeof OPERATIONS> {
   return {
     name: 'transfer',
-    operations: TRANSFERS,
+    operations: OPERATIONS,
     migrations: TRANSFER_MIGRATIONS,
     services: ({ now }) => ({ store, transfers: new Transfers({ store, now }) }),
   };

@@ -12,7 +12,7 @@ export interface ConfigurationField {
   /** True if the block cannot run without the field. */
   required: boolean;
   configured: boolean;
-  /** Present if `dependentValues` can give several ids, separated by commas. */
+  /** Present if `dependentValues` can have several ids, separated by commas. */
   multiSelect?: true;
   /** The targets of the references on which the field's values depend, by name, such as `tableId`. */
   context: { [name: string]: string };
@@ -79,9 +79,9 @@ export function dependentChanges(
     if (value !== undefined) change(field, Array.isArray(field.value) ? value.split(',') : value);
     else if (isStale && !isEmpty(field.value)) change(field, null);
   }
-  const [unknown] = requestedValues.keys();
-  if (unknown === undefined) return changes;
-  const [blockId, key] = JSON.parse(unknown) as [string, string];
+  const [unknownKey] = requestedValues.keys();
+  if (unknownKey === undefined) return changes;
+  const [blockId, key] = JSON.parse(unknownKey) as [string, string];
   throw badRequest(
     `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is not a field whose values depend on a reference`,
   );

@@ -38,7 +38,7 @@ export interface WorkflowExport {
   referenceManifest?: ReferenceManifest;
 }
 
-/** Returns the file of a draft that other installations can import. */
+/** Returns the export of a draft: a file that other installations can import. */
 export function exportOf(
   workflow: ExportedWorkflow,
   draft: PortableGraph,
