@@ -16,34 +16,34 @@ export interface Field {
   blockName: string;
   /** The key of the sub-block; `data.` and the name of a container's field; or `block.type`. */
   key: string;
-  /** The type of the sub-block; '' for a container's field; `custom-block` for the type of such a block. */
+  /** The type of the sub-block; '' for a container's field; `custom-block` for the type of a custom block. */
   type: string;
   value: Json;
 }
 
 /** Fields of a container's `data` that may have references. */
 const CONTAINER_FIELDS = ['collection', 'count', 'whileCondition', 'doWhileCondition'] as const;
-const DATA = 'data.';
+const DATA_PREFIX = 'data.';
 /** The key of the field for the type of a custom block: this type names the block's definition. */
-const BLOCK_TYPE = 'block.type';
-const CUSTOM_BLOCK = /^custom_block_./;
+const BLOCK_TYPE_KEY = 'block.type';
+const CUSTOM_BLOCK_TYPE = /^custom_block_./;
 
 /** Yields the fields of all blocks. */
 export function* fieldsOf(graph: PortableGraph): Generator<Field> {
   for (const [blockId, block] of Object.entries(graph.blocks)) {
     const blockType = textOf(block, 'type');
     const blockInfo = { blockId, blockType, blockName: textOf(block, 'name') || blockId };
-    if (CUSTOM_BLOCK.test(blockType))
-      yield { ...blockInfo, key: BLOCK_TYPE, type: 'custom-block', value: blockType };
+    if (CUSTOM_BLOCK_TYPE.test(blockType))
+      yield { ...blockInfo, key: BLOCK_TYPE_KEY, type: 'custom-block', value: blockType };
     for (const [key, subBlock] of Object.entries(objectOf(block, 'subBlocks'))) {
-      // A file may have sub-blocks with the keys of other fields.
-      if (!isJsonObject(subBlock) || key === BLOCK_TYPE || key.startsWith(DATA)) continue;
+      // Sub-blocks in a file may have the keys that are reserved here for other fields.
+      if (!isJsonObject(subBlock) || key === BLOCK_TYPE_KEY || key.startsWith(DATA_PREFIX)) continue;
       yield { ...blockInfo, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
     }
     const data = objectOf(block, 'data');
     for (const name of CONTAINER_FIELDS) {
       const value = own(data, name);
-      if (value !== undefined) yield { ...blockInfo, key: DATA + name, type: '', value };
+      if (value !== undefined) yield { ...blockInfo, key: DATA_PREFIX + name, type: '', value };
     }
   }
 }
@@ -67,9 +67,9 @@ function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): Jso
   });
   const data = Object.entries(objectOf(block, 'data')).map(([key, value]): [string, Json] => [
     key,
-    changes.get(DATA + key) ?? value,
+    changes.get(DATA_PREFIX + key) ?? value,
   ]);
-  const type = changes.get(BLOCK_TYPE);
+  const type = changes.get(BLOCK_TYPE_KEY);
   return {
     ...block,
     // A block needs a type, so clearing the type has no effect.

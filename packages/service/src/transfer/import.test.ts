@@ -11,10 +11,10 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
   return { id, type: 'workflow', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
 }
 
-function fileOf(blocks: JsonObject[], rest: JsonObject = {}): JsonObject {
+function fileOf(blocks: JsonObject[], otherProperties: JsonObject = {}): JsonObject {
   return {
     state: { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [] },
-    ...rest,
+    ...otherProperties,
   };
 }
 
@@ -44,9 +44,9 @@ describe('the file of an import', () => {
 
 describe('the warnings of an import', () => {
   it('have one line for a requirement with several fields, and none when one of them has a value', async () => {
-    const fields = (second: Json) => ({
+    const fields = (manualValue: Json) => ({
       workflowId: ['workflow-selector', null] as [string, Json],
-      manual: ['workflow-selector', second] as [string, Json],
+      manual: ['workflow-selector', manualValue] as [string, Json],
     });
     expect(await warningLinesOf(fileOf([block('B', fields(''))]))).toEqual([
       'B: workflowId was cleared by the export; set it before running',
@@ -55,8 +55,8 @@ describe('the warnings of an import', () => {
   });
 
   it('are at most 1,000 lines', async () => {
-    const blocks = Array.from({ length: 1500 }, (_, at) =>
-      block(`b${at}`, { workflowId: ['workflow-selector', null] }),
+    const blocks = Array.from({ length: 1500 }, (_, index) =>
+      block(`b${index}`, { workflowId: ['workflow-selector', null] }),
     );
     const lines = await warningLinesOf(fileOf(blocks));
     expect(lines).toHaveLength(1000);

@@ -66,7 +66,7 @@ function toStorable(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
-/** Throws 403 if a workspace key names a credential, because the key acts for no person who may use it. */
+/** Throws 403 if a request with a workspace key binds a credential, because such a key does not act for a person. */
 export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
   if (kind !== 'workspace') return;
   const instructions = [...(mappings ?? []), ...(bindings ?? [])];
@@ -83,7 +83,7 @@ export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): s
 }
 
 function contentOf(request: PreviewRequest): object {
-  const { requestId: _id, previewFingerprint: _print, ...content } = request as { [key: string]: unknown };
+  const { requestId: _id, previewFingerprint: _hash, ...content } = request as { [key: string]: unknown };
   return content;
 }
 
@@ -147,7 +147,7 @@ export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportDa
   };
 }
 
-/** Throws 409 if the preview of the caller had another fingerprint than the plan, or if the plan is not ready. */
+/** Throws 409 if the fingerprint of the caller's preview differs from that of the plan, or if the plan is not ready. */
 export function expectApplicable(
   plan: ImportPlan,
   callerFingerprint: string | undefined,

@@ -3,14 +3,14 @@ import { badRequest } from '@heddle/api/areas';
 import type { KindName } from './kinds.ts';
 import type { Occurrence } from './references.ts';
 
-/** The target that replaces an id everywhere in the file. Null clears it. */
+/** The target that replaces an id everywhere in the file. A null target clears the id. */
 export interface Mapping {
   kind: KindName;
   sourceId: string;
   targetId?: string | null | undefined;
 }
 
-/** The target that a caller chooses for one occurrence. Null clears it. */
+/** The target that a caller chooses for one occurrence. A null target clears it. */
 export interface Binding extends Occurrence {
   kind: KindName;
   targetId?: string | null | undefined;
@@ -19,7 +19,7 @@ export interface Binding extends Occurrence {
 /** The id of a target; null clears the reference; undefined: no instruction. */
 export type Target = string | null | undefined;
 
-interface InstructedReference {
+interface Reference {
   kind: KindName;
   sourceId: string;
   occurrence: Occurrence;
@@ -50,7 +50,7 @@ export class Instructions {
    * Returns a function that takes a position of the reference (undefined if it has none) and returns the target of the
    * id there. The function throws 400 if the instructions contradict each other or the reference.
    */
-  lookupFor({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
+  lookupFor({ kind, sourceId, occurrence }: Reference): (position: number | undefined) => Target {
     const mappedTarget = this.#mappings.get(idKey(kind, sourceId));
     const byPosition = this.#bindings.get(bindingKey(occurrence));
     if (!byPosition) return () => mappedTarget;
@@ -131,7 +131,7 @@ function conflictError(subject: string): ApiError {
   return badRequest(`The import has contradicting instructions for ${subject}: send one`);
 }
 
-/** Returns the name of an occurrence in errors. */
+/** Returns the description of an occurrence for error messages. */
 export function occurrenceName({ blockId, subBlockKey, valuePath }: Occurrence): string {
   const path = [subBlockKey, ...valuePath].join('.');
   return `"${shorten(path)}" of block "${shorten(blockId)}"`;

@@ -40,7 +40,7 @@ export interface ReferenceKind {
   discovery: { command: string; humanAuthorizationMayBeRequired: boolean };
 }
 
-/** Returns whether the values of the slot are chosen from a list, not typed by hand. */
+/** Returns whether the values of the slot are chosen from a list, not typed. */
 export function isChosenFromList({ key, type }: Slot): boolean {
   return type === 'oauth-input' || type.endsWith('-selector') || (type === '' && !key.startsWith('manual'));
 }

@@ -60,9 +60,9 @@ export function storeLookups(database: Kysely<unknown>) {
         .execute(),
     ),
     /** Agents name skills by their ids or their names. */
-    skill: async (references, { workspaceId }) => {
+    skill: async (idsOrNames, { workspaceId }) => {
       const find = inChunks((chunk) => findSkills(database as SkillDb, workspaceId, chunk));
-      return new Set((await find(references)).flatMap(({ id, name }) => [id, name]));
+      return new Set((await find(idsOrNames)).flatMap(({ id, name }) => [id, name]));
     },
     workflow: toLookup((ids, workspaceId) =>
       db
@@ -83,7 +83,7 @@ function toLookup(find: (ids: string[], workspaceId: string) => Promise<{ id: st
   };
 }
 
-/** Returns a function that finds rows by any number of ids. Ids that the database cannot store are left out. */
+/** Returns a function that finds rows by any number of ids. Ids that the database cannot store are skipped. */
 export function inChunks<Row>(
   find: (ids: string[]) => Promise<Row[]>,
 ): (ids: readonly string[]) => Promise<Row[]> {

@@ -21,7 +21,7 @@ async function createReceipts({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Adds the index with which old receipts are found. */
+/** Adds the index for finding old receipts. */
 async function addAgeIndex({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createIndex('operation_receipts_oldest')
@@ -30,7 +30,7 @@ async function addAgeIndex({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the table of receipts. Entries are added, never changed. */
 export const TRANSFER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => createReceipts(db) },
   '0002': { up: (db: Kysely<unknown>) => addAgeIndex(db) },

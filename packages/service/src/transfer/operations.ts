@@ -73,7 +73,7 @@ export const importWorkflow = define({
   },
 });
 
-/** Throws 400 for a mapped import (one with any of these options) that lacks the request id or the fingerprint. */
+/** Throws 400 if an import has any of the options of mapped imports, but lacks the request id or the fingerprint. */
 function expectComplete(body: schemas.ImportRequest): void {
   const { mappings, bindings, dependentValues, requestId, previewFingerprint } = body;
   const options = [mappings, bindings, dependentValues, requestId, previewFingerprint];

@@ -36,7 +36,7 @@ describe('readPayload', () => {
     expect(manifest?.references[0]?.occurrences).toEqual([place]);
   });
 
-  const refused: [string, Json, string][] = [
+  const invalidFiles: [string, Json, string][] = [
     ['text that is not JSON', '{', 'a string that is not JSON'],
     ['an array', [], 'workflow must be an object'],
     ['a state without blocks', { edges: [] }, 'state.blocks'],
@@ -46,7 +46,7 @@ describe('readPayload', () => {
     ['a block that is not an object', { blocks: { b: 3 }, edges: [] }, 'blocks.b must be'],
     ['an edge without a target', { blocks: {}, edges: [{ source: 'b' }] }, 'edges.0'],
     [
-      'a block named like a prototype',
+      'a block with the id __proto__',
       JSON.parse('{"blocks":{"__proto__":{"type":"a","name":"b"}},"edges":[]}') as Json,
       '__proto__',
     ],
@@ -88,7 +88,7 @@ describe('readPayload', () => {
       '10000 occurrences',
     ],
   ];
-  it.each(refused)('refuses %s', (_, input, message) => {
+  it.each(invalidFiles)('refuses %s', (_, input, message) => {
     expect(() => readPayload(input)).toThrow(message);
   });
 

@@ -99,7 +99,7 @@ describe.each(KINDS)('a reference of the kind %s', (kind) => {
     expect(JSON.stringify(planned.graph)).not.toContain('foreign');
   });
 
-  it('can only be cleared if its kind has no lookup', async () => {
+  it('can be cleared, but not mapped, if its kind has no lookup', async () => {
     const options = { lookups: {} };
     const mapped = await plan(
       graphWith(kind),
@@ -168,7 +168,7 @@ describe('an import plan', () => {
     expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('other,mine');
   });
 
-  it('ignores claims of a manifest about fields that do not exist or have ids of another kind', async () => {
+  it('ignores entries of a manifest for fields that do not exist or have ids of another kind', async () => {
     const occurrence = (blockId: string, subBlockKey: string) => ({
       ...{ blockId, subBlockKey, valuePath: [], encoding: 'scalar' as const },
     });
@@ -188,13 +188,13 @@ describe('an import plan', () => {
     expect(planned.graph).toEqual(workflow);
   });
 
-  const bindingWith = (rest: object) =>
+  const bindingWith = (overrides: object) =>
     ({
       ...{ kind: 'workflow', blockId: 'b', subBlockKey: 'workflowId', valuePath: [], encoding: 'scalar' },
-      ...rest,
+      ...overrides,
     }) as NonNullable<ImportOptions['bindings']>[number];
 
-  it('binds one place, even an empty one', async () => {
+  it('binds one field, even an empty one', async () => {
     const one = await plan(workflow, { bindings: [bindingWith({ targetId: 'other' })] });
     expect(valueOf(one.graph, 'b', 'workflowId')).toBe('other');
     const empty = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
@@ -217,7 +217,7 @@ describe('an import plan', () => {
     ]);
   });
 
-  const refused: [string, ImportOptions, string][] = [
+  const invalidOptions: [string, ImportOptions, string][] = [
     [
       'two mappings of one id',
       {
@@ -262,14 +262,14 @@ describe('an import plan', () => {
       'is not a field whose values depend on a reference',
     ],
   ];
-  it.each(refused)('refuses %s', async (_, options, message) => {
+  it.each(invalidOptions)('refuses %s', async (_, options, message) => {
     await expect(plan(workflow, options)).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(message),
     });
   });
 
-  it('keeps the target if an instruction has none', async () => {
+  it('keeps the id in the file if an instruction has no target', async () => {
     const planned = await plan(workflow, {
       mappings: [{ kind: 'workflow', sourceId: 'mine' }],
       bindings: [bindingWith({})],

@@ -40,7 +40,7 @@ export interface ImportPlan {
   configuration: ConfigurationField[];
   unresolvedConfiguration: ConfigurationField[];
   discovery: Discovery[];
-  /** Required references that are cleared because this installation cannot have them. */
+  /** Required references that are cleared because this installation has no resources of their kind. */
   cleared: PlannedBinding[];
 }
 
@@ -124,7 +124,7 @@ function referencesIn(graph: PortableGraph): Reference[] {
 
 /**
  * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: places
- * that the graph does not have, or that hold ids of another kind, are left out.
+ * that the graph does not have, or that hold ids of another kind, are skipped.
  */
 export function referencesClearedByExport({
   graph,

@@ -7,24 +7,24 @@ import { rewriteReferences } from './rewrite.ts';
 
 type FieldRow = [key: string, type: string, value: Json];
 
-function graphOf(type: string, fields: FieldRow[], rest: JsonObject = {}) {
+function graphOf(type: string, fields: FieldRow[], blockProperties: JsonObject = {}) {
   const subBlocks = Object.fromEntries(
     fields.map(([key, kind, value]) => [key, { id: key, type: kind, value }]),
   );
   return {
-    blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...rest } as JsonObject },
+    blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...blockProperties } as JsonObject },
     edges: [],
     variables: {},
   };
 }
 
-function referencesIn(type: string, fields: FieldRow[], rest?: JsonObject): FoundReference[] {
-  return [...referencesOf(graphOf(type, fields, rest), REFERENCE_KINDS)];
+function referencesIn(type: string, fields: FieldRow[], blockProperties?: JsonObject): FoundReference[] {
+  return [...referencesOf(graphOf(type, fields, blockProperties), REFERENCE_KINDS)];
 }
 
 /** Returns the references in short form: kind, id, key, path, encoding and positions. */
-function summariesOf(type: string, fields: FieldRow[], rest?: JsonObject) {
-  return referencesIn(type, fields, rest).map(
+function summariesOf(type: string, fields: FieldRow[], blockProperties?: JsonObject) {
+  return referencesIn(type, fields, blockProperties).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
       [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
   );
@@ -250,8 +250,8 @@ describe('rewriteReferences', () => {
       ['knowledgeBaseIds', 'x', null],
       ['documentId', 'x', null],
     ]);
-    const occurrenceAt = (subBlockKey: string, rest: object) =>
-      ({ blockId: 'b', subBlockKey, valuePath: [], ...rest }) as never;
+    const occurrenceAt = (subBlockKey: string, properties: object) =>
+      ({ blockId: 'b', subBlockKey, valuePath: [], ...properties }) as never;
     const after = rewriteReferences(graph, [
       { occurrence: occurrenceAt('credential', { encoding: 'scalar' }), targetId: 'C' },
       { occurrence: occurrenceAt('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },

@@ -15,7 +15,7 @@ export interface Occurrence {
   subBlockKey: string;
   /** The path in the field's value, which may be JSON text; empty for the whole value. */
   valuePath: (string | number)[];
-  /** Positions of items in a list (`array`, `csv`, `files`) or of placeholders in a text (`environment`). */
+  /** Positions of items in a list (`array`, `csv`, `files`) or of placeholders in a string (`environment`). */
   positions?: number[] | undefined;
   encoding: Encoding;
 }
@@ -59,7 +59,7 @@ export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<Fou
   }
 }
 
-/** Returns the references grouped by kind and id. `isComplete`: false if there are too many, so some were left out. */
+/** Returns the references grouped by kind and id. `isComplete`: false if some are omitted because there are too many. */
 export function manifestOf(references: Iterable<FoundReference>): {
   manifest: ReferenceManifest;
   isComplete: boolean;
@@ -162,7 +162,7 @@ export function decodeIds(value: Json): { encoding: Encoding; ids: (string | und
   return { encoding: isFiles ? 'files' : 'array', ids };
 }
 
-/** Returns the text unless it is blank, or has a reference or placeholder, which is filled in when the block runs. */
+/** Returns the id in a text; undefined if it is blank, or has a reference or placeholder, which a run will resolve. */
 function idIn(text: string): string | undefined {
   return text.trim() === '' || REFERENCE_OR_PLACEHOLDER.test(text) ? undefined : text;
 }
@@ -173,7 +173,7 @@ function fileId(file: JsonObject): string | undefined {
   return idIn(textOf(file, 'key') || textOf(file, 'id'));
 }
 
-/** Yields a reference for each environment name in a string. */
+/** Yields a reference for each environment variable whose placeholder is in a string. */
 function* environmentReferences(
   field: Field,
   path: (string | number)[],
@@ -222,7 +222,7 @@ function isList(field: Field): boolean {
   return isToolList(field) || field.type === 'skill-input' || field.key === 'skills';
 }
 
-/** Returns the value that paths lead into: the parsed list for a list that is stored as JSON text. */
+/** Returns the value to which paths in the field apply: for a list that is stored as JSON text, the parsed list. */
 export function structuredValue(field: Field): Json {
   if (typeof field.value !== 'string' || !isList(field)) return field.value;
   return parseList(field.value) ?? field.value;

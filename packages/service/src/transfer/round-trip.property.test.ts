@@ -9,8 +9,8 @@ import { regenerateIds } from '../workflows/duplicate.ts';
 import { rewriteReferences } from './rewrite.ts';
 import { sanitize } from './sanitize.ts';
 
-const uuid = (head: string, number: number): string =>
-  `${head.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+const uuid = (digit: string, number: number): string =>
+  `${digit.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
 const IDS = [1, 2, 3, 4].map((number) => uuid('a', number));
 
 const text = fc.oneof(
@@ -77,12 +77,12 @@ const graphs: fc.Arbitrary<PortableGraph> = fc
       })
       .map(({ blocks, edges }) => ({
         blocks: Object.fromEntries(
-          blocks.map(({ parentId, ...each }, at) => [
-            ids[at],
-            { ...each, id: ids[at], name: `Block ${at}`, data: { parentId } } as JsonObject,
+          blocks.map(({ parentId, ...each }, index) => [
+            ids[index],
+            { ...each, id: ids[index], name: `Block ${index}`, data: { parentId } } as JsonObject,
           ]),
         ),
-        edges: edges.map((each, at) => ({ ...each, id: `${uuid('e', at)}` })),
+        edges: edges.map((each, index) => ({ ...each, id: `${uuid('e', index)}` })),
         variables: {},
       }));
   });
@@ -97,8 +97,8 @@ describe('export and import', () => {
       fc.property(graphs, (graph) => {
         const first = exportGraph(graph);
         const file = JSON.parse(JSON.stringify({ version: '1.0', state: first })) as Json;
-        let last = 0;
-        const imported = regenerateIds(readPayload(file).graph, () => uuid('b', (last += 1)));
+        let lastNumber = 0;
+        const imported = regenerateIds(readPayload(file).graph, () => uuid('b', (lastNumber += 1)));
         const second = exportGraph(imported.graph);
         // Restores the old ids with the function that created the new ones.
         const oldIds = new Map([...imported.idMap].map(([before, after]) => [after, before]));
@@ -134,11 +134,11 @@ describe('export and import', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const references = [...referencesOf(graph, REFERENCE_KINDS)];
-        const same = rewriteReferences(
+        const rewritten = rewriteReferences(
           graph,
           references.map(({ sourceId, occurrence }) => ({ occurrence, targetId: sourceId })),
         );
-        expect(manifestOf(referencesOf(same, REFERENCE_KINDS))).toEqual(manifestOf(references));
+        expect(manifestOf(referencesOf(rewritten, REFERENCE_KINDS))).toEqual(manifestOf(references));
       }),
     );
   });

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { sanitize } from './sanitize.ts';
 
 /** A graph with one block whose fields are `[key, type, value]`. */
-function graphOf(type: string, fields: [string, string, Json][], rest: JsonObject = {}) {
+function graphOf(type: string, fields: [string, string, Json][], blockProperties: JsonObject = {}) {
   const subBlocks = Object.fromEntries(
     fields.map(([key, fieldType, value]): [string, Json] => [key, { id: key, type: fieldType, value }]),
   );
   return {
-    blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...rest } as JsonObject },
+    blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...blockProperties } as JsonObject },
     edges: [],
     variables: {},
   };
@@ -35,9 +35,9 @@ describe('sanitize', () => {
       ['headers', 'table', [{ id: '1', cells: { Key: 'X', Value: '{{V}}' } }]],
       ['webhookId', 'short-input', 'w1'],
     ];
-    const nothing = Object.fromEntries(fields.map(([key]) => [key, null]));
-    expect(valuesOf('slack', fields)).toEqual(nothing);
-    expect(valuesOf('slack', fields, true)).toEqual(nothing);
+    const allCleared = Object.fromEntries(fields.map(([key]) => [key, null]));
+    expect(valuesOf('slack', fields)).toEqual(allCleared);
+    expect(valuesOf('slack', fields, true)).toEqual(allCleared);
   });
 
   it('clears choices from the workspace, unless bindings are requested', () => {
@@ -56,7 +56,7 @@ describe('sanitize', () => {
     );
   });
 
-  it('keeps text that only names a value', () => {
+  it('keeps text that is only a reference or placeholder', () => {
     const fields: [string, string, Json][] = [
       ['credential', 'oauth-input', '<pick.credential>'],
       ['apiKey', 'short-input', '{{KEY}}'],

@@ -33,7 +33,7 @@ const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'sheet-selector',
   'user-selector',
 ]);
-/** Keys of such choices in tools, and in sub-blocks whose value is typed by hand. */
+/** Keys of such choices in tools, and in sub-blocks whose value is typed. */
 const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'channelId',
   'documentTags',
@@ -42,12 +42,13 @@ const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'tagFilters',
 ]);
 /** Keys of URLs that a deployment has created. */
-const RUNTIME_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
+const DEPLOYMENT_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
 
 /**
  * Returns the graph for an export. Secrets, credentials, rows of tables (request headers, for example) and URLs
- * of deployments are always cleared; choices from the workspace are kept with `keepBindings`. Text that only names a
- * value (`{{NAME}}`, `<block.output>`) stays, except in rows of tables and URLs of deployments.
+ * of deployments are always cleared; choices from the workspace are kept with `keepBindings`. Text that is
+ * only a placeholder or reference (`{{NAME}}`, `<block.output>`) stays, except in rows of tables and URLs of
+ * deployments.
  */
 export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): SanitizedGraph {
   const cleared: ClearedField[] = [];
@@ -83,7 +84,7 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
 }
 
 function sanitizeValue(value: Json, slot: Slot, keepBindings: boolean): Json {
-  if (slot.type === 'table' || RUNTIME_KEY.test(slot.key)) return null;
+  if (slot.type === 'table' || DEPLOYMENT_KEY.test(slot.key)) return null;
   if (isCleared(slot, keepBindings)) return isReference(value) ? value : null;
   if (slot.type === 'password' || isSecretName(slot.key)) return clearSecret(value);
   const clean = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);

@@ -14,8 +14,8 @@ const REMOVED = 'REMOVED';
 
 /**
  * Patterns of secrets that can be recognized by their form, each with its replacement. Every quantifier before a
- * required character is bounded or starts at the beginning of a token, so that the time grows with the length of the
- * text.
+ * required character is bounded or starts at the beginning of a token, so that the time grows linearly with the length
+ * of the text.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, REMOVED],

@@ -41,12 +41,12 @@ export interface TransferOptions {
 }
 
 /** The caller who imports a workflow, and the function that records the import. */
-interface Importer {
+interface ImportContext {
   principal: Principal;
   record: Recorder;
 }
 
-/** The id of a mapped import, and the hash of its request. */
+/** The request id of an import, and the hash of the request. */
 interface RequestKey {
   requestId: string;
   hash: string;
@@ -74,7 +74,7 @@ export class Transfers {
     const exported = exportOf(
       { id, name, description, workspaceId, folderPath },
       readGraph(row.state) as PortableGraph,
-      { ...options, exportedAt: this.#time() },
+      { ...options, exportedAt: this.#isoNow() },
     );
     await record({ resourceId: id });
     return exported;
@@ -99,7 +99,7 @@ export class Transfers {
    * repeated request returns the result of the first. Throws 409 for a request id that another request has used, for a
    * stale preview, and for an import that is not ready; 404 for an unknown folder, and 423 for a locked one.
    */
-  async import(body: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
+  async import(body: ImportRequest, { principal, record }: ImportContext): Promise<ImportResult> {
     const { workspaceId, requestId } = body;
     expectMayBind(body, principal);
     const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
@@ -155,8 +155,9 @@ export class Transfers {
     return this.#db.transaction().execute(async (tx) => {
       const { workspaceId } = body;
       // Inserted first, so that a second call with the same request id waits here for the end of the first.
-      if (request && !(await this.#reserve(tx, operationId, { workspaceId, ...request }))) return undefined;
-      const row = await this.#add(tx, body, { file, draft });
+      if (request && !(await this.#reserveRequestId(tx, operationId, { workspaceId, ...request })))
+        return undefined;
+      const row = await this.#addWorkflow(tx, body, { file, draft });
       const view = { ...viewOf(row, draft), warnings };
       await record({ resourceId: row.id }, tx);
       if (!request) return view;
@@ -172,7 +173,7 @@ export class Transfers {
     });
   }
 
-  async #reserve(
+  async #reserveRequestId(
     tx: Db,
     id: string,
     { workspaceId, requestId, hash }: RequestKey & { workspaceId: string },
@@ -185,11 +186,11 @@ export class Transfers {
       request_hash: hash,
       report: '',
       result: '',
-      created_at: this.#time(),
+      created_at: this.#isoNow(),
     });
   }
 
-  async #add(
+  async #addWorkflow(
     tx: Db,
     body: ImportRequest,
     { file, draft }: { file: ImportFile; draft: PortableGraph },
@@ -198,14 +199,14 @@ export class Transfers {
     const folderPath = canonicalPath(body.folderPath ?? '/');
     const name = body.name ?? freeName(file.name, await workflowNamesIn(tx, workspaceId, folderPath));
     const description = body.description ?? file.description ?? null;
-    return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#time() });
+    return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#isoNow() });
   }
 
   #receipts(db: Db): Kysely<ReceiptTables> {
     return db as unknown as Kysely<ReceiptTables>;
   }
 
-  #time(): string {
+  #isoNow(): string {
     return new Date(this.#now()).toISOString();
   }
 }

@@ -141,15 +141,15 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
-  // A source is polled immediately, so that existing items can be distinguished from new ones.
+  // A feed is polled immediately, so that existing items can be distinguished from new ones.
   if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
     return { ...NOT_DUE, due_ms: afterMs + CHECK_MS, fire_ms: afterMs + CHECK_MS };
   if (type?.kind !== 'schedule') return NOT_DUE;
-  const due = type.nextDue(config, afterMs);
-  if (due === undefined) return NOT_DUE;
-  return { ...NOT_DUE, due_ms: due, fire_ms: due + jitterOf(type, config, row) };
+  const dueMs = type.nextDue(config, afterMs);
+  if (dueMs === undefined) return NOT_DUE;
+  return { ...NOT_DUE, due_ms: dueMs, fire_ms: dueMs + jitterOf(type, config, row) };
 }
 
 function newRow({ blockId, name, type }: PlannedTrigger, activation: Activation): TriggerRow {

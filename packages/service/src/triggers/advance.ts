@@ -4,7 +4,7 @@ import { recordEvents } from './events/outbox.ts';
 import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 
-/** A change of a trigger that was read earlier. */
+/** A change to a trigger that was read earlier. */
 export interface Advance {
   trigger: LiveTrigger;
   change: Partial<TriggerRow>;
