@@ -1,12 +1,12 @@
 /** Interval at which the process compares its clock with the earliest due instant, without reading the database. */
-const BEAT_MS = 250;
+const TICK_MS = 250;
 /** Maximum time until the earliest due instant is read again, because another process may have changed it. */
 const POLL_MS = 5000;
 /** Pause after an error. */
 const RETRY_MS = 2000;
 
 export interface DueLoopOptions {
-  every: (ms: number, beat: () => void) => () => void;
+  every: (ms: number, tick: () => void) => () => void;
   now: () => number;
   report: (error: unknown) => void;
   /** Handles everything that is due now. Resolves with the earliest instant at which something is due. */
@@ -17,7 +17,7 @@ export interface DueLoopOptions {
 export class DueLoop {
   readonly #options: DueLoopOptions;
   readonly #stop: () => void;
-  /** The earliest due instant that this process has read. */
+  /** When `work` is called next: at the earliest known due instant, or to read the database again. */
   #nextMs = -Infinity;
   #working: Promise<void> | undefined;
   #isUrgent = false;
@@ -25,14 +25,14 @@ export class DueLoop {
 
   constructor(options: DueLoopOptions) {
     this.#options = options;
-    this.#stop = options.every(BEAT_MS, () => this.#beat());
+    this.#stop = options.every(TICK_MS, () => this.#tick());
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Checks again at the next beat. Call it when something has changed. */
+  /** Checks again at the next tick. Call it when something has changed. */
   wake(): void {
     this.#nextMs = -Infinity;
   }
@@ -41,13 +41,13 @@ export class DueLoop {
   checkNow(): void {
     this.wake();
     if (this.#working) this.#isUrgent = true;
-    else this.#beat();
+    else this.#tick();
   }
 
   /** Handles everything that is due now. */
   async run(): Promise<void> {
     await this.#working;
-    await this.#work();
+    await this.#startWork();
   }
 
   async close(): Promise<void> {
@@ -56,24 +56,24 @@ export class DueLoop {
     await this.#working;
   }
 
-  #beat(): void {
+  #tick(): void {
     if (this.#working || this.#isClosed || this.#options.now() < this.#nextMs) return;
-    void this.#work();
+    void this.#startWork();
   }
 
-  #work(): Promise<void> {
+  #startWork(): Promise<void> {
     this.#working ??= this.#runWork().finally(() => {
       this.#working = undefined;
       if (!this.#isUrgent) return;
       this.#isUrgent = false;
-      this.#beat();
+      this.#tick();
     });
     return this.#working;
   }
 
   async #runWork(): Promise<void> {
     const { now, report, work } = this.#options;
-    // Set before the work, so that the next beat notices a change that happens in the meantime.
+    // Set before the work, so that the next tick notices a change that happens in the meantime.
     this.#nextMs = now() + POLL_MS;
     try {
       const earliest = await work();

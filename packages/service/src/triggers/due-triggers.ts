@@ -10,7 +10,7 @@ export type DueTrigger = LiveTrigger & { due_ms: number };
 interface TriggerFilter {
   /** The types that this process supports. Another process on the database may support more. */
   types: ReadonlyMap<string, unknown>;
-  /** Ids of workspaces whose triggers are left out. */
+  /** Ids of workspaces whose triggers are skipped. */
   except?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export async function dueTriggers(
         .select(workspaceRank('fire_ms', 'id'))
         .where('fire_ms', '<=', nowMs)
         .where('type', 'in', [...types.keys()])
-        .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except)),
+        .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except)),
     )
     .selectFrom('due')
     .innerJoin('triggers', 'triggers.id', 'due.id')
@@ -36,10 +36,10 @@ export async function dueTriggers(
     .orderBy('triggers.id')
     .limit(limit)
     .execute();
-  return rows.map(withNumbers).filter(isDue);
+  return rows.map(withNumbers).filter(hasDueInstant);
 }
 
-function isDue(row: TriggerRow): row is DueTrigger {
+function hasDueInstant(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
@@ -53,7 +53,7 @@ export async function earliestTrigger(
     .select('fire_ms')
     .where('fire_ms', 'is not', null)
     .where('type', 'in', [...types.keys()])
-    .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except))
+    .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except))
     .orderBy('fire_ms')
     .limit(1)
     .executeTakeFirst();

@@ -92,16 +92,16 @@ describe('a due instant', () => {
 describe('while the previous run has not ended, a due instant', () => {
   const isBusy = true;
 
-  it('starts a run: allow', () => {
+  it('starts a run under "allow"', () => {
     expect(decisionAt(10, { overlap: 'allow' }, { isBusy })).toEqual({ fire: [10], next: 11 });
   });
 
-  it('is skipped: skip', () => {
+  it('is skipped under "skip"', () => {
     expect(decisionAt(10, { overlap: 'skip' }, { isBusy })).toEqual({ fire: [], next: 11 });
     expect(decisionAt(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
   });
 
-  it('is the only one that waits: queue', () => {
+  it('waits under "queue", and is the only one that waits', () => {
     expect(decisionAt(10, { overlap: 'queue' }, { isBusy })).toEqual({ held: 10 });
     expect(decisionAt(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ held: 10 });
     expect(decisionAt(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });

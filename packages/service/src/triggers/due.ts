@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core';
 import type { ScheduleType } from './types.ts';
 
 /** A run counts as missed if it is late by more than this time. */
-const ON_TIME_MS = 60_000;
+const MISSED_AFTER_MS = 60_000;
 
 /** A due instant that has been reached, and whether the previous run has ended. */
 export interface DueState {
@@ -32,7 +32,7 @@ export function decide(state: DueState): DueDecision {
   const { type, config, dueMs, held, nowMs, jitterMs, isBusy } = state;
   const { overlap } = type.policyOf(config);
   const untilMs = nowMs - jitterMs;
-  const instants = held === 'overlap' ? [dueMs] : instantsOf(state, untilMs);
+  const instants = held === 'overlap' ? [dueMs] : instantsToFire(state, untilMs);
   // Without overlap, at most one run is started at a time.
   const [last] = instants.slice(-1);
   if (overlap === 'queue' && isBusy && last !== undefined) return { heldDueMs: last };
@@ -42,12 +42,12 @@ export function decide(state: DueState): DueDecision {
 }
 
 /** Returns the due instants up to `untilMs` for which runs are started. */
-function instantsOf({ type, config, dueMs, held }: DueState, untilMs: number): number[] {
+function instantsToFire({ type, config, dueMs, held }: DueState, untilMs: number): number[] {
   const { missed, missedLimit } = type.policyOf(config);
   const afterMs = dueMs - 1;
   // The configuration may have changed since `dueMs` was determined.
   const latest = type.lastDue(config, { afterMs, untilMs }) ?? dueMs;
-  if (missed === 'none' && held === null && untilMs - latest > ON_TIME_MS) return [];
+  if (missed === 'none' && held === null && untilMs - latest > MISSED_AFTER_MS) return [];
   if (missed !== 'all') return [latest];
   const instants = [latest];
   for (let earliest = latest; instants.length < missedLimit;) {

@@ -6,13 +6,13 @@ import { EventDispatcher } from './dispatcher.ts';
 import { EVENT_MIGRATIONS } from './migrations.ts';
 import type { EventTables } from './tables.ts';
 
-/** The open area. */
+/** The services of the open area (a module of the API). */
 export interface OpenedEvents {
   close(): Promise<void>;
 }
 
 /**
- * Returns the area (a module of the API) that starts runs for events of a workspace. Pass the same `triggers` to the
+ * Returns the area that starts runs for events of a workspace. Pass the same `triggers` to the
  * areas of workflows and triggers. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {

@@ -32,6 +32,7 @@ const BATCH_SIZE = 100;
 const RETRY_MS = 2000;
 /** Events that could not be handled for this many milliseconds are dropped. */
 const DROP_MS = 24 * 3_600_000;
+/** Interval at which ended cooldowns are deleted. */
 const SWEEP_MS = 600_000;
 
 export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'every'> {
@@ -53,7 +54,7 @@ interface Firing {
   /** The id of the workflow or credential to which the cooldown applies. */
   sourceId: string;
   /** The event with which flow control starts the run. */
-  held: FlowEvent;
+  flowEvent: FlowEvent;
 }
 
 /**
@@ -72,7 +73,7 @@ export class EventDispatcher {
     this.#stopSweeping = every(SWEEP_MS, () => void this.#sweep().catch(report));
   }
 
-  /** Checks again at the next beat. Call it when triggers have changed. */
+  /** Checks again at the next tick. Call it when triggers have changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -85,17 +86,17 @@ export class EventDispatcher {
   async #dispatchDue(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
-      let handled = 0;
+      let handledCount = 0;
       for (const event of await this.#dueEvents()) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#dispatch(event)) handled += 1;
+        if (await this.#dispatch(event)) handledCount += 1;
       }
       // Triggers that check for workflows without runs.
       for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH_SIZE })) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#check(trigger)) handled += 1;
+        if (await this.#checkInactivity(trigger)) handledCount += 1;
       }
-      if (handled === 0) return this.#earliest();
+      if (handledCount === 0) return this.#earliestDueMs();
     }
   }
 
@@ -119,14 +120,14 @@ export class EventDispatcher {
     return rows.map(({ turn: _turn, ...row }) => ({ ...row, happened_ms: Number(row.happened_ms) }));
   }
 
-  async #earliest(): Promise<number | undefined> {
+  async #earliestDueMs(): Promise<number | undefined> {
     const { db, types } = this.#options;
     const event = await db
       .selectFrom('service_events')
       .select((eb) => eb.fn.min('look_ms').as('ms'))
       .executeTakeFirst();
-    const check = await earliestTrigger(db as never, { types });
-    const times = [event?.ms, check].filter((ms) => ms != null).map(Number);
+    const checkDueMs = await earliestTrigger(db as never, { types });
+    const times = [event?.ms, checkDueMs].filter((ms) => ms != null).map(Number);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -182,14 +183,14 @@ export class EventDispatcher {
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
     const version = trigger.engine_version;
     const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
-    const held: FlowEvent = {
+    const flowEvent: FlowEvent = {
       ...{ id: newId(), runId: newId(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
       policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
       start: { input, version, start: blockId, ...asyncLimit(policy) },
     };
-    await prepareEvent({ ...this.#options, db: db as never }, held);
-    return { watcher: { trigger, rule }, sourceId, held };
+    await prepareEvent({ ...this.#options, db: db as never }, flowEvent);
+    return { watcher: { trigger, rule }, sourceId, flowEvent };
   }
 
   /** Stores the runs in one transaction, if `claim` succeeds in it. */
@@ -233,7 +234,7 @@ export class EventDispatcher {
    * Stores the runs that start because other workflows have had no run. Returns false if another process has stored
    * them.
    */
-  async #check(trigger: DueTrigger): Promise<boolean> {
+  async #checkInactivity(trigger: DueTrigger): Promise<boolean> {
     const { now, report } = this.#options;
     const nowMs = now();
     let firings: Firing[] = [];
@@ -309,10 +310,10 @@ async function isCoolingDown(
 }
 
 /** Stores the run, unless the rule has fired for the source since the check. */
-async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
+async function storeFiring(tx: Db, { watcher, sourceId, flowEvent }: Firing, nowMs: number): Promise<void> {
   const { trigger } = watcher;
   if (!(await beginCooldown(tx, { watcher, sourceId, nowMs }))) return;
-  const decision = await decideEvent(tx as never, held);
+  const decision = await decideEvent(tx as never, flowEvent);
   await tx
     .updateTable('triggers')
     .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: decision.runId, last_error: null })

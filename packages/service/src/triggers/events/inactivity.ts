@@ -10,7 +10,7 @@ const MAX_WORKFLOWS = 100;
 
 /**
  * Returns the watched workflows that were deployed before the period of the rule and have had no run in this period.
- * Workflows in a cooldown are left out. A trigger that is newer than the period watches none yet.
+ * Workflows in a cooldown are skipped. A trigger that is newer than the period watches none yet.
  */
 export async function inactiveWorkflows(
   db: Kysely<EventTables>,
@@ -31,7 +31,7 @@ export async function inactiveWorkflows(
     .where('workflows.archived_at', 'is', null)
     .where('workflows.deployed_at', '<=', since)
     .where((eb) => eb.or([eb('run_counts.last_at', 'is', null), eb('run_counts.last_at', '<=', since)]))
-    .$if(rule.workflowIds.length > 0, (rows) => rows.where('workflows.id', 'in', [...rule.workflowIds]))
+    .$if(rule.workflowIds.length > 0, (query) => query.where('workflows.id', 'in', [...rule.workflowIds]))
     .where((eb) =>
       eb.not(
         eb.exists(

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('service_events')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -34,7 +34,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('event_watchers_workspace').on('event_watchers').column('workspace_id').execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the tables of events. Entries are added, never changed. */
 export const EVENT_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

@@ -17,19 +17,19 @@ export interface ServiceEvent {
   happenedMs: number;
 }
 
-/** Records events in the transaction that causes them. Events of workspaces without an event trigger are left out. */
+/** Records events in the transaction that causes them. Events of workspaces without an event trigger are skipped. */
 export async function recordEvents(transaction: unknown, events: readonly ServiceEvent[]): Promise<void> {
   if (events.length === 0) return;
   const db = transaction as Db;
-  const watched = await db
+  const watchedRows = await db
     .selectFrom('event_watchers')
     .select('workspace_id')
     .distinct()
     .where('workspace_id', 'in', [...new Set(events.map(({ workspaceId }) => workspaceId))])
     .execute();
-  const workspaces = new Set(watched.map(({ workspace_id: id }) => id));
+  const watchedWorkspaceIds = new Set(watchedRows.map(({ workspace_id: id }) => id));
   const rows = events
-    .filter(({ workspaceId }) => workspaces.has(workspaceId))
+    .filter(({ workspaceId }) => watchedWorkspaceIds.has(workspaceId))
     .map((event) => ({
       ...{ id: newId(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },

@@ -9,8 +9,8 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
 /**
- * The run whose end is the event, and a function that reads the subject of the event. The summary of the run is read
- * only once.
+ * `run`: the run that has ended; undefined for other kinds of events. `loadSubject` reads the subject of the event; it
+ * reads the summary of the run only once.
  */
 export interface EventContext {
   run: EndedRun | undefined;

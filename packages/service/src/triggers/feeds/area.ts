@@ -15,17 +15,18 @@ export interface FeedOptions extends ClientOptions {
   credentials?: TenantCredentials;
 }
 
-/** The open area. */
+/** The services of the open area (a module of the API). */
 export interface OpenedFeeds {
   close(): Promise<void>;
 }
 
+/** Interval at which the data of deleted triggers is removed. */
 const SWEEP_MS = 3_600_000;
 
 /**
- * Returns the area (a module of the API) that polls sources and starts runs for new items. Pass the same `triggers` to
- * the areas of workflows and triggers. `environments` has the values of placeholders such as `{{NAME}}`. Opening the
- * area throws a TypeError if it has no database or no queue.
+ * Returns the area that polls sources and starts runs for new items. Pass the same `triggers` to the areas of workflows
+ * and triggers. `environments` has the values of placeholders such as `{{NAME}}`. Opening the area throws a TypeError if
+ * it has no database or no queue.
  */
 export function feeds({
   triggers,
@@ -68,13 +69,13 @@ function openFeeds(
     credentials: options.credentials,
     notifyHeld: () => triggers.notifyHeld(),
   });
-  const cancels = [
+  const unsubscribes = [
     triggers.onChange(() => poller.wake()),
     every(SWEEP_MS, () => void sweepFeeds(db).catch(report)),
   ];
   return {
     async close() {
-      for (const cancel of cancels) cancel();
+      for (const unsubscribe of unsubscribes) unsubscribe();
       await poller.close();
       await clients.close();
     },

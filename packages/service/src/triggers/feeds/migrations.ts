@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('feed_cursors')
     .addColumn('workflow_id', 'text', (column) => column.notNull())
@@ -27,7 +27,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the tables of feeds. Entries are added, never changed. */
 export const FEED_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

@@ -64,12 +64,12 @@ interface AdmittedItem {
   run: QueuedRun;
   release: Release | undefined;
   /** The event, if flow control decides about the run. The run is then admitted when it may start. */
-  held: FlowEvent | undefined;
+  flowEvent: FlowEvent | undefined;
 }
 
-/** The admitted runs of items. `refusal`: why further runs were not admitted. */
+/** The items whose runs were admitted. `refusal`: why further runs were not admitted. */
 interface Admission {
-  runs: AdmittedItem[];
+  items: AdmittedItem[];
   refusal: { message: string; isRetryable: boolean } | undefined;
 }
 
@@ -81,9 +81,9 @@ export class Poll {
   readonly #config: JsonObject;
   readonly #source: string;
   readonly #signal: AbortSignal;
-  /** The items of the poll that are stored, with the times at which they were marked. */
+  /** The items of the poll that are stored, with the times at which they were last marked as present. */
   readonly #knownItems = new Map<string, number>();
-  /** Secrets that the poll has read, by name. The source may repeat them. */
+  /** Secrets that the poll has read, by name. They are redacted in inputs, because the source may repeat them. */
   readonly #secrets = new Map<string, string>();
 
   constructor(
@@ -136,7 +136,7 @@ export class Poll {
   async #findUnknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
     const known = await findStoredItems(this.#services.db, this.#trigger, [...hashes.values()]);
-    for (const [item, seen] of known) this.#knownItems.set(item, seen);
+    for (const [item, seenMs] of known) this.#knownItems.set(item, seenMs);
     return new Set([...hashes].filter(([, item]) => !known.has(item)).map(([id]) => id));
   }
 
@@ -146,16 +146,16 @@ export class Poll {
 
   /** Admits the runs of items, until one is refused. */
   async #admitAll(items: readonly FeedItem[]): Promise<Admission> {
-    const runs: AdmittedItem[] = [];
+    const admitted: AdmittedItem[] = [];
     try {
-      for (const item of items) runs.push(await this.#admit(item));
-      return { runs, refusal: undefined };
+      for (const item of items) admitted.push(await this.#admit(item));
+      return { items: admitted, refusal: undefined };
     } catch (error) {
       if (isApiError(error)) {
         const refusal = { message: error.message, isRetryable: isRetryableRefusal(error) };
-        return { runs, refusal };
+        return { items: admitted, refusal };
       }
-      for (const { release } of runs) release?.();
+      for (const { release } of admitted) release?.();
       throw error;
     }
   }
@@ -170,15 +170,16 @@ export class Poll {
     if (policy) {
       const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
       const origin = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
-      const held = { ...ids, ...origin, policy, start };
-      await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
-      return { ...fields, held, release: undefined };
+      const flowEvent = { ...ids, ...origin, policy, start };
+      await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
+      return { ...fields, flowEvent, release: undefined };
     }
     const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
-    return { ...fields, held: undefined, release: await admitRun(this.#services, request, workspaceId) };
+    const release = await admitRun(this.#services, request, workspaceId);
+    return { ...fields, flowEvent: undefined, release };
   }
 
-  /** Returns the start of the run: its files are stored, and its input has no secrets of the workspace. */
+  /** Returns the data with which the run starts. Stores its files, and redacts secrets of the workspace in its input. */
   async #startOf(item: FeedItem): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
@@ -207,19 +208,19 @@ export class Poll {
    * Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items that
    * were claimed.
    */
-  async #accept(poll: FeedPoll, { runs, refusal }: Admission): Promise<string[]> {
+  async #accept(poll: FeedPoll, { items, refusal }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
-    const change = this.#columnsAfter(poll, { runs, refusal, nowMs });
+    const change = this.#columnsAfter(poll, { items, refusal, nowMs });
     const queued = new Set<AdmittedItem>();
     const accepted = new Set<AdmittedItem>();
     try {
       await db.transaction().execute(async (tx) => {
         if (!(await advanceTrigger(tx as never, { trigger: this.#trigger, change }))) return;
-        for (const run of sortByGroup(runs)) {
-          if (!(await this.#storeRun(tx, run, nowMs))) continue;
-          accepted.add(run);
-          if (!run.held) queued.add(run);
+        for (const item of sortByGroup(items)) {
+          if (!(await this.#storeRun(tx, item, nowMs))) continue;
+          accepted.add(item);
+          if (!item.flowEvent) queued.add(item);
         }
         await this.#storeProgress(tx, poll, { isComplete: refusal === undefined, nowMs });
       });
@@ -227,7 +228,7 @@ export class Poll {
       queued.clear();
       throw error;
     } finally {
-      for (const run of runs) if (!queued.has(run)) run.release?.();
+      for (const item of items) if (!queued.has(item)) item.release?.();
     }
     for (const { run, release } of queued) queue.submit({ ...run, release });
     if (accepted.size > queued.size) this.#services.notifyHeld();
@@ -235,12 +236,12 @@ export class Poll {
   }
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
-  async #storeRun(tx: FeedDb, { itemHash, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
+  async #storeRun(tx: FeedDb, { itemHash, run, flowEvent }: AdmittedItem, nowMs: number): Promise<boolean> {
     const { engineId, runId, workflowId, workspaceId, start } = run;
     const isNew = await claimItem(tx, this.#trigger, { item: itemHash, run_id: engineId, seen_ms: nowMs });
     if (!isNew) return false;
-    if (held) {
-      await decideEvent(tx as never, held);
+    if (flowEvent) {
+      await decideEvent(tx as never, flowEvent);
       return true;
     }
     const createdAt = new Date(nowMs).toISOString();
@@ -275,9 +276,9 @@ export class Poll {
 
   #columnsAfter(
     { hasMore }: FeedPoll,
-    { runs, refusal, nowMs }: Admission & { nowMs: number },
+    { items, refusal, nowMs }: Admission & { nowMs: number },
   ): Partial<TriggerRow> {
-    const last = runs.at(-1);
+    const last = items.at(-1);
     const firedColumns: Partial<TriggerRow> = last
       ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
@@ -293,7 +294,7 @@ export class Poll {
     return { ...columns, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
   }
 
-  /** Returns the change after a failure. The delay of the next poll doubles with each failure. */
+  /** Returns the change to the trigger after a failure. The delay of the next poll doubles with each failure. */
   #backOff(
     message: string,
     { nowMs, retryAfterMs = 0 }: { nowMs: number; retryAfterMs?: number | undefined },
@@ -341,9 +342,9 @@ function feedError(message: string): BlockError {
   return new BlockError('FEED_FAILED', message);
 }
 
-/** Sorts runs by their groups. In this fixed order, transactions of several processes cannot deadlock. */
-function sortByGroup(runs: readonly AdmittedItem[]): AdmittedItem[] {
-  const groups = new Map(runs.map((run) => [run, run.held ? groupIdOf(run.held) : '']));
-  const groupOf = (run: AdmittedItem): string => groups.get(run) ?? '';
-  return runs.toSorted((a, b) => (groupOf(a) < groupOf(b) ? -1 : Number(groupOf(a) > groupOf(b))));
+/** Sorts items by the groups of their events. In this fixed order, transactions of several processes cannot deadlock. */
+function sortByGroup(items: readonly AdmittedItem[]): AdmittedItem[] {
+  const groups = new Map(items.map((item) => [item, item.flowEvent ? groupIdOf(item.flowEvent) : '']));
+  const groupOf = (item: AdmittedItem): string => groups.get(item) ?? '';
+  return items.toSorted((a, b) => (groupOf(a) < groupOf(b) ? -1 : Number(groupOf(a) > groupOf(b))));
 }

@@ -12,9 +12,9 @@ import type { FeedServices } from './poll.ts';
 /** Maximum numbers of concurrent polls of this process. */
 const MAX_POLLS: JobLimits = { total: 16, perWorkspace: 4 };
 /** Maximum duration of a poll. */
-const POLL_MS = 120_000;
+const POLL_TIMEOUT_MS = 120_000;
 /** Duration of a lease. When it has expired, another process polls the source. */
-const LEASE_MS = 2 * POLL_MS;
+const LEASE_MS = 2 * POLL_TIMEOUT_MS;
 
 export type PollerOptions = FeedServices &
   Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedTrigger> };
@@ -68,7 +68,7 @@ export class FeedPoller {
 
   #poll(trigger: DueTrigger): void {
     const type = this.#options.types.get(trigger.type) as FeedTrigger;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_TIMEOUT_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
     const job = poll.run().catch((error: unknown) => this.#options.report(error));
     this.#polls.add(trigger.workspace_id, job, () => this.#loop.checkNow());

@@ -6,7 +6,7 @@ import type { FeedCursorRow, FeedTables } from './tables.ts';
 
 export type FeedDb = Kysely<FeedTables>;
 
-/** The block of a trigger. */
+/** Identifies the block of a feed trigger. */
 export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
 
 /** Maximum number of stored items of a trigger. The oldest ones are deleted. One feed document has fewer items. */
@@ -63,7 +63,7 @@ export async function findStoredItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-    for (const { item, seen_ms: seen } of rows) known.set(item, Number(seen));
+    for (const { item, seen_ms: seenMs } of rows) known.set(item, Number(seenMs));
   }
   return known;
 }
@@ -109,7 +109,7 @@ export async function deleteOldestItems(
   { known, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
 ): Promise<void> {
   if ((await findMarkMs(db, key, MARK_THRESHOLD)) === undefined) return;
-  const stale = [...known].filter(([, seen]) => seen < nowMs - MARK_INTERVAL_MS).map(([item]) => item);
+  const stale = [...known].filter(([, seenMs]) => seenMs < nowMs - MARK_INTERVAL_MS).map(([item]) => item);
   for (const chunk of chunks(stale))
     await db
       .updateTable('feed_items')
@@ -118,13 +118,13 @@ export async function deleteOldestItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-  const last = await findMarkMs(db, key, MAX_ITEMS);
-  if (last === undefined) return;
+  const deleteUntilMs = await findMarkMs(db, key, MAX_ITEMS);
+  if (deleteUntilMs === undefined) return;
   await db
     .deleteFrom('feed_items')
     .where('workflow_id', '=', key.workflow_id)
     .where('block_id', '=', key.block_id)
-    .where('seen_ms', '<=', last)
+    .where('seen_ms', '<=', deleteUntilMs)
     .execute();
 }
 

@@ -18,7 +18,7 @@ export interface FlowEvent {
   workflowId: string;
   blockId: string;
   source: FlowEventRow['source'];
-  /** The trigger with which the run is recorded. */
+  /** The kind of trigger that is recorded for the run. */
   trigger: NewReservation['trigger'];
   policy: FlowPolicy;
   start: QueuedStart;
@@ -42,7 +42,7 @@ export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): st
 }
 
 /**
- * Decides about an event in the transaction that stores it. A run for the event is reserved and held until the releaser
+ * Decides what an event starts, in the transaction that stores the event. A run for the event is reserved and held until the releaser
  * starts it. Call `prepareEvent` before the transaction.
  */
 export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
@@ -81,18 +81,18 @@ async function findDropReason(
 ): Promise<{ runId: string; reason: string } | undefined> {
   const { singleton, throttle } = policy;
   if (singleton === 'skip') {
-    const last = await findLastRun(db, groupId, ['collecting', 'held', 'active']);
-    if (last !== undefined) return { runId: last, reason: 'singleton' };
+    const lastRunId = await findLastRunId(db, groupId, ['collecting', 'held', 'active']);
+    if (lastRunId !== undefined) return { runId: lastRunId, reason: 'singleton' };
   }
   if (throttle?.excess !== 'drop') return undefined;
   const waitingCount = await countRuns(db, groupId, ['collecting', 'held']);
   const startedCount = await countStartsSince(db, groupId, receivedMs - throttle.ms);
   if (waitingCount + startedCount < throttle.limit) return undefined;
-  const last = await findLastRun(db, groupId, ['collecting', 'held', 'active', 'ended']);
-  return last === undefined ? undefined : { runId: last, reason: 'throttle' };
+  const lastRunId = await findLastRunId(db, groupId, ['collecting', 'held', 'active', 'ended']);
+  return lastRunId === undefined ? undefined : { runId: lastRunId, reason: 'throttle' };
 }
 
-async function findLastRun(
+async function findLastRunId(
   db: FlowDb,
   groupId: string,
   states: readonly FlowRunRow['state'][],
@@ -226,11 +226,11 @@ async function holdRun(
   const ids = { engineId: runId, runId, workflowId, workspaceId };
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
   const collecting = collectingColumns(policy, receivedMs);
-  const isBehind = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
+  const hasHeldPredecessor = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
   const heldColumns = {
     state: 'held',
     reason: null,
-    look_ms: isBehind ? null : receivedMs,
+    look_ms: hasHeldPredecessor ? null : receivedMs,
     until_ms: null,
   } as const;
   await db
@@ -247,7 +247,7 @@ async function holdRun(
   return { runId, state: 'waiting', reason };
 }
 
-/** Returns the columns of a run that collects events; undefined for a policy without debounce and batch. */
+/** Returns the columns of a run that collects events; undefined for a policy without debounce or batch. */
 function collectingColumns({ debounce, batch }: FlowPolicy, nowMs: number) {
   const window = debounce ?? batch;
   if (!window) return undefined;
