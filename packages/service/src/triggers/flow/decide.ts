@@ -42,8 +42,8 @@ export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): st
 }
 
 /**
- * Decides what an event starts, in the transaction that stores the event. A run for the event is reserved and held until the releaser
- * starts it. Call `prepareEvent` before the transaction.
+ * Decides what an event starts, in the transaction that stores the event. A run for the event is reserved and held until
+ * the releaser starts it. Call `prepareEvent` before the transaction.
  */
 export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
   const groupId = groupIdOf(event);
