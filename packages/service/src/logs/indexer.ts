@@ -119,13 +119,13 @@ export class LogIndexer {
     const removedIds = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const runs = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
     const logs = await buildLogs({ engine, db, report }, runs);
-    const endings = await triggers.endedRuns(db, { engine, report }, logs);
+    const results = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
       const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
-      await recordEvents(transaction, ended.flatMap(runEndedEvents));
-      await triggers.countEnded(transaction, ended, { ended: endings, nowMs: now() });
+      await recordEvents(transaction, ended.flatMap(eventOf));
+      await triggers.countEnded(transaction, ended, { results, nowMs: now() });
       await removeLogs(transaction, removedIds);
       await changeTotals(transaction, totalsChange);
     });

@@ -12,7 +12,7 @@ export function errorText(message: string): string {
   return message.slice(0, MAX_ERROR_CHARACTERS);
 }
 
-/** Returns whether the reason of an aborted signal is its time limit. */
+/** Returns whether a signal that was aborted with this reason has reached its time limit. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
@@ -21,8 +21,8 @@ export function isTimeout(reason: unknown): boolean {
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 
 /**
- * Returns the change of the health at a start: a failure of the previous run or of this start is counted, and a trigger
- * that only fails is suspended.
+ * Returns the change of the health at a start. A failure of the previous run or of this start is counted, and a trigger
+ * that keeps failing is suspended.
  */
 export function healthOf(
   trigger: TriggerRow,
@@ -33,7 +33,7 @@ export function healthOf(
   return healthAfterFailure(trigger, error, nowMs);
 }
 
-/** Returns the change of the health after a failure. A trigger that only fails is suspended. */
+/** Returns the change of the health after a failure. A trigger that keeps failing is suspended. */
 export function healthAfterFailure(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
   const failures = trigger.failures + 1;
   const since = trigger.failing_since_ms ?? nowMs;

@@ -55,7 +55,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the module. Entries are added, never changed. */
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
   '0002': { up: (db: Kysely<unknown>) => createFlowTables(db) },

@@ -243,12 +243,12 @@ function dueInstantsOf(
   if (untilMs > services.now()) throw badRequest('"to" is in the future');
   const instants: number[] = [];
   for (let afterMs = Date.parse(from) - 1; ;) {
-    const due = type.nextDue(config, afterMs);
-    if (due === undefined || due > untilMs) return instants;
+    const dueMs = type.nextDue(config, afterMs);
+    if (dueMs === undefined || dueMs > untilMs) return instants;
     if (instants.length === limit)
       throw badRequest(`More than ${limit} runs were due: shorten the period, or raise "limit"`);
-    instants.push(due);
-    afterMs = due;
+    instants.push(dueMs);
+    afterMs = dueMs;
   }
 }
 
@@ -329,6 +329,6 @@ function scheduleTypeOf({ types }: TriggerServices, { type }: TriggerRow): Sched
   if (triggerType?.kind === 'schedule') return triggerType;
   if (triggerType?.kind === 'webhook')
     throw conflict('Only schedules can be started: replay a delivery of the webhook instead');
-  if (triggerType) throw conflict('Only schedules can be started by a call');
+  if (triggerType) throw conflict('Only schedules can be started through the API');
   throw conflict(`This server does not fire triggers of the type "${type}"`);
 }

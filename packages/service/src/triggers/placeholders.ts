@@ -24,15 +24,15 @@ export async function fillPlaceholders(
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
   // The author chooses the names, so a name can be a property of Object.prototype.
   const pairs = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
-  const strings = new Map(pairs.map(([name, value]) => [name, textOf(value)]));
+  const strings = new Map(pairs.map(([name, value]) => [name, valueOrEmpty(value)]));
   if ([...strings.values()].includes('')) return undefined;
   return {
     text: text.replaceAll(PLACEHOLDER, (_all, name: string) => strings.get(name) ?? ''),
-    secrets: new Map(pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, textOf(value)]] : []))),
+    secrets: new Map(pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, valueOrEmpty(value)]] : []))),
   };
 }
 
-function textOf(value: EnvironmentValue | undefined): string {
+function valueOrEmpty(value: EnvironmentValue | undefined): string {
   return typeof value === 'string' ? value : (value?.value ?? '');
 }
 

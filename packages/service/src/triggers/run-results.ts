@@ -90,19 +90,19 @@ async function readRunResult(
 }
 
 /**
- * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only
- * fail. Returns the ids of the workflows of the suspended triggers.
+ * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that
+ * keep failing. Returns the ids of the workflows of the suspended triggers.
  */
 export async function countRunResults(
   db: Db,
   runs: readonly LoggedRun[],
-  { ended, nowMs }: { ended: RunResults; nowMs: number },
+  { results, nowMs }: { results: RunResults; nowMs: number },
 ): Promise<string[]> {
   const suspended: string[] = [];
-  const countedRuns = runs.filter(({ engine_id: id }) => ended.has(id));
+  const countedRuns = runs.filter(({ engine_id: id }) => results.has(id));
   // Always in the same order, so that transactions of several processes cannot deadlock.
   for (const run of countedRuns.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
-    const { blockId, error } = ended.get(run.engine_id) as RunResult;
+    const { blockId, error } = results.get(run.engine_id) as RunResult;
     const row = await lockActiveTrigger(db, run.workflow_id, blockId);
     if (!row || (error === undefined && row.failures === 0)) continue;
     const health = error === undefined ? HEALTHY : healthAfterFailure(row, error, nowMs);

@@ -42,7 +42,7 @@ describe('the state of a run', () => {
     });
   });
 
-  it('is that of the engine if the run starts between both queries', async () => {
+  it('is that of the engine if the run starts between the two queries', async () => {
     expect(await stateWith([undefined, FAILED], { isQueued: false })).toEqual({
       isBusy: false,
       error: 'No thread.',

@@ -18,20 +18,20 @@ import type { ScheduleType } from './types.ts';
 const BATCH_SIZE = 100;
 /** Maximum number of triggers in one query. It is large, because each query sorts all due triggers. */
 const READ_LIMIT = 1000;
-/** Interval at which a due instant is checked that waits until the previous run has ended. */
+/** Interval between checks of a due instant that waits for the previous run to end. */
 const OVERLAP_CHECK_MS = 2000;
 /** Delay before the first retry of a failed start. It doubles with each retry. */
 const RETRY_MS = 2000;
 
-/** The runs and the change of a trigger whose due instant has been reached. */
-interface Step {
+/** The change of a trigger whose due instant has been reached, and the runs that it starts. */
+interface PreparedAdvance {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];
   change: Partial<TriggerRow>;
 }
 
 export interface SchedulerOptions extends FireServices {
-  every: (ms: number, beat: () => void) => () => void;
+  every: (ms: number, callback: () => void) => () => void;
   types: ReadonlyMap<string, ScheduleType>;
   /** Reports that events wait for flow control. */
   notifyHeld: () => void;
@@ -64,7 +64,8 @@ export class Scheduler {
       let advanced = 0;
       for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH_SIZE) {
         const batch = due.slice(from, from + BATCH_SIZE);
-        advanced += await this.#queueRuns(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
+        const advances = await Promise.all(batch.map((trigger) => this.#prepareAdvance(trigger)));
+        advanced += await this.#queueRuns(advances);
       }
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
       if (due.length < READ_LIMIT || advanced === 0 || this.#loop.isClosed) break;
@@ -76,7 +77,7 @@ export class Scheduler {
    * Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried
    * later.
    */
-  async #stepOf(trigger: DueTrigger): Promise<Step> {
+  async #prepareAdvance(trigger: DueTrigger): Promise<PreparedAdvance> {
     try {
       return await this.#decide(trigger);
     } catch (error) {
@@ -86,7 +87,7 @@ export class Scheduler {
     }
   }
 
-  async #decide(trigger: DueTrigger): Promise<Step> {
+  async #decide(trigger: DueTrigger): Promise<PreparedAdvance> {
     const type = this.#options.types.get(trigger.type);
     if (!type) throw new TypeError(`There is no type of trigger "${trigger.type}".`);
     const nowMs = this.#options.now();
@@ -116,7 +117,7 @@ export class Scheduler {
       last: RunState;
       nowMs: number;
     },
-  ): Promise<Step> {
+  ): Promise<PreparedAdvance> {
     const { type, decision, jitterMs, last, nowMs } = context;
     const { fire, nextMs = null } = decision;
     const runs: AdmittedRun[] = [];
@@ -143,22 +144,22 @@ export class Scheduler {
   }
 
   /**
-   * Claims the due instants and queues their runs, in one transaction. Due instants that another process has claimed
-   * are left out. Returns the number of advanced triggers.
+   * Claims the due instants and queues their runs, in one transaction. Skips due instants that another process has
+   * claimed. Returns the number of advanced triggers.
    */
-  async #queueRuns(steps: readonly Step[]): Promise<number> {
-    if (steps.length === 0) return 0;
+  async #queueRuns(advances: readonly PreparedAdvance[]): Promise<number> {
+    if (advances.length === 0) return 0;
     let advanced = 0;
     const queued = new Set<AdmittedRun>();
-    const admitted = steps.flatMap(({ runs }) => runs);
+    const admitted = advances.flatMap(({ runs }) => runs);
     try {
       const { db } = this.#options;
       await db.transaction().execute(async (tx) => {
         const advancedRuns: AdmittedRun[] = [];
-        for (const step of steps) {
-          if (!(await this.#advance(tx, step))) continue;
+        for (const advance of advances) {
+          if (!(await this.#advance(tx, advance))) continue;
           advanced += 1;
-          advancedRuns.push(...step.runs);
+          advancedRuns.push(...advance.runs);
         }
         // In a fixed order, so that transactions of several processes cannot deadlock.
         advancedRuns.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));

@@ -1,7 +1,7 @@
 import type { ProviderHookRow } from './hooks/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
-// Times are milliseconds. PostgreSQL returns them as strings: see `withNumbers`.
+// Times are milliseconds. PostgreSQL returns them as strings: see `withNumericTimes`.
 
 /** A trigger of a workflow: its configuration, its next due instant, and its health. */
 export interface TriggerRow {

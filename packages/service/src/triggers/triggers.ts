@@ -50,8 +50,8 @@ export class Triggers {
   /**
    * Returns the triggers of a graph whose types this process supports. Throws 400 if a field of a trigger is invalid.
    */
-  plan(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
-    return planTriggers(this.types, blocks, starts);
+  plan(blocks: { readonly [id: string]: JsonObject }, startBlocks: readonly WorkflowBlock[]): PlannedTrigger[] {
+    return planTriggers(this.types, blocks, startBlocks);
   }
 
   /**
@@ -109,17 +109,17 @@ export class Triggers {
   }
 
   /**
-   * Counts the failures of ended runs, in the transaction that records their end. Triggers that only fail are
-   * suspended.
+   * Counts the failures of ended runs, in the transaction that records their end. Triggers that keep failing
+   * are suspended.
    */
   async countEnded(
     transaction: unknown,
     runs: readonly LoggedRun[],
-    results: { ended: RunResults; nowMs: number },
+    { results, nowMs }: { results: RunResults; nowMs: number },
   ): Promise<void> {
-    if (results.ended.size === 0) return;
-    for (const workflowId of await countRunResults(transaction as Db, runs, results))
-      await this.recordDesiredHooks(transaction, { workflowId, nowMs: results.nowMs });
+    if (results.size === 0) return;
+    for (const workflowId of await countRunResults(transaction as Db, runs, { results, nowMs }))
+      await this.recordDesiredHooks(transaction, { workflowId, nowMs });
   }
 
   /** Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed hooks. */
@@ -134,7 +134,7 @@ export class Triggers {
     const suspended = rows.filter(({ state }) => state === 'suspended');
     const warnings = suspended.map(
       ({ name, last_error: error }) =>
-        `The trigger "${name}" is suspended, because it has only failed: ${error ?? 'no run could be started'}`,
+        `The trigger "${name}" is suspended, because it has failed repeatedly: ${error ?? 'no run could be started'}`,
     );
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
     const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);

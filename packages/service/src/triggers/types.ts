@@ -9,7 +9,7 @@ export type TriggerType = ScheduleType | WebhookTriggerType | EventType | FeedTr
 /** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
 export type WebhookTriggerType = WebhookType & { hook?: ProviderHook };
 
-/** A type of trigger that is due at instants, in milliseconds. */
+/** A type of trigger that fires at certain times (due instants), in milliseconds. */
 export interface ScheduleType extends TriggerInfo {
   kind: 'schedule';
   /** Returns the first due instant after `afterMs`; undefined if there is none. */

@@ -42,7 +42,7 @@ export function toDeployedTrigger(row: TriggerRow & JoinedColumns): DeployedTrig
   return isLive(trigger) ? { ...trigger, workflowName, folder_path, hookError, hookExpiresMs } : undefined;
 }
 
-/** Returns the trigger in the form of responses. */
+/** Returns the trigger as the API represents it. */
 export function triggerView(row: DeployedTrigger): z.output<typeof schemas.shownTrigger> {
   return {
     ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },

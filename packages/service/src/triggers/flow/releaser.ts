@@ -20,15 +20,15 @@ import type { FlowRunRow, HoldReason } from './tables.ts';
 /** Maximum number of due runs in one query. */
 const BATCH_SIZE = 100;
 /**
- * Interval at which a run is checked that waits for the end of other runs. The process that executes the other runs
- * checks the waiting run as soon as they end.
+ * Interval between checks of a run that waits for other runs to end. The process that executes the other runs checks
+ * the waiting run as soon as they end.
  */
 const WAIT_CHECK_MS = 1000;
 /** Delay before the first retry of a refused start. It doubles with each retry, up to a minute. */
 const RETRY_MS = 1000;
-/** Interval at which a run is checked whose trigger is paused. */
+/** Interval between checks of a run whose trigger is paused. */
 const PAUSED_CHECK_MS = 5000;
-/** Delay of the next check of a run after its check has failed. */
+/** Delay before the next check of a run whose check has failed. */
 const FAILED_CHECK_MS = 5000;
 const SWEEP_MS = 600_000;
 
@@ -61,7 +61,7 @@ export class FlowReleaser {
     this.#stopSweeping = every(SWEEP_MS, () => void sweepFlow(services, now()).catch(report));
   }
 
-  /** Checks immediately. Call it when an event waits. */
+  /** Checks for due runs immediately. Call it when flow control holds another event. */
   checkNow(): void {
     this.#loop.checkNow();
   }
@@ -81,7 +81,7 @@ export class FlowReleaser {
       }
       if (changed === 0) break;
     }
-    return this.#earliest();
+    return this.#earliestDueMs();
   }
 
   /** Returns due runs. Workspaces take turns, so that a burst of one does not delay the others. */
@@ -104,7 +104,7 @@ export class FlowReleaser {
     return rows.map(({ turn: _turn, ...row }) => row);
   }
 
-  async #earliest(): Promise<number | undefined> {
+  async #earliestDueMs(): Promise<number | undefined> {
     const row = await this.#services.db
       .selectFrom('flow_runs')
       .select('look_ms')
@@ -121,7 +121,7 @@ export class FlowReleaser {
       return await this.#decide(row);
     } catch (error) {
       this.#services.report(error);
-      return this.#wait(row, { reason: row.reason, nextCheckMs: this.#services.now() + FAILED_CHECK_MS });
+      return this.#hold(row, { reason: row.reason, nextCheckMs: this.#services.now() + FAILED_CHECK_MS });
     }
   }
 
@@ -131,7 +131,7 @@ export class FlowReleaser {
     const trigger = await this.#triggerOf(row);
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
     if (trigger.state !== 'active')
-      return this.#wait(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
+      return this.#hold(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
     const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
     const due = { row, trigger, policy };
     if (policy.singleton === 'cancel') {
@@ -139,7 +139,7 @@ export class FlowReleaser {
       await this.#cancelActive(row);
     }
     const wait = await this.#currentWait(due);
-    return wait ? this.#wait(row, wait) : this.#admit(due);
+    return wait ? this.#hold(row, wait) : this.#admit(due);
   }
 
   /** Returns why the run may not start now. If it waits for other runs, first records which of them have ended. */
@@ -203,7 +203,7 @@ export class FlowReleaser {
       if (!isApiError(error)) throw error;
       if (!isRetryableRefusal(error)) return this.#end(row, 'limits', error.message);
       const nextCheckMs = this.#services.now() + retryDelayMs(RETRY_MS, attempts);
-      return this.#wait(row, { reason: 'limits', nextCheckMs }, attempts + 1);
+      return this.#hold(row, { reason: 'limits', nextCheckMs }, attempts + 1);
     }
     return this.#start(due, release);
   }
@@ -214,7 +214,7 @@ export class FlowReleaser {
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
     let start: QueuedStart | undefined;
     try {
-      start = await db.transaction().execute((tx) => this.#releaseStart(tx, due));
+      start = await db.transaction().execute((tx) => this.#recordStart(tx, due));
     } finally {
       if (!start) release?.();
     }
@@ -227,7 +227,8 @@ export class FlowReleaser {
     return true;
   }
 
-  async #releaseStart(tx: FlowDb, due: DueRun): Promise<QueuedStart | undefined> {
+  /** Records the start of the run, and returns what to start; undefined if the run may not start now. */
+  async #recordStart(tx: FlowDb, due: DueRun): Promise<QueuedStart | undefined> {
     const { row, trigger, policy } = due;
     const { run_id: runId, group_id: groupId } = row;
     const nowMs = this.#services.now();
@@ -257,7 +258,7 @@ export class FlowReleaser {
     return start;
   }
 
-  /** Records that the run failed with the message before its start, and drops its events. */
+  /** Records that the run failed before its start, with `message`, and drops its events. */
   async #end(row: FlowRunRow, reason: string, message: string): Promise<boolean> {
     const nowMs = this.#services.now();
     const { run_id: runId, group_id: groupId } = row;
@@ -271,8 +272,8 @@ export class FlowReleaser {
     });
   }
 
-  /** Makes the run wait. It collects no more events. */
-  async #wait(row: FlowRunRow, { reason, nextCheckMs }: Wait, attempts = row.attempts): Promise<boolean> {
+  /** Makes the run wait until its next check. It collects no more events. */
+  async #hold(row: FlowRunRow, { reason, nextCheckMs }: Wait, attempts = row.attempts): Promise<boolean> {
     const nowMs = this.#services.now();
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, row.group_id, nowMs);

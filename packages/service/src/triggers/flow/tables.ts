@@ -6,7 +6,7 @@ import type { TriggerRow } from '../tables.ts';
 /** A group of events that are counted together. A transaction that decides about them locks the row. */
 export interface FlowGroupRow {
   id: string;
-  /** Number of the last run that was added. */
+  /** The `seq` of the last run that was added. */
   last_seq: number;
   touched_ms: number;
 }

@@ -4,7 +4,7 @@ import type { FlowDb } from './decide.ts';
 import type { FlowEventRow } from './tables.ts';
 
 /** An event with the reason why its run waits. */
-type ShownRow = FlowEventRow & { waits_for: string | null };
+type EventWithWaitReason = FlowEventRow & { wait_reason: string | null };
 
 /** Selects events with the reasons why their runs wait. */
 export function selectEvents(db: FlowDb) {
@@ -12,11 +12,11 @@ export function selectEvents(db: FlowDb) {
     .selectFrom('flow_events')
     .leftJoin('flow_runs', 'flow_runs.run_id', 'flow_events.run_id')
     .selectAll('flow_events')
-    .select('flow_runs.reason as waits_for');
+    .select('flow_runs.reason as wait_reason');
 }
 
-/** Returns the event in the form of responses. */
-export function eventView(row: ShownRow): z.output<typeof schemas.shownEvent> {
+/** Returns the event as the API represents it. */
+export function eventView(row: EventWithWaitReason): z.output<typeof schemas.shownEvent> {
   return {
     ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecision(row) },
     receivedAt: timeOf(row.received_ms),
@@ -25,16 +25,19 @@ export function eventView(row: ShownRow): z.output<typeof schemas.shownEvent> {
 }
 
 /** Returns the decision of flow control about the event. */
-export function flowDecision({ key, state, reason, waits_for: waitsFor }: ShownRow): {
+export function flowDecision({ key, state, reason, wait_reason: waitReason }: EventWithWaitReason): {
   key: string;
   state: FlowEventRow['state'];
   reason: string | null;
 } {
-  return { key, state, reason: state === 'waiting' ? (waitsFor ?? reason) : reason };
+  return { key, state, reason: state === 'waiting' ? (waitReason ?? reason) : reason };
 }
 
 /** Returns events with the decisions of flow control, by their ids. */
-export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRow>> {
+export async function eventsOf(
+  db: FlowDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, EventWithWaitReason>> {
   if (ids.length === 0) return new Map();
   const rows = await selectEvents(db).where('flow_events.id', 'in', ids).execute();
   return new Map(rows.map((row) => [row.id, row]));

@@ -112,7 +112,7 @@ async function upsertHook(
   { trigger, nowMs }: { trigger: HookedTrigger; nowMs: number },
 ): Promise<void> {
   const { workspaceId, workflowId, blockId } = trigger;
-  const isPossible = 'origin' in settings;
+  const hasOrigin = 'origin' in settings;
   const change = {
     ...{
       wanted: trigger.wanted,
@@ -122,10 +122,10 @@ async function upsertHook(
       is_retryable: 0,
       active_ms: null,
     },
-    state: isPossible ? 'preparing' : 'failed',
-    error: isPossible ? null : settings.missing,
+    state: hasOrigin ? 'preparing' : 'failed',
+    error: hasOrigin ? null : settings.missing,
     // Without a public base URL, no work is due, so existing hooks are kept.
-    look_ms: isPossible ? nowMs : null,
+    look_ms: hasOrigin ? nowMs : null,
   } as const;
   const emptyColumns = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };
   await db

@@ -251,7 +251,9 @@ export class HookJob {
       else
         await tx
           .updateTable('provider_hooks')
-          .set(this.#columnsAfter(activeHook, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
+          .set(
+            this.#columnsAfter(activeHook, failure && { ...failure, isOutdated: this.#wasRescheduled(saved) }),
+          )
           .where('workflow_id', '=', workflow_id)
           .where('block_id', '=', block_id)
           .where('revision', '=', revision)
@@ -259,15 +261,17 @@ export class HookJob {
     });
   }
 
-  /** Returns whether `retryHooks` has changed the row since it was claimed. */
-  #isChanged({ look_ms: dueMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
+  /** Returns whether `retryHooks` has changed the due time since the row was claimed. */
+  #wasRescheduled({ look_ms: dueMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
     return dueMs !== null && Number(dueMs) !== this.#row.look_ms;
   }
 
   #columnsAfter(activeHook: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
     const nowMs = this.#services.now();
-    const expires: Partial<ProviderHookRow> = activeHook ? { expires_ms: activeHook.expiresMs ?? null } : {};
-    const columns = { checked_ms: nowMs, ...expires };
+    const expiryColumns: Partial<ProviderHookRow> = activeHook
+      ? { expires_ms: activeHook.expiresMs ?? null }
+      : {};
+    const columns = { checked_ms: nowMs, ...expiryColumns };
     if (activeHook) {
       const change = { ...columns, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
       // Another hook could not be removed.
@@ -291,8 +295,8 @@ export class HookJob {
     const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
     const { attempts } = this.#row;
     const delayMs = retryDelayMs(RETRY_MS, attempts, MAX_RETRY_MS);
-    const isSoon = isRetryable || isOutdated;
-    const waitMs = isSoon ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
+    const retriesSoon = isRetryable || isOutdated;
+    const waitMs = retriesSoon ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
     return {
       ...{ error: message, is_retryable: isRetryable ? 1 : 0, attempts: attempts + 1 },
       look_ms: nowMs + waitMs,

@@ -41,19 +41,19 @@ export async function addHookProviders(db: Kysely<unknown>): Promise<void> {
     .alterTable('provider_hooks')
     .addColumn('provider', 'text', (column) => column.notNull().defaultTo(''))
     .execute();
-  const hooks = db as Kysely<{
+  const typedDb = db as Kysely<{
     provider_hooks: Pick<ProviderHookRow, 'workflow_id' | 'block_id' | 'wanted' | 'present' | 'provider'>;
   }>;
-  const rows = await hooks
+  const rows = await typedDb
     .selectFrom('provider_hooks')
     .select(['workflow_id', 'block_id', 'wanted', 'present'])
     .execute();
   for (const { workflow_id: workflowId, block_id: blockId, wanted, present } of rows) {
-    const [last] =
+    const [hook] =
       wanted === null ? (JSON.parse(present) as StoredHook[]) : [JSON.parse(wanted) as StoredHook];
-    await hooks
+    await typedDb
       .updateTable('provider_hooks')
-      .set({ provider: last?.config.provider ?? last?.type ?? '' })
+      .set({ provider: hook?.config.provider ?? hook?.type ?? '' })
       .where('workflow_id', '=', workflowId)
       .where('block_id', '=', blockId)
       .execute();

@@ -63,7 +63,7 @@ export class HookReconciler {
       due: (query) => this.#dueHooks(provider, query),
       claim: (row) => this.#claim(row),
       begin: (row) => this.#startJob(row),
-      earliest: ({ except }) => this.#earliest(provider, except),
+      earliest: ({ except }) => this.#earliestDueMs(provider, except),
     });
   }
 
@@ -121,8 +121,8 @@ export class HookReconciler {
     return rows.map(({ turn: _turn, ...row }) => hookWithNumbers(row));
   }
 
-  /** Returns when the first row of a provider is due, except for these workspaces. */
-  #earliest(provider: string, except: readonly string[]): Promise<number | undefined> {
+  /** Returns when the first row of a provider is due. Ignores the workspaces `except`. */
+  #earliestDueMs(provider: string, except: readonly string[]): Promise<number | undefined> {
     return firstDueMs(this.#selectUnleasedAt(provider, except));
   }
 

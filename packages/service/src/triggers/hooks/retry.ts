@@ -7,7 +7,7 @@ import type { HookTables } from './database.ts';
 /** Delay of the first retry after a retryable failure. It doubles with each retry. */
 export const RETRY_MS = 5000;
 export const MAX_RETRY_MS = 3_600_000;
-/** Number of attempts from which on the delay has its maximum. */
+/** Number of failed attempts after which the delay is `MAX_RETRY_MS`. */
 const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
@@ -35,7 +35,7 @@ export async function retryHooks(
       // The configuration is stored as JSON, so the id is in it as a JSON string.
       contains('wanted', JSON.stringify(credentialId)),
     ]);
-  // In the order of deployments, so that transactions of several processes cannot deadlock.
+  // Locks the rows in the same order as a deployment, so that transactions of several processes cannot deadlock.
   const hooks = await db
     .selectFrom('provider_hooks')
     .select('block_id')
@@ -47,17 +47,17 @@ export async function retryHooks(
   if (hooks.length === 0) return;
   await db
     .updateTable('provider_hooks')
-    .set({ look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryMs()} else look_ms - 1 end` })
+    .set({ look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryAtMs()} else look_ms - 1 end` })
     .where(usesCredential)
     .execute();
 }
 
 function isRefusedUntilLater() {
-  return sql<boolean>`error is not null and is_retryable = 0 and ${retryMs()} < look_ms`;
+  return sql<boolean>`error is not null and is_retryable = 0 and ${retryAtMs()} < look_ms`;
 }
 
 /** The time of the next attempt if the last failure were retryable. */
-function retryMs() {
+function retryAtMs() {
   const [firstMs, maxMs, maxAttempts] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
   return sql<number>`checked_ms + case when attempts >= ${maxAttempts} then ${maxMs} else ${firstMs} * (1 << (attempts - 1)) end`;
 }

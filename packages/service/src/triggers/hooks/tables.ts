@@ -1,4 +1,4 @@
-// Times are milliseconds. PostgreSQL returns them as strings: see `hookWithNumbers`.
+// Times are milliseconds. PostgreSQL returns them as strings: see `hookWithNumericTimes`.
 
 /** The hooks of a trigger at providers: the wanted one, those that may exist, and the result of the last attempt. */
 export interface ProviderHookRow {

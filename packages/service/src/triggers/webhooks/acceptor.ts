@@ -15,7 +15,7 @@ export interface NewDelivery {
   row: Omit<DeliveryRow, 'duplicates' | 'last_duplicate_ms'>;
   start: QueuedStart;
   /** The event, if flow control decides about the run. */
-  held?: FlowEvent;
+  flowEvent?: FlowEvent;
 }
 
 /**
@@ -33,7 +33,7 @@ export class Acceptor {
   readonly #batches = new Batches<NewDelivery, StoreResult>(BATCH_SIZE, (batch) => this.#storeAll(batch));
 
   readonly #insert = insertStatement();
-  readonly #findFirstRun = findStatement();
+  readonly #findFirstRun = findRunStatement();
 
   constructor(db: Db) {
     this.#db = db;
@@ -59,7 +59,7 @@ export class Acceptor {
 
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly StoreResult[]> {
     // In a fixed order, so that transactions of several processes cannot deadlock.
-    const keys = new Map(batch.map((delivery) => [delivery, keyOf(delivery)]));
+    const keys = new Map(batch.map((delivery) => [delivery, sortKeyOf(delivery)]));
     const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     const results = new Map<NewDelivery, StoreResult>();
     await this.#db.transaction().execute(async (tx) => {
@@ -83,13 +83,13 @@ export class Acceptor {
   }
 
   /** Returns the result for a delivery. With flow control, first decides about its run. */
-  async #resultOf(db: Db, { row, held }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
+  async #resultOf(db: Db, { row, flowEvent }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
       const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
-    if (held) {
-      const decision = await decideEvent(db as never, held);
+    if (flowEvent) {
+      const decision = await decideEvent(db as never, flowEvent);
       if (decision.runId !== row.run_id)
         await db
           .updateTable('webhook_deliveries')
@@ -113,20 +113,20 @@ function toQueuedRun({ row, start }: NewDelivery): { reservation: NewReservation
  * Returns the sort key of a delivery. Deliveries of the same group of flow control are adjacent, because the
  * transaction locks the row of the group.
  */
-function keyOf({ row, held }: NewDelivery): string {
-  const group = held ? groupIdOf(held) : '';
+function sortKeyOf({ row, flowEvent }: NewDelivery): string {
+  const group = flowEvent ? groupIdOf(flowEvent) : '';
   return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;
 }
 
 /**
- * Returns the statement that stores deliveries. It stores a delivery only while the version whose secret was used for
- * its check is live.
+ * Returns the statement that stores deliveries. It stores a delivery only if the version whose secret has verified the
+ * request is still live.
  */
 function insertStatement() {
   return compiledQueryForMany<WebhookTables, { id: string }>((db, count) => {
     const text = sql`cast(${''} as text)`;
     const [integer, bigint] = [sql`cast(${0} as integer)`, sql`cast(${0} as bigint)`];
-    // Both databases name these columns column1, column2 ….
+    // SQLite and PostgreSQL name these columns column1, column2 ….
     const row = sql`(${sql.join([...Array<typeof text>(6).fill(text), integer, bigint, text, text, text, integer])})`;
     const statement = sql<{
       id: string;
@@ -146,7 +146,7 @@ function insertStatement() {
   });
 }
 
-function findStatement() {
+function findRunStatement() {
   return compiledQueryIn<WebhookTables, { run_id: string }>((db) =>
     db
       .selectFrom('webhook_deliveries')

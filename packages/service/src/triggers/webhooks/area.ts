@@ -40,14 +40,14 @@ export interface HookOptions extends ClientOptions {
   origin?: string;
 }
 
-/** Dependencies of the area's handlers. */
+/** Dependencies of the handlers of the area (a module of the API). */
 export interface ServedWebhooks extends OpenedWebhooks {
   receive: WebhookReceiver;
   stop(): Promise<void>;
 }
 
 /** The dependencies of webhooks and of their hooks at providers. */
-interface WebhookSources {
+interface WebhookDependencies {
   environments?: Partial<TenantEnvironments>;
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials | undefined;
@@ -57,21 +57,24 @@ interface WebhookSources {
 }
 
 /**
- * Returns the area (a module of the API) that receives requests of other systems and starts runs. Pass the same
- * `triggers` to the areas of workflows and triggers. `environments` has the values of placeholders such as `{{NAME}}`;
- * without it, requests to webhooks whose secret is a placeholder are refused. Opening the area throws a TypeError if it
- * has no database or no queue.
+ * Returns the area that receives requests of other systems and starts runs. Pass the same `triggers` to the areas of
+ * workflows and triggers. `environments` has the values of placeholders such as `{{NAME}}`; without it, requests to
+ * webhooks whose secret is a placeholder are refused. Opening the area throws a TypeError if it has no database or no
+ * queue.
  */
 export function webhooks({
   triggers,
   options = {},
-  ...sources
-}: WebhookSources & { triggers: Triggers; options?: WebhookOptions }): Area<ServedWebhooks, typeof WEBHOOKS> {
+  ...dependencies
+}: WebhookDependencies & { triggers: Triggers; options?: WebhookOptions }): Area<
+  ServedWebhooks,
+  typeof WEBHOOKS
+> {
   return {
     name: 'webhooks',
     operations: WEBHOOKS,
     migrations: WEBHOOK_MIGRATIONS,
-    services: (context) => openWebhooks(context, { ...sources, triggers }, options),
+    services: (context) => openWebhooks(context, { ...dependencies, triggers }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
     close: (services) => services.stop(),
   };
@@ -79,7 +82,7 @@ export function webhooks({
 
 function openWebhooks(
   context: AreaContext,
-  { triggers, environments, credentials, sealer, hooks = {} }: WebhookSources & { triggers: Triggers },
+  { triggers, environments, credentials, sealer, hooks = {} }: WebhookDependencies & { triggers: Triggers },
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
 ): ServedWebhooks {
   const { queue, database, now, every, report } = context;
@@ -129,9 +132,8 @@ export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: numbe
 /** Creates, renews and removes hooks at providers. Returns a function that stops this. */
 function reconcileHooks(
   services: WebhookServices,
-  sources: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
+  { triggers, sealer, hooks }: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
 ): () => Promise<void> {
-  const { triggers, sealer, hooks } = sources;
   const db = services.db as unknown as Kysely<HookTables>;
   const { now, report } = services;
   const clients = serviceClients(hooks);

@@ -59,7 +59,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the module. Entries are added, never changed. */
 export const WEBHOOK_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
 };

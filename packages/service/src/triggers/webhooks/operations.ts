@@ -44,7 +44,7 @@ const WRITE = {
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 
 /** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-const webhook = record<DeployedTrigger, OpenedWebhooks>('Webhook', async ({ path }, services) => {
+const webhookResource = record<DeployedTrigger, OpenedWebhooks>('Webhook', async ({ path }, services) => {
   const value = await findWebhook(services, (path as { triggerId: string }).triggerId);
   return value && { value, workspaceIds: [value.workspace_id] };
 });
@@ -61,7 +61,7 @@ async function findWebhook(
 }
 
 /** The delivery that the path names. */
-const delivery = record<{ trigger: DeployedTrigger; row: DeliveryRow }, OpenedWebhooks>(
+const deliveryResource = record<{ trigger: DeployedTrigger; row: DeliveryRow }, OpenedWebhooks>(
   'Delivery',
   async ({ path }, services) => {
     const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
@@ -117,7 +117,7 @@ export const listWebhookDeliveries = define({
   method: 'GET',
   path: '/api/v2/webhooks/{triggerId}/deliveries',
   summary: 'List the accepted deliveries of a webhook, newest first',
-  resource: webhook,
+  resource: webhookResource,
   params: schemas.webhookPath,
   query: schemas.deliveriesQuery,
   success: [{ status: 200, schema: schemas.shownDelivery, page: true, description: 'A page of deliveries' }],
@@ -156,7 +156,7 @@ export const replayWebhookDelivery = define({
   path: '/api/v2/webhooks/{triggerId}/deliveries/{deliveryId}/replay',
   summary: 'Start a run of the live version with the input of a delivery',
   audit: { resourceType: 'trigger', actions: ['WEBHOOK_DELIVERY_REPLAYED'] },
-  resource: delivery,
+  resource: deliveryResource,
   params: schemas.deliveryPath,
   query: noQuery,
   body: emptyBody,

@@ -17,7 +17,7 @@ function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
 }
 
 /**
- * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path
+ * Assigns paths to the webhooks of a version, in the transaction that makes the version live. A webhook without a path
  * chosen by its author keeps its random path. Throws 409 for a path that another webhook has, or that belongs to
  * another workspace.
  */
@@ -34,8 +34,8 @@ export async function activatePaths(
 }
 
 /**
- * Prefix of random paths. It distinguishes them from paths that authors choose, which are no longer used when the
- * author removes them.
+ * Prefix of random paths. It distinguishes them from paths that authors choose: a webhook keeps its random path, but
+ * not a path that its author has removed.
  */
 const RANDOM_PREFIX = 'wh_';
 
@@ -64,6 +64,7 @@ async function claimPath(db: Db, claim: PathClaim): Promise<void> {
     .values({ ...claim, is_current: 0 })
     .onConflict((builder) => builder.doNothing())
     .execute();
+  // An update without a change locks the row: SQLite has no `select for update`.
   const current = await db
     .updateTable('webhook_paths')
     .set((eb) => ({ is_current: eb.ref('is_current') }))

@@ -30,7 +30,7 @@ export class RefusalCounter {
 
   constructor(options: {
     db: Db;
-    every: (ms: number, beat: () => void) => () => void;
+    every: (ms: number, callback: () => void) => () => void;
     report: (error: unknown) => void;
   }) {
     this.#db = options.db;
@@ -95,7 +95,7 @@ async function write(
     .execute();
 }
 
-/** Returns the string in a form that both databases can store. */
+/** Returns the string in a form that SQLite and PostgreSQL can store. */
 export function storableText(value: string): string {
   return value.replaceAll('\0', '').toWellFormed();
 }

@@ -166,8 +166,8 @@ export class ServiceWebhooks implements WebhookStore {
     event: WebhookEvent,
     replayOf: string | null = null,
   ): Promise<AcceptedEvent | undefined> {
-    const firstRun = await this.#firstRunOf(webhook, event);
-    if (firstRun !== undefined) return this.#acceptedEvent(firstRun, { isDuplicate: true });
+    const firstRunId = await this.#findFirstRunId(webhook, event);
+    if (firstRunId !== undefined) return this.#acceptedEvent(firstRunId, { isDuplicate: true });
     const row = this.#rowOf(webhook, event, replayOf);
     const start = await this.#startOf(webhook, event.input);
     const policy = flowOf(webhook.config);
@@ -200,9 +200,9 @@ export class ServiceWebhooks implements WebhookStore {
   async #storeHeld({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
     const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
     const origin = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
-    const held = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
-    await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
-    const result = await this.#acceptor.store({ row, start, held });
+    const flowEvent = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
+    await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
+    const result = await this.#acceptor.store({ row, start, flowEvent });
     if (typeof result === 'object' && 'decision' in result) this.#services.notifyHeld();
     return result;
   }
@@ -236,7 +236,7 @@ export class ServiceWebhooks implements WebhookStore {
   }
 
   /** Returns the id of the run of an earlier delivery with the same id, and counts the duplicate. */
-  async #firstRunOf(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
+  async #findFirstRunId(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;
     const runId = await this.#acceptor.firstRun({ workflow_id, block_id, delivery_id: event.deliveryId });
@@ -255,7 +255,10 @@ export class ServiceWebhooks implements WebhookStore {
       .execute();
   }
 
-  /** Returns the start of the run: its files are stored, and its input has no secrets of the workspace. Throws 400. */
+  /**
+   * Stores the files of the input, redacts the secrets of the workspace in it, and returns the start of the run. Throws
+   * 400 if a file is rejected.
+   */
   async #startOf(
     { workflowId, blockId, engineVersion: version }: StoredWebhook,
     input: JsonObject,

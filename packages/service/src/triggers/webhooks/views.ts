@@ -16,8 +16,8 @@ type Db = Kysely<WebhookTables>;
 const SHOWN_REASONS = 10;
 
 /**
- * Returns webhooks in the form of responses. The number of queries does not depend on the number of webhooks. `prefix`
- * precedes the path in the URL of each webhook.
+ * Returns webhooks as the API represents them. The number of queries does not depend on the number of webhooks.
+ * `prefix` precedes the path in the URL of each webhook.
  */
 export async function webhookViews(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
@@ -136,7 +136,7 @@ export function deliveryOf(
     .executeTakeFirst();
 }
 
-/** Returns a delivery in the form of responses. `events`: the decisions of flow control. */
+/** Returns a delivery as the API represents it. `events`: the decisions of flow control. */
 export function deliveryView(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,
