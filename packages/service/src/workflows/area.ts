@@ -72,20 +72,19 @@ export const WORKFLOWS = {
   revertWorkflowVersion,
 } as const;
 
-/** The options of the area of workflows. */
+/** The options of the area (a module of the API) of workflows. */
 export interface WorkflowOptions {
   store: ServiceStore;
   /** Block types that may be added to drafts. Default: the types that the engine supports. */
   types?: readonly string[];
-  /** The resources with which references in drafts are compared. Default: the workflows of the store. */
+  /** The resources against which references in drafts are checked. Default: the workflows of the store. */
   sources?: LintSources;
   /** Updates the triggers of deployments. Default: no trigger is fired. */
   triggers?: Triggers;
 }
 
 /**
- * Returns the area (a module of the API) of workflows, with the operations on their definitions, folders, drafts,
- * deployments and versions.
+ * Returns the area of workflows, with the operations on their definitions, folders, drafts, deployments and versions.
  */
 export function workflows({
   store,

@@ -15,8 +15,8 @@ const store = await openServiceStore();
 const engine = await createEngine({
   ...ownership(store),
 });
-const mine = await testApi({ store, engine });
-const theirs = await testApi({ store, engine });
+const ownApi = await testApi({ store, engine });
+const otherApi = await testApi({ store, engine });
 
 /** Runs a workflow of `api` that calls `reference`. Returns its result. */
 async function callResult(api: TestApi, reference: string): Promise<unknown> {
@@ -65,72 +65,72 @@ async function replaceDraft(api: TestApi, id: string, definition: Json): Promise
 
 describe('a workflow that runs another one', () => {
   it('finds workflows of its workspace', async () => {
-    const child = await mine.deploy(GREETING);
-    expect(await store.definitions.tenant(child)).toBe(mine.workspaceId);
+    const child = await ownApi.deploy(GREETING);
+    expect(await store.definitions.tenant(child)).toBe(ownApi.workspaceId);
     expect(await store.definitions.tenant('unknown')).toBeUndefined();
-    expect(await callResult(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await callResult(ownApi, child)).toMatchObject({ status: 'completed', output: { success: true } });
   });
 
   it('resolves a name in its own workspace', async () => {
     const name = 'Greeting of both';
-    await deployAs(mine, name, GREETING);
-    await deployAs(theirs, name, APPROVAL);
-    expect(await callResult(mine, name)).toMatchObject({ status: 'completed', output: { success: true } });
-    expect(await callResult(theirs, name)).toMatchObject({ status: 'paused' });
+    await deployAs(ownApi, name, GREETING);
+    await deployAs(otherApi, name, APPROVAL);
+    expect(await callResult(ownApi, name)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await callResult(otherApi, name)).toMatchObject({ status: 'paused' });
   });
 
   it('does not find workflows of another workspace, by id or name', async () => {
-    const child = await theirs.deploy(GREETING);
-    const { data } = await theirs.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
-    expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
-    expect(await callResult(mine, data.name)).toMatchObject(CHILD_NOT_FOUND);
+    const child = await otherApi.deploy(GREETING);
+    const { data } = await otherApi.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
+    expect(await callResult(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
+    expect(await callResult(ownApi, data.name)).toMatchObject(CHILD_NOT_FOUND);
   });
 
   it('does not find an undeployed workflow, and runs the live version after a rollback', async () => {
-    const child = await mine.deploy(GREETING);
-    await mine.call('DELETE', `/api/v2/workflows/${child}/deploy`);
-    expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
-    await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await draftWithStartOnly(child) });
-    await mine.call('POST', `/api/v2/workflows/${child}/deploy`);
-    await mine.call('POST', `/api/v2/workflows/${child}/versions/1/activate`);
-    const result = await callResult(mine, child);
+    const child = await ownApi.deploy(GREETING);
+    await ownApi.call('DELETE', `/api/v2/workflows/${child}/deploy`);
+    expect(await callResult(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
+    await ownApi.call('PUT', `/api/v2/workflows/${child}/state`, { body: await draftWithStartOnly(child) });
+    await ownApi.call('POST', `/api/v2/workflows/${child}/deploy`);
+    await ownApi.call('POST', `/api/v2/workflows/${child}/versions/1/activate`);
+    const result = await callResult(ownApi, child);
     expect(JSON.stringify(result)).toContain('hello');
   });
 
   it('runs the live version when a deployment has stopped between its two writes', async () => {
-    const child = await mine.deploy(replyWith('live'));
-    const runCaller = await deployCaller(mine, child);
-    const path = await replaceDraft(mine, child, replyWith('lost'));
-    const { addVersion } = mine.store.workflows;
-    mine.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
-    const stopped = await mine.call('POST', `${path}/deploy`);
-    mine.store.workflows.addVersion = addVersion;
+    const child = await ownApi.deploy(replyWith('live'));
+    const runCaller = await deployCaller(ownApi, child);
+    const path = await replaceDraft(ownApi, child, replyWith('lost'));
+    const { addVersion } = ownApi.store.workflows;
+    ownApi.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
+    const stopped = await ownApi.call('POST', `${path}/deploy`);
+    ownApi.store.workflows.addVersion = addVersion;
     expect(stopped.status).toBe(500);
-    expect(mine.faults.splice(0)).toHaveLength(1);
+    expect(ownApi.faults.splice(0)).toHaveLength(1);
     expect(await engine.execute(child)).toMatchObject({ output: { data: { words: 'lost' } } });
     expect(await runCaller()).toBe('live');
-    expect(await mine.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
-    expect(await mine.call('POST', `${path}/deploy`)).toMatchObject({ data: { version: 2 } });
+    expect(await ownApi.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
+    expect(await ownApi.call('POST', `${path}/deploy`)).toMatchObject({ data: { version: 2 } });
     expect(await runCaller()).toBe('lost');
   });
 
   it('runs its live version even if its draft cannot be read', async () => {
-    const child = await mine.deploy(replyWith('live'));
-    const { database } = mine.store;
+    const child = await ownApi.deploy(replyWith('live'));
+    const { database } = ownApi.store;
     await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
-    const run = await mine.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
+    const run = await ownApi.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
     expect(run).toMatchObject({ status: 200, data: { status: 'completed' } });
-    const draft = await mine.call('GET', `/api/v2/workflows/${child}/state`);
+    const draft = await ownApi.call('GET', `/api/v2/workflows/${child}/state`);
     expect(draft.status).toBe(500);
-    mine.faults.splice(0);
+    ownApi.faults.splice(0);
   });
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
-    const child = await mine.deploy(replyWith('first'));
-    const runCaller = await deployCaller(mine, child);
-    const path = await replaceDraft(mine, child, replyWith('second'));
-    await mine.call('POST', `${path}/deploy`);
-    const { workflows } = mine.store;
+    const child = await ownApi.deploy(replyWith('first'));
+    const runCaller = await deployCaller(ownApi, child);
+    const path = await replaceDraft(ownApi, child, replyWith('second'));
+    await ownApi.call('POST', `${path}/deploy`);
+    const { workflows } = ownApi.store;
     const activate = workflows.activate.bind(workflows);
     const secondActivated = Promise.withResolvers<void>();
     let callCount = 0;
@@ -143,11 +143,14 @@ describe('a workflow that runs another one', () => {
       if (!isFirst) secondActivated.resolve();
     };
     const responses = await Promise.all(
-      [1, 2].map((version) => mine.call('POST', `${path}/versions/${version}/activate`)),
+      [1, 2].map((version) => ownApi.call('POST', `${path}/versions/${version}/activate`)),
     );
     workflows.activate = activate;
     expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    const { data } = await mine.call<{ activeDeployment: { version: number } }>('GET', `${path}/deployment`);
+    const { data } = await ownApi.call<{ activeDeployment: { version: number } }>(
+      'GET',
+      `${path}/deployment`,
+    );
     expect(await runCaller()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
   });
 
@@ -157,23 +160,23 @@ describe('a workflow that runs another one', () => {
       id: 'x',
     });
     expect(await engine.execute({ workflow: caller })).toMatchObject({ status: 'completed' });
-    const theirsByName = workflow(
-      [block('Call', 'workflow', { workflowId: 'Secret of theirs' })],
+    const callerByName = workflow(
+      [block('Call', 'workflow', { workflowId: 'Secret of the other workspace' })],
       ['Start -> Call'],
       {
         id: 'x',
       },
     );
-    await deployAs(theirs, 'Secret of theirs', GREETING);
-    expect(await engine.execute({ workflow: theirsByName })).toMatchObject({
+    await deployAs(otherApi, 'Secret of the other workspace', GREETING);
+    expect(await engine.execute({ workflow: callerByName })).toMatchObject({
       error: { code: 'CHILD_NOT_FOUND' },
     });
-    expect(await callResult(mine, 'alone')).toMatchObject(CHILD_NOT_FOUND);
+    expect(await callResult(ownApi, 'alone')).toMatchObject(CHILD_NOT_FOUND);
   });
 });
 
 describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store rejects', () => {
-  it('does not change the version that children run', async () => {
+  it('does not change the version that callers run', async () => {
     const url = await postgresDatabase();
     const serviceStore = await openServiceStore({
       postgres: { url },
@@ -198,7 +201,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
 
 /** Returns the draft with only its start block. */
 async function draftWithStartOnly(id: string): Promise<object> {
-  const { data } = await mine.call<{ blocks: { [id: string]: { type: string } } }>(
+  const { data } = await ownApi.call<{ blocks: { [id: string]: { type: string } } }>(
     'GET',
     `/api/v2/workflows/${id}/state`,
   );

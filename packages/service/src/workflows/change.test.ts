@@ -16,13 +16,13 @@ const NOW = '2026-01-01T00:00:00.000Z';
 const SECRET = 'a secret that is only for the tests of this file';
 
 interface Setup {
-  /** Two connections on PostgreSQL, one on SQLite. */
+  /** Connections of the writer and of the host application, which locks folders: on SQLite, the same one. */
   writer: Db;
   host: Db;
   workspaceId: string;
   /**
-   * Resolves when this number of statements wait for a row. Resolves immediately on SQLite, where transactions wait for
-   * each other.
+   * Resolves when this number of statements wait for a lock. Resolves immediately on SQLite, where transactions wait
+   * for each other.
    */
   untilBlocked: (statements: number) => Promise<void>;
 }
@@ -102,7 +102,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
       .execute();
   }
 
-  it('that began while a host locks an enclosing folder waits for the host, and is refused', async () => {
+  it('that begins while the host application locks an enclosing folder waits, and is then refused', async () => {
     const { host, workspaceId, untilBlocked } = await setup;
     await createFolders('/one', '/one/in');
     const id = await createWorkflow('/one/in');
@@ -119,7 +119,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
     expect(await nameOf(id)).not.toContain('renamed');
   });
 
-  it('makes a host that locks an enclosing folder wait until the write ends', async () => {
+  it('makes the host application, which locks an enclosing folder, wait until the write ends', async () => {
     const { writer, host, workspaceId, untilBlocked } = await setup;
     await createFolders('/two', '/two/in');
     const id = await createWorkflow('/two/in');

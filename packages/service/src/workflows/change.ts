@@ -9,11 +9,11 @@ import type { WorkflowTables } from './tables.ts';
 type Tx = Transaction<WorkflowTables>;
 
 /**
- * Runs `write` in a transaction that first locks the rows of the workflow and its folders. A host that locks a folder
- * waits for the end of the write, and later writes are refused. Throws 404 for an archived or deleted workflow, and 423
- * if a host has locked a folder.
+ * Runs `write` in a transaction that first takes row locks on the workflow and its folders. A host application that
+ * marks a folder as locked waits for the end of the write; later writes are refused. Throws 404 for an archived or
+ * deleted workflow, and 423 if a folder is marked as locked.
  *
- * @param targetFolder the path of another folder that the write needs
+ * @param targetFolder the path of another folder that must not be locked
  */
 export async function changeUnlocked<T>(
   db: Db,

@@ -45,14 +45,14 @@ export function childrenByParent(blocks: Iterable<readonly [string, JsonObject]>
 
 /** Returns the loops and parallels that the blocks define. */
 export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): Containers {
-  const all = [...blocks];
-  const children = childrenByParent(all);
+  const entries = [...blocks];
+  const children = childrenByParent(entries);
   const containersOfType = (
     type: string,
     toContainer: (shared: JsonObject, data: JsonObject) => JsonObject,
   ): JsonObject =>
     Object.fromEntries(
-      all.flatMap(([id, block]): [string, Json][] => {
+      entries.flatMap(([id, block]): [string, Json][] => {
         if (block['type'] !== type) return [];
         const shared = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
         return [[id, toContainer(shared, objectOrEmpty(block['data']))]];

@@ -14,7 +14,7 @@ import type { Graph } from './graph.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
 /**
- * The data with which drafts are compared, besides the workflows of the store. A comparison whose data is absent is
+ * The data against which drafts are checked, besides the workflows of the store. A check whose data is absent is
  * skipped.
  */
 export interface LintSources {
@@ -82,7 +82,7 @@ export const WRITE = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 
-/** The errors of reads, and of writes. */
+/** The error statuses of reads, and of writes. */
 export const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 export const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 
@@ -146,7 +146,7 @@ export async function replaceDraft<Edited extends { graph: Graph }>(
   return result;
 }
 
-/** Returns the database with the tables of this area. */
+/** Returns the database with the tables of this module. */
 export function tablesOf({ store }: Pick<WorkflowServices, 'store'>): Db {
   return store.database as Db;
 }

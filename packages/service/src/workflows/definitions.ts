@@ -14,7 +14,7 @@ interface Row {
 
 /**
  * Returns the workflows of the store, for the HTTP API and the engine. Only `draft` reads graphs. The functions
- * need no `this`.
+ * can be called without `this`.
  */
 export function storedDefinitions(db: Db): Definitions {
   const selectById = compiledQuery<Row>(db, (query) =>
@@ -63,9 +63,12 @@ export function storedDefinitions(db: Db): Definitions {
         .orderBy('workflows.deployed_at', 'desc')
         .execute();
       // Ids take precedence over names. If workflows in several folders have the name, the one deployed last is used.
-      const live = rows.find(({ id }) => id === reference) ?? rows[0];
+      const child = rows.find(({ id }) => id === reference) ?? rows[0];
       return (
-        live && { workflow: live.id, ...(live.engine_version !== null && { version: live.engine_version }) }
+        child && {
+          workflow: child.id,
+          ...(child.engine_version !== null && { version: child.engine_version }),
+        }
       );
     },
     tenant: async (workflowId) => (await find(workflowId))?.workspaceId,

@@ -52,9 +52,9 @@ export const applyWorkflowOperations = defineChange({
     const { oldGraph, graph, outcome, state } = await replaceDraft(services, row, {
       edit(current) {
         const stored = readGraph(current);
-        const { graph: parts, ...results } = applyAll(services, stored, body);
+        const { graph: editedGraph, ...results } = applyAll(services, stored, body);
         if (body.atomic) expectAllApplied(results);
-        return { oldGraph: stored, graph: { ...stored, ...parts }, outcome: results };
+        return { oldGraph: stored, graph: { ...stored, ...editedGraph }, outcome: results };
       },
       dryRun,
       record: (tx) => record({ resourceId: row.id }, tx),

@@ -6,7 +6,7 @@ export const MAX_BLOCKS = 2000;
 /** Maximum number of edges of a draft. */
 export const MAX_EDGES = 10_000;
 
-/** An integer that both databases can store. */
+/** An integer that SQLite and PostgreSQL can store. */
 const databaseInt = z.int().min(0).max(2_147_483_647);
 
 const folderPath = z.string().max(4096);

@@ -45,9 +45,9 @@ describe('a copy of a draft', () => {
   });
 
   it.each([
-    ['derived from the id of the block', [{ title: 'if', value: 'true' }], 'condition-c-if'],
-    ['of their own', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
-  ])('keeps branches whose rows have ids %s', (_, rows, handle) => {
+    ['ids derived from the id of the block', [{ title: 'if', value: 'true' }], 'condition-c-if'],
+    ['their own ids', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
+  ])('keeps branches whose rows have %s', (_, rows, handle) => {
     const conditions = {
       subBlocks: { conditions: { id: 'conditions', type: 'x', value: JSON.stringify(rows) } },
     };

@@ -26,10 +26,10 @@ export const listWorkflowFolders = define({
         (parent === undefined || row.parent_path === parent) &&
         (text === undefined || row.name.toLowerCase().includes(text)),
     );
-    const key = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+    const columns = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
     const sign = sortOrder === 'asc' ? 1 : -1;
     const sorted = matches.toSorted(
-      (a, b) => sign * (compare(a[key[sortBy]], b[key[sortBy]]) || compare(a.path, b.path)),
+      (a, b) => sign * (compare(a[columns[sortBy]], b[columns[sortBy]]) || compare(a.path, b.path)),
     );
     return { page: sorted.map(viewOf), nextCursor: null };
   },
@@ -119,7 +119,7 @@ export const deleteWorkflowFolder = define({
   },
 });
 
-/** Compares by code units: upper case is before lower case. The order is the same for both databases. */
+/** Compares by code units: upper case is before lower case. The order is the same on SQLite and PostgreSQL. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -23,7 +23,7 @@ describe('paths of folders', () => {
     ['/a%2Fb', '/a%2Fb'],
     ['/%E2%9C%93', '/%E2%9C%93'],
     ['/...', '/...'],
-  ])('are read: %j is %j', (input, path) => {
+  ])('are parsed: %j has the canonical form %j', (input, path) => {
     expect(parseFolderPath(input)).toBe(path);
   });
 
@@ -52,7 +52,7 @@ describe('paths of folders', () => {
     expect(() => parseFolderPath(input)).toThrow(message);
   });
 
-  it('are canonical for every name, and have the name', () => {
+  it('are canonical for every encoded name, and decode to it', () => {
     const names = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(names, (name) => {

@@ -59,7 +59,7 @@ export interface FolderKeys {
  * `read`: other transactions cannot change the folders until this transaction ends. `change`: other transactions cannot
  * lock the rows of the folders either.
  */
-type Access = 'read' | 'change';
+type LockMode = 'read' | 'change';
 
 /**
  * Throws 404 for a folder that does not exist, and 423 if it or an ancestor is locked. The folder cannot be deleted
@@ -69,8 +69,8 @@ export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Pr
   await expectFolders(db, { workspaceId, paths: [path] }, 'read');
 }
 
-async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<void> {
-  const rows = await lockRows(db, keys, access);
+async function expectFolders(db: Db, keys: FolderKeys, lockMode: LockMode): Promise<void> {
+  const rows = await lockRows(db, keys, lockMode);
   const existing = new Set(rows.map(({ path }) => path));
   if (keys.paths.some((path) => path !== ROOT && !existing.has(path)))
     throw new ApiError(404, 'Folder not found');
@@ -78,8 +78,8 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
 }
 
 /**
- * Locks the rows of the existing folders and of their ancestors until the transaction ends. Throws 423 if one of them
- * is locked.
+ * Takes row locks on the existing folders and their ancestors until the transaction ends. Throws 423 if one of these
+ * folders is marked as locked.
  */
 export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
@@ -95,11 +95,13 @@ export async function requireUnlocked(
   await lockFolders(db as Db, { workspaceId, paths: [path] });
 }
 
-/** Locks rows in a fixed order, so that transactions cannot deadlock. On SQLite, a transaction locks everything. */
+/**
+ * Locks rows in a fixed order, so that transactions cannot deadlock. On SQLite, a transaction locks the whole database.
+ */
 async function lockRows(
   db: Db,
   { workspaceId, paths }: FolderKeys,
-  access: Access,
+  lockMode: LockMode,
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
   const ancestors = [...new Set(paths.flatMap(pathAndParents))];
   if (ancestors.length === 0) return [];
@@ -110,7 +112,7 @@ async function lockRows(
     .where('workspace_id', '=', workspaceId)
     .where('path', 'in', ancestors)
     .orderBy('path')
-    .$if(isPostgres(db), (query) => (access === 'read' ? query.forShare() : query.forUpdate()))
+    .$if(isPostgres(db), (query) => (lockMode === 'read' ? query.forShare() : query.forUpdate()))
     .execute();
 }
 

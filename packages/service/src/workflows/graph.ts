@@ -117,11 +117,11 @@ export function idsOf(graph: Graph): string[] {
 /** Returns a hash that is equal for graphs that run in the same way. Positions, heights and locks do not count. */
 export function graphHash(graph: Graph): string {
   const { blocks, edges, variables: values, metadata } = graph;
-  const blockRows = Object.entries(blocks)
+  const hashedBlocks = Object.entries(blocks)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { position: _position, height: _height, locked: _locked, ...rest }]) => [id, sortKeys(rest)]);
-  const edgeRows = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
-  const text = JSON.stringify([blockRows, edgeRows, sortKeys(values), sortKeys(metadata ?? {})]);
+  const hashedEdges = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
+  const text = JSON.stringify([hashedBlocks, hashedEdges, sortKeys(values), sortKeys(metadata ?? {})]);
   return createHash('sha256').update(text).digest('hex');
 }
 
@@ -135,10 +135,10 @@ export function engineFormat(
 }
 
 /** Returns the variables by id, from a record or an array. */
-function variablesById(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
-  const keyed = Array.isArray(rows)
-    ? rows.map((variable) => [variable.id ?? variable.name, variable] as const)
-    : Object.entries(rows);
+function variablesById(variables: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+  const keyed = Array.isArray(variables)
+    ? variables.map((variable) => [variable.id ?? variable.name, variable] as const)
+    : Object.entries(variables);
   return Object.fromEntries(
     keyed.map(([key, variable]): [string, Json] => {
       const known = dropped.drop(variableShape, variable, `variable "${variable.name}"`);

@@ -18,7 +18,7 @@ export interface ShownInput {
   options: string[];
 }
 
-/** Block types at which calls and forms start runs. */
+/** Block types at which API calls and forms start runs. */
 const START_TYPES: ReadonlySet<unknown> = new Set([
   'start_trigger',
   'api_trigger',
@@ -26,7 +26,7 @@ const START_TYPES: ReadonlySet<unknown> = new Set([
   'starter',
 ]);
 
-/** Returns the input fields of the first start block that has some. `state`: the graph as JSON text. */
+/** Returns the input fields of the first start block that has any. `state`: the graph as JSON text. */
 export function shownInputs(state: string): ShownInput[] {
   const formats = Object.values(readGraph(state).blocks)
     .filter(({ type }) => START_TYPES.has(type))

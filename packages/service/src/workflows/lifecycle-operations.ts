@@ -147,7 +147,7 @@ export const duplicateWorkflow = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, source) {
     const { workspace_id: workspaceId, description } = source;
-    // An optional body that is absent may be undefined.
+    // `body` is undefined if the request has no body, although its type does not say so.
     const options = body as typeof body | undefined;
     const folderPath =
       options?.folderPath === undefined ? source.folder_path : canonicalPath(options.folderPath);

@@ -37,7 +37,7 @@ async function addListIndexes({ schema }: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the module. Entries are added, never changed. */
 export const WORKFLOW_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => createFolderTable(db) },
   '0002': { up: (db: Kysely<unknown>) => addListIndexes(db) },

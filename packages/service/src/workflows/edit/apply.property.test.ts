@@ -93,7 +93,7 @@ describe('any sequence of operations', () => {
     fc.record({
       operation_type: fc.constant('insert_into_subflow'),
       block_id: id,
-      params: fc.tuple(id, params).map(([subflowId, rest]) => ({ ...rest, subflowId })),
+      params: fc.tuple(id, params).map(([subflowId, blockParams]) => ({ ...blockParams, subflowId })),
     }),
     fc.record({
       operation_type: fc.constant('extract_from_subflow'),
@@ -117,11 +117,11 @@ describe('any sequence of operations', () => {
           expect(Object.hasOwn(graph.blocks, source as string)).toBe(true);
           expect(Object.hasOwn(graph.blocks, target as string)).toBe(true);
         }
-        for (const [key, each] of Object.entries({ ...graph.loops, ...graph.parallels })) {
+        for (const [containerId, container] of Object.entries({ ...graph.loops, ...graph.parallels })) {
           const children = Object.entries(graph.blocks).filter(
-            ([, { data }]) => (data as JsonObject | undefined)?.['parentId'] === key,
+            ([, { data }]) => (data as JsonObject | undefined)?.['parentId'] === containerId,
           );
-          expect((each as JsonObject)['nodes']).toEqual(children.map(([child]) => child));
+          expect((container as JsonObject)['nodes']).toEqual(children.map(([child]) => child));
         }
         for (const { data } of Object.values(graph.blocks)) {
           const parent = (data as JsonObject | undefined)?.['parentId'];

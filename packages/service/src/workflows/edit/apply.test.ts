@@ -140,7 +140,7 @@ describe('add', () => {
     });
   });
 
-  it('gives new blocks free positions, right of the block that leads to them', () => {
+  it('places new blocks at free positions, to the right of the block that leads to them', () => {
     const operations = ['a', 'b', 'c'].map((id) => addOperation(id, { type: 'function', name: id }));
     const wired = [...operations, editOperation('start', { connections: { source: ['a', 'b', 'c'] } })];
     const positions = (outcome: ReturnType<typeof edit>) =>
@@ -180,7 +180,7 @@ describe('edit', () => {
     expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);
   });
 
-  it('accepts the rows of a condition as ports, even after they changed in the same batch', () => {
+  it('accepts the rows of a condition as ports, even if the same batch has changed them', () => {
     const rows = JSON.stringify([{ id: 'yes', title: 'if', value: 'true' }]);
     const graph = graphOf([block('c', 'condition'), block('b', 'function')]);
     const outcome = edit(graph, [
@@ -270,7 +270,7 @@ describe('containers', () => {
     params: { subflowId },
   });
 
-  it('moves a block into a container and removes the edges that would cross its border', () => {
+  it('moves a block into a container and removes the edges that would cross its boundary', () => {
     const outcome = edit(NESTED, [insertInto('end', { subflowId: 'Outer' })]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'end'] });
     // An edge from the container itself to a block inside starts that block.

@@ -93,33 +93,34 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
   if (operation.operation_type === 'add') {
     return addBlock({ batch, operationType, blockId: requestedId }, operation.params);
   }
-  const step: OperationContext = { batch, operationType, blockId: actualId(batch, requestedId) };
-  if (operation.operation_type === 'insert_into_subflow') return insert(step, requestedId, operation.params);
-  if (!batch.editor.find(step.blockId))
-    return skip(step, 'block_not_found', `There is no block "${requestedId}".`);
-  if (skipIfLocked(step, step.blockId)) return false;
+  const context: OperationContext = { batch, operationType, blockId: actualId(batch, requestedId) };
+  if (operation.operation_type === 'insert_into_subflow')
+    return insert(context, requestedId, operation.params);
+  if (!batch.editor.find(context.blockId))
+    return skip(context, 'block_not_found', `There is no block "${requestedId}".`);
+  if (skipIfLocked(context, context.blockId)) return false;
   switch (operation.operation_type) {
     case 'edit':
-      edit(step, operation.params);
+      edit(context, operation.params);
       return true;
     case 'delete':
-      return remove(step);
+      return remove(context);
     case 'extract_from_subflow':
-      return extract(step, actualId(batch, operation.params.subflowId));
+      return extract(context, actualId(batch, operation.params.subflowId));
   }
 }
 
 function edit(
-  step: OperationContext,
+  context: OperationContext,
   params: Extract<DraftOperation, { operation_type: 'edit' }>['params'],
 ): void {
   const { removeEdges: removedEdges, nestedNodes, ...common } = params;
-  if (removedEdges) removeEdges(step, removedEdges);
-  applyParams(step, common);
+  if (removedEdges) removeEdges(context, removedEdges);
+  applyParams(context, common);
   for (const [requestedId, nested] of Object.entries(nestedNodes ?? {})) {
-    const nestedStep = { ...step, blockId: actualId(step.batch, requestedId) };
-    insert(nestedStep, requestedId, { ...nested, subflowId: step.blockId });
-    expectSize(step.batch);
+    const nestedContext = { ...context, blockId: actualId(context.batch, requestedId) };
+    insert(nestedContext, requestedId, { ...nested, subflowId: context.blockId });
+    expectSize(context.batch);
   }
 }
 
@@ -127,43 +128,43 @@ type Insertion = Extract<DraftOperation, { operation_type: 'insert_into_subflow'
 
 /** Puts a new or an existing block into a container. */
 function insert(
-  step: OperationContext,
+  context: OperationContext,
   requestedId: string,
   { subflowId, type, ...params }: Insertion,
 ): boolean {
-  const { batch, blockId } = step;
+  const { batch, blockId } = context;
   const parent = actualId(batch, subflowId);
   const block = batch.editor.find(blockId);
   if (!block) {
     const newParams = { ...params, ...(type !== undefined && { type }) };
-    return addBlock({ ...step, blockId: requestedId }, newParams, parent);
+    return addBlock({ ...context, blockId: requestedId }, newParams, parent);
   }
-  if (skipIfLocked(step, blockId)) return false;
-  if (batch.editor.parentOf(blockId) !== parent && !moveInto(step, block, parent)) return false;
-  applyParams(step, params);
+  if (skipIfLocked(context, blockId)) return false;
+  if (batch.editor.parentOf(blockId) !== parent && !moveInto(context, block, parent)) return false;
+  applyParams(context, params);
   return true;
 }
 
-function moveInto(step: OperationContext, block: JsonObject, parent: string): boolean {
-  const { batch, blockId } = step;
+function moveInto(context: OperationContext, block: JsonObject, parent: string): boolean {
+  const { batch, blockId } = context;
   if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
-    return skip(step, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
+    return skip(context, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
   }
-  if (!checkFit(step, { parent, levels: levelsOf(step, blockId) })) return false;
+  if (!checkFit(context, { parent, levels: levelsOf(context, blockId) })) return false;
   if (isTriggerType(textOr(block['type'])) || block['triggerMode'] === true) {
-    return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
+    return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
-  move(step, parent);
+  move(context, parent);
   return true;
 }
 
 /** Moves a block from its container to the enclosing one. */
-function extract(step: OperationContext, subflow: string): boolean {
-  const { editor } = step.batch;
-  if (editor.parentOf(step.blockId) !== subflow) {
-    return skip(step, 'invalid_subflow_parent', `The block is not directly in a container "${subflow}".`);
+function extract(context: OperationContext, subflow: string): boolean {
+  const { editor } = context.batch;
+  if (editor.parentOf(context.blockId) !== subflow) {
+    return skip(context, 'invalid_subflow_parent', `The block is not directly in a container "${subflow}".`);
   }
-  move(step, editor.parentOf(subflow));
+  move(context, editor.parentOf(subflow));
   return true;
 }
 
@@ -171,19 +172,20 @@ function move({ batch, blockId }: OperationContext, parent: string | undefined):
   const removedEdges = batch.editor.move(blockId, parent);
   batch.unplaced.add(blockId);
   if (removedEdges.length === 0) return;
-  const [edges, were] = removedEdges.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
+  const [noun, verb] = removedEdges.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
   batch.warnings.push(
-    `${removedEdges.length} ${edges} of the block "${blockId}" ${were} removed: the other end is in another container.`,
+    `${removedEdges.length} ${noun} of the block "${blockId}" ${verb} removed: the other end is in another container.`,
   );
 }
 
 /** Deletes a block, and for a container all blocks inside. */
-function remove(step: OperationContext): boolean {
-  const { editor, unplaced } = step.batch;
-  const descendants = [...editor.depths(step.blockId).keys()];
+function remove(context: OperationContext): boolean {
+  const { editor, unplaced } = context.batch;
+  const descendants = [...editor.depths(context.blockId).keys()];
   const lockedId = descendants.find((id) => editor.find(id)?.['locked'] === true);
-  if (lockedId !== undefined) return skip(step, 'block_locked', `The block "${lockedId}" inside is locked.`);
-  for (const id of [step.blockId, ...descendants]) {
+  if (lockedId !== undefined)
+    return skip(context, 'block_locked', `The block "${lockedId}" inside is locked.`);
+  for (const id of [context.blockId, ...descendants]) {
     editor.remove(id);
     unplaced.delete(id);
   }
@@ -191,17 +193,17 @@ function remove(step: OperationContext): boolean {
 }
 
 function setEnabled(batch: Batch, requestedId: string, enabled: boolean): void {
-  const step = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, requestedId) };
+  const context = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, requestedId) };
   const { editor } = batch;
-  const block = editor.find(step.blockId);
+  const block = editor.find(context.blockId);
   if (!block) {
-    skip(step, 'block_not_found', `There is no block "${requestedId}".`);
+    skip(context, 'block_not_found', `There is no block "${requestedId}".`);
     return;
   }
-  if (skipIfLocked(step, step.blockId)) return;
-  if (enabled && editor.ancestors(step.blockId).some((id) => isDisabled(editor.find(id)))) {
-    skip(step, 'disabled_ancestor', 'A container around the block is disabled. Enable it first.');
+  if (skipIfLocked(context, context.blockId)) return;
+  if (enabled && editor.ancestors(context.blockId).some((id) => isDisabled(editor.find(id)))) {
+    skip(context, 'disabled_ancestor', 'A container around the block is disabled. Enable it first.');
     return;
   }
-  editor.put(step.blockId, { ...block, enabled });
+  editor.put(context.blockId, { ...block, enabled });
 }

@@ -23,7 +23,7 @@ export interface Batch {
   deferred: DeferredEdge[];
   inputErrors: InputError[];
   warnings: string[];
-  /** The ids of added blocks, by the requested ids. */
+  /** The actual ids of added blocks, by the requested ids. */
   ids: Map<string, string>;
   /** Blocks that need a position. */
   unplaced: Set<string>;

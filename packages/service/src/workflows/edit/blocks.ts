@@ -15,26 +15,26 @@ const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
 const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
 
 /** Adds a block. Returns true if it was added. */
-export function addBlock(step: OperationContext, params: AddedBlock, parent?: string): boolean {
-  const { batch, blockId: requestedId } = step;
+export function addBlock(context: OperationContext, params: AddedBlock, parent?: string): boolean {
+  const { batch, blockId: requestedId } = context;
   const { type, name } = params;
   if (type === undefined || name === undefined) {
-    return skip(step, 'missing_required_params', 'A new block needs a type and a name.');
+    return skip(context, 'missing_required_params', 'A new block needs a type and a name.');
   }
   if (batch.editor.find(actualId(batch, requestedId))) {
     return skip(
-      step,
+      context,
       'duplicate_block_name',
       `A block with the id "${requestedId}" already exists. Edit it.`,
     );
   }
-  if (!checkType(step, type, parent) || !checkName(step, name)) return false;
-  if (parent !== undefined && !checkFit(step, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
+  if (!checkType(context, type, parent) || !checkName(context, name)) return false;
+  if (parent !== undefined && !checkFit(context, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
   const id = UUID.test(requestedId) ? requestedId : batch.newId();
   batch.ids.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
   batch.unplaced.add(id);
-  applyParams({ ...step, blockId: id }, params);
+  applyParams({ ...context, blockId: id }, params);
   return true;
 }
 
@@ -48,91 +48,98 @@ function newBlock(
   return { id, type, name, position, subBlocks: {}, outputs: {}, enabled: true, data };
 }
 
-/** Sets the parts that add, edit and insert have in common. Invalid parts are skipped, the others are applied. */
-export function applyParams(step: OperationContext, params: Omit<AddedBlock, 'type'>): void {
-  const { batch, blockId } = step;
+/** Sets the parameters that add, edit and insert have in common. Skips invalid parameters and applies the others. */
+export function applyParams(context: OperationContext, params: Omit<AddedBlock, 'type'>): void {
+  const { batch, blockId } = context;
   const current = batch.editor.find(blockId) ?? {};
   const block: JsonObject = { ...current };
   const { name, inputs, retry, triggerMode, advancedMode } = params;
-  if (name !== undefined && name !== current['name'] && checkName(step, name)) block['name'] = name;
+  if (name !== undefined && name !== current['name'] && checkName(context, name)) block['name'] = name;
   if (triggerMode !== undefined) block['triggerMode'] = triggerMode;
   if (advancedMode !== undefined) block['advancedMode'] = advancedMode;
   if (retry === null) delete block['retry'];
-  else if (retry !== undefined && checkRetry(step, block)) block['retry'] = retry as JsonObject;
-  if (inputs !== undefined) applyInputs(step, block, inputs);
+  else if (retry !== undefined && checkRetry(context, block)) block['retry'] = retry as JsonObject;
+  if (inputs !== undefined) applyInputs(context, block, inputs);
   batch.editor.put(blockId, block);
-  if (params.connections !== undefined) connect(step, params.connections);
+  if (params.connections !== undefined) connect(context, params.connections);
 }
 
-function applyInputs(step: OperationContext, block: JsonObject, inputs: { [field: string]: unknown }): void {
+function applyInputs(
+  context: OperationContext,
+  block: JsonObject,
+  inputs: { [field: string]: unknown },
+): void {
   const { unknownFields, refusals } = setInputs(block, inputs);
   const blockType = textOr(block['type']);
   for (const field of unknownFields) {
     const reason = `Blocks of the type "${blockType}" have no field "${field}".`;
-    skip(step, 'invalid_subblock_field', reason, { field });
+    skip(context, 'invalid_subblock_field', reason, { field });
   }
   for (const { field, error } of refusals) {
-    step.batch.inputErrors.push({ blockId: step.blockId, blockType, field, error });
+    context.batch.inputErrors.push({ blockId: context.blockId, blockType, field, error });
   }
 }
 
 /** Returns true if the block can be retried. Otherwise records a skip. */
-function checkRetry(step: OperationContext, block: JsonObject): boolean {
+function checkRetry(context: OperationContext, block: JsonObject): boolean {
   const type = textOr(block['type']);
   const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
   if (!isNeverRetried && block['triggerMode'] !== true) return true;
-  return skip(step, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
+  return skip(context, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
 }
 
 /** Returns true if a block of the type can be added. Otherwise records a skip. */
-function checkType(step: OperationContext, type: string, parent: string | undefined): boolean {
-  const { editor, types } = step.batch;
-  if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no block type "${type}".`);
+function checkType(context: OperationContext, type: string, parent: string | undefined): boolean {
+  const { editor, types } = context.batch;
+  if (!types.has(type)) return skip(context, 'invalid_block_type', `There is no block type "${type}".`);
   if (!isTriggerType(type)) return true;
   if (parent !== undefined) {
-    return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
+    return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
   const exists =
     SINGLE_TRIGGERS.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
-  return !exists || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`);
+  return (
+    !exists || skip(context, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
+  );
 }
 
 /** Returns true if the block can have the name. Otherwise records a skip. */
-function checkName(step: OperationContext, name: string): boolean {
-  const { editor } = step.batch;
-  const block = editor.find(step.blockId);
+function checkName(context: OperationContext, name: string): boolean {
+  const { editor } = context.batch;
+  const block = editor.find(context.blockId);
   // The block may take a name that references do not distinguish from its current name.
   if (block && normalizeName(textOr(block['name'])) === normalizeName(name)) return true;
   if (isReserved(name)) {
-    return skip(step, 'reserved_block_name', `"${name}" means something else in references.`, { name });
+    const reason = `"${name}" is reserved: it has another meaning in references.`;
+    return skip(context, 'reserved_block_name', reason, { name });
   }
   if (!editor.hasName(name)) return true;
   const reason = `A block is named "${name}" already; upper case, spaces and dots make no difference.`;
-  return skip(step, 'duplicate_block_name', reason, { name });
+  return skip(context, 'duplicate_block_name', reason, { name });
 }
 
 /** Returns true if a block with `levels` levels of containers can be put into `parent`. Otherwise records a skip. */
 export function checkFit(
-  step: OperationContext,
+  context: OperationContext,
   { parent, levels }: { parent: string; levels: number },
 ): boolean {
-  const { editor } = step.batch;
+  const { editor } = context.batch;
   const container = editor.find(parent);
   if (!container || !isContainer(container['type'])) {
-    return skip(step, 'invalid_subflow_parent', `There is no loop or parallel "${parent}".`);
+    return skip(context, 'invalid_subflow_parent', `There is no loop or parallel "${parent}".`);
   }
-  if (skipIfLocked(step, parent)) return false;
+  if (skipIfLocked(context, parent)) return false;
   if (editor.ancestors(parent).length + 1 + levels <= MAX_NESTING) return true;
-  return skip(step, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
+  return skip(context, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
 }
 
 /** Records a skip and returns true if the block, or an enclosing container, is locked. */
-export function skipIfLocked(step: OperationContext, id: string): boolean {
-  const { editor } = step.batch;
+export function skipIfLocked(context: OperationContext, id: string): boolean {
+  const { editor } = context.batch;
   const lockedId = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
   if (lockedId === undefined) return false;
   const subject = lockedId === id ? 'The block' : `The container "${lockedId}" of the block`;
-  skip(step, 'block_locked', `${subject} is locked.`);
+  skip(context, 'block_locked', `${subject} is locked.`);
   return true;
 }
 

@@ -13,12 +13,12 @@ const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
  * Replaces the edges of the named ports of a block. An edge to a block that does not exist yet is added at the end of
  * the batch.
  */
-export function connect(step: OperationContext, connections: Connections): void {
-  const { batch, blockId, operationType } = step;
+export function connect(context: OperationContext, connections: Connections): void {
+  const { batch, blockId, operationType } = context;
   const existing = edgesByHandle(batch.editor.edgesFrom(blockId));
   for (const [port, targets] of Object.entries(connections)) {
     const handle = port === 'success' ? 'source' : port;
-    if (!checkPort(step, handle)) continue;
+    if (!checkPort(context, handle)) continue;
     for (const edge of existing.get(handle) ?? []) batch.editor.disconnect(edge);
     for (const target of Array.isArray(targets) ? targets : [targets]) {
       const { block: requestedId, handle: targetHandle } =
@@ -42,8 +42,8 @@ export function connectPending(batch: Batch): void {
 }
 
 /** Removes the named edges of a block. */
-export function removeEdges(step: OperationContext, edges: NonNullable<EditedBlock['removeEdges']>): void {
-  const { batch, blockId } = step;
+export function removeEdges(context: OperationContext, edges: NonNullable<EditedBlock['removeEdges']>): void {
+  const { batch, blockId } = context;
   for (const { targetBlockId, sourceHandle } of edges) {
     const handle = sourceHandle === 'success' ? 'source' : sourceHandle;
     const target = actualId(batch, targetBlockId);
@@ -51,19 +51,19 @@ export function removeEdges(step: OperationContext, edges: NonNullable<EditedBlo
     for (const edge of matches) batch.editor.disconnect(edge);
     if (matches.length === 0) {
       const reason = `No edge leads from the port "${handle}" to the block "${targetBlockId}".`;
-      skip(step, 'invalid_edge_target', reason, { targetBlockId, sourceHandle: handle });
+      skip(context, 'invalid_edge_target', reason, { targetBlockId, sourceHandle: handle });
     }
   }
 }
 
 /** Returns true if the block has the port. Otherwise records a skip. */
-function checkPort(step: OperationContext, handle: string): boolean {
-  const block = step.batch.editor.find(step.blockId) ?? {};
-  if (block['type'] === 'note') return skip(step, 'invalid_edge_source', 'A note has no ports.');
+function checkPort(context: OperationContext, handle: string): boolean {
+  const block = context.batch.editor.find(context.blockId) ?? {};
+  if (block['type'] === 'note') return skip(context, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
-  if (!portReaderOf(step, block)(handle, 0, '').unknown) return true;
+  if (!portReaderOf(context, block)(handle, 0, '').unknown) return true;
   const reason = `The block "${textOr(block['name'])}" has no port "${handle}".`;
-  return skip(step, 'invalid_source_handle', reason, { sourceHandle: handle });
+  return skip(context, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
 /** Returns the port reader of a block. It is cached until the block changes, because its rows can be long. */
@@ -81,16 +81,16 @@ function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): 
 function addEdge(batch: Batch, pending: EdgeToLaterBlock): boolean {
   const { source, handle, requestedId, targetHandle, operationType } = pending;
   const { editor } = batch;
-  const step = { batch, operationType, blockId: source };
+  const context = { batch, operationType, blockId: source };
   const target = actualId(batch, requestedId);
   const block = editor.find(target);
   const details = { sourceHandle: handle, targetBlockId: requestedId };
-  if (!block) return skip(step, 'invalid_edge_target', `There is no block "${requestedId}".`, details);
-  const fault = targetFault(source, target, block);
-  if (fault !== undefined) return skip(step, 'invalid_edge_target', fault, details);
+  if (!block) return skip(context, 'invalid_edge_target', `There is no block "${requestedId}".`, details);
+  const problem = targetProblem(source, target, block);
+  if (problem !== undefined) return skip(context, 'invalid_edge_target', problem, details);
   if (targetHandle !== undefined && !TARGET_HANDLE.test(targetHandle)) {
     const reason = `There is no target port "${targetHandle}".`;
-    return skip(step, 'invalid_target_handle', reason, { ...details, targetHandle });
+    return skip(context, 'invalid_target_handle', reason, { ...details, targetHandle });
   }
   const edge: JsonObject = {
     id: '',
@@ -101,14 +101,17 @@ function addEdge(batch: Batch, pending: EdgeToLaterBlock): boolean {
   };
   if (!isInScope(batch, edge)) {
     const reason = `"${requestedId}" is in another container than "${source}". Connect it to the container instead.`;
-    return skip(step, 'invalid_edge_scope', reason, details);
+    return skip(context, 'invalid_edge_scope', reason, details);
   }
   const exists = editor.edgesBetween(source, target).some((other) => handleOf(other) === handle);
   if (!exists) editor.connect({ ...edge, id: batch.newId() });
   return true;
 }
 
-/** Returns true if the edge does not leave its container. Only the start port of a container leads into it. */
+/**
+ * Returns true if the edge does not cross the boundary of a container, except from the start port of a container to a
+ * block in it.
+ */
 function isInScope({ editor }: Batch, edge: JsonObject): boolean {
   const isInside = editor.parentOf(textOr(edge['target'])) === edge['source'];
   return textOr(edge['sourceHandle']).endsWith('-start-source')
@@ -116,7 +119,7 @@ function isInScope({ editor }: Batch, edge: JsonObject): boolean {
     : !isInside && editor.isInSameScope(edge);
 }
 
-function targetFault(source: string, target: string, block: JsonObject): string | undefined {
+function targetProblem(source: string, target: string, block: JsonObject): string | undefined {
   if (source === target) return 'A block cannot lead to itself. Put it into a loop to repeat it.';
   const type = textOr(block['type']);
   if (type === 'note') return 'A note does not run, so no edge can lead to it.';

@@ -115,7 +115,7 @@ export class DraftEditor {
 
   /**
    * Moves a block into a container, or to the top level. Removes and returns the edges of the block that would cross
-   * the border of a container.
+   * the boundary of a container.
    */
   move(id: string, parent: string | undefined): JsonObject[] {
     const block = this.#blocks.get(id);
@@ -134,8 +134,8 @@ export class DraftEditor {
   /** Returns true if both ends of the edge are in the same container, or one end is the container of the other. */
   isInSameScope(edge: JsonObject): boolean {
     const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
-    const [outer, inner] = [this.parentOf(source), this.parentOf(target)];
-    return outer === inner || inner === source || outer === target;
+    const [sourceParent, targetParent] = [this.parentOf(source), this.parentOf(target)];
+    return sourceParent === targetParent || targetParent === source || sourceParent === target;
   }
 
   graph(): Pick<DraftGraph, 'blocks' | 'edges'> {

@@ -47,7 +47,7 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
       outcome.unknownFields.push(field);
       return false;
     }
-    const error = faultOf(type, field, { value, schema: fields?.[field] });
+    const error = problemOf(type, field, { value, schema: fields?.[field] });
     if (error !== undefined) outcome.refusals.push({ field, error });
     return error === undefined;
   });
@@ -73,20 +73,20 @@ function setAll(block: JsonObject, key: 'data' | 'subBlocks', entries: readonly 
 }
 
 /** Returns the problem of a value; undefined if it has none. Values with references are known only at run time. */
-function faultOf(
+function problemOf(
   type: string,
   field: string,
   { value, schema }: { value: Json; schema: z.ZodType | undefined },
 ): string | undefined {
   if (value === null || value === '') return undefined;
-  if (type === 'agent' && field === 'tools') return toolsFault(value);
+  if (type === 'agent' && field === 'tools') return toolsProblem(value);
   if (!schema || /<[^<>]+>|\{\{/.test(JSON.stringify(value))) return undefined;
   const parsed = schema.safeParse(value);
   return parsed.success ? undefined : `expected ${parsed.error.issues[0]?.message ?? 'another value'}`;
 }
 
-function toolsFault(value: Json): string | undefined {
-  // A list as text is parsed when the block runs.
+function toolsProblem(value: Json): string | undefined {
+  // A string is parsed as a list when the block runs.
   if (typeof value === 'string') return undefined;
   if (!Array.isArray(value)) return 'expected a list of tools';
   if (value.length > MAX_TOOLS) return `expected at most ${MAX_TOOLS} tools, received ${value.length}`;

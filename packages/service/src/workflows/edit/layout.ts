@@ -3,8 +3,8 @@ import { isContainer, objectOrEmpty } from '../containers.ts';
 import type { DraftEditor } from './draft-editor.ts';
 import { textOr } from './draft-editor.ts';
 
-const COLUMN = 400;
-const ROW = 200;
+const COLUMN_WIDTH = 400;
+const ROW_HEIGHT = 200;
 /** Space around the blocks in a container. */
 const MARGIN = 150;
 
@@ -14,8 +14,8 @@ interface Point {
 }
 
 /**
- * Gives each of these blocks a free position: right of a block that leads to it, and below existing blocks. Other
- * blocks are not moved; containers grow so that they enclose the new blocks.
+ * Places each of these blocks at a free position: to the right of a block that leads to it, and below existing blocks.
+ * Other blocks are not moved; containers grow so that they enclose the new blocks.
  */
 export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
   const scopes = scopesOf(editor, ids);
@@ -30,23 +30,23 @@ export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): 
   for (const id of containers) enclose(editor, id, scopes.get(id));
 }
 
-/** The taken positions in a container, or at the top level. */
+/** The occupied positions in a container, or at the top level. */
 class Scope {
   readonly #cells = new Set<string>();
-  /** The largest coordinates of the taken positions. */
-  readonly end: Point = { x: -COLUMN, y: 0 };
+  /** The largest coordinates of the occupied positions. */
+  readonly end: Point = { x: -COLUMN_WIDTH, y: 0 };
 
-  take(point: Point): void {
+  occupy(point: Point): void {
     this.#cells.add(cellOf(point));
     this.end.x = Math.max(this.end.x, point.x);
     this.end.y = Math.max(this.end.y, point.y);
   }
 
-  /** Takes and returns the first free position at or below `start`. */
+  /** Occupies and returns the first free position at or below `start`. */
   reserve(start: Point): Point {
     const point = { ...start };
-    while (this.#cells.has(cellOf(point))) point.y += ROW;
-    this.take(point);
+    while (this.#cells.has(cellOf(point))) point.y += ROW_HEIGHT;
+    this.occupy(point);
     return point;
   }
 }
@@ -57,12 +57,12 @@ function scopesOf(editor: DraftEditor, excluded: ReadonlySet<string>): Map<strin
     const parent = editor.parentOf(id);
     const scope = scopes.get(parent) ?? new Scope();
     scopes.set(parent, scope);
-    if (!excluded.has(id)) scope.take(pointOf(block));
+    if (!excluded.has(id)) scope.occupy(pointOf(block));
   }
   return scopes;
 }
 
-/** Returns the point right of a block that leads to this one, otherwise a default point of its scope. */
+/** Returns the point to the right of a block that leads to this one, otherwise a default point of its scope. */
 function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
   const parent = editor.parentOf(id);
   for (const edge of editor.edgesTo(id)) {
@@ -73,9 +73,10 @@ function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
     const { x, y } = pointOf(block);
     const { width } = objectOrEmpty(block['data']);
     const containerWidth = isContainer(block['type']) && typeof width === 'number' ? width : 0;
-    if (editor.parentOf(source) === parent) return { x: x + Math.max(COLUMN, containerWidth + MARGIN), y };
+    if (editor.parentOf(source) === parent)
+      return { x: x + Math.max(COLUMN_WIDTH, containerWidth + MARGIN), y };
   }
-  return parent === undefined ? { x: scope.end.x + COLUMN, y: 0 } : { x: MARGIN, y: MARGIN };
+  return parent === undefined ? { x: scope.end.x + COLUMN_WIDTH, y: 0 } : { x: MARGIN, y: MARGIN };
 }
 
 function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): void {
@@ -88,8 +89,8 @@ function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): voi
     ...block,
     data: {
       ...data,
-      width: atLeast(data['width'], scope.end.x + COLUMN),
-      height: atLeast(data['height'], scope.end.y + ROW + MARGIN),
+      width: atLeast(data['width'], scope.end.x + COLUMN_WIDTH),
+      height: atLeast(data['height'], scope.end.y + ROW_HEIGHT + MARGIN),
     },
   });
 }
@@ -100,5 +101,5 @@ function pointOf(block: JsonObject): Point {
 }
 
 function cellOf({ x, y }: Point): string {
-  return `${Math.round(x / (COLUMN / 2))} ${Math.round(y / (ROW / 2))}`;
+  return `${Math.round(x / (COLUMN_WIDTH / 2))} ${Math.round(y / (ROW_HEIGHT / 2))}`;
 }

@@ -85,11 +85,11 @@ const batch = z.strictObject({
 
 export const operationsBody = batch
   .refine(
-    ({ operations }) => count(operations, nestedBlockCountOf) <= MAX_BLOCKS,
+    ({ operations }) => sumOf(operations, nestedBlockCountOf) <= MAX_BLOCKS,
     `At most ${MAX_BLOCKS} nested blocks per request`,
   )
   .refine(
-    ({ operations }) => count(operations, edgeCountOf) <= MAX_EDGES,
+    ({ operations }) => sumOf(operations, edgeCountOf) <= MAX_EDGES,
     `At most ${MAX_EDGES} connections per request`,
   );
 
@@ -145,7 +145,7 @@ export type SkippedItem = z.output<typeof skippedItem>;
 export type DeferredEdge = z.output<typeof deferredEdge>;
 export type InputError = z.output<typeof inputError>;
 
-function count(operations: readonly DraftOperation[], sizeOf: (operation: DraftOperation) => number): number {
+function sumOf(operations: readonly DraftOperation[], sizeOf: (operation: DraftOperation) => number): number {
   return operations.reduce((sum, operation) => sum + sizeOf(operation), 0);
 }
 

@@ -26,12 +26,12 @@ export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   }));
 }
 
-/** Yields the references of a graph to credentials and tables. Placeholders such as `{{NAME}}` are left out. */
+/** Yields the references of a graph to credentials and tables. Skips placeholders such as `{{NAME}}`. */
 function* bindingsOf(graph: Graph): Generator<FoundReference> {
   for (const reference of referencesOf(graph, KINDS)) if (reference.kind !== 'env-var') yield reference;
 }
 
-/** Returns a key without the position in a list, so that a binding that only moves in its list is not removed. */
+/** Returns a key without the position in a list, so that a binding that only moves in its list is kept. */
 function keyOf({ kind, sourceId, occurrence: { blockId, subBlockKey } }: FoundReference): string {
   return JSON.stringify([blockId, subBlockKey, kind, sourceId]);
 }

@@ -4,8 +4,8 @@ import type { Graph } from '../graph.ts';
 import type { RequiredFields } from './required-fields.ts';
 
 /**
- * The data with which a draft is compared, besides the workflows of its workspace. A comparison whose data is undefined
- * is skipped.
+ * The data against which a draft is checked, besides the workflows of its workspace. A check whose data is undefined is
+ * skipped.
  */
 export interface LintContext {
   /** The required fields of block types. */

@@ -17,8 +17,8 @@ interface Subject {
 }
 
 /**
- * Returns the problems of a draft. They are advice: a draft with problems can be saved, and a failed comparison is
- * reported to the host and left out.
+ * Returns the problems of a draft. A draft with problems can be saved. If the data of a check cannot be read, the error
+ * is reported and the check is skipped.
  */
 export async function lint(
   services: WorkflowServices,
@@ -45,7 +45,7 @@ export async function lint(
   return lintReport(graph, { diagnostics, missing, resources, context });
 }
 
-/** Returns the result of `read`; undefined after a failure, which is reported to the host. */
+/** Returns the result of `read`; undefined after a failure, which is reported. */
 async function readOrReport<T>(
   { report }: Pick<WorkflowServices, 'report'>,
   read: () => Promise<T>,

@@ -21,7 +21,7 @@ const FIELD_CODES = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
 const SYNTAX_CODES = new Set(['SYNTAX_INVALID']);
 const PORT_CODES = new Set(['PORT_UNKNOWN']);
 const TARGET_CODES = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
-/** Errors with which the draft cannot be read, so that nothing else was checked. */
+/** Errors that make the draft unreadable, so that nothing else is checked. */
 const UNREADABLE_CODES = new Set([
   'INPUT_SHAPE',
   'INPUT_TOO_DEEP',
@@ -44,7 +44,7 @@ export interface Findings {
 export function lintReport(graph: Graph, findings: Findings): LintReport {
   const { diagnostics, missing, resources, context } = findings;
   const withCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
-  const outputs = withCodes(REFERENCE_CODES).map((each) => ({
+  const unresolvedOutputs = withCodes(REFERENCE_CODES).map((each) => ({
     ...refOf(graph, each.blockId ?? ''),
     field: fieldOf(each),
     value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
@@ -60,7 +60,7 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
       ...withCodes(FIELD_CODES).map((each) => ({ blockId: each.blockId ?? '', field: fieldOf(each) })),
       ...missing,
     ]),
-    unresolvedReferences: [...outputs, ...resources].slice(0, MAX_LISTED),
+    unresolvedReferences: [...unresolvedOutputs, ...resources].slice(0, MAX_LISTED),
     codeIssues: withCodes(SYNTAX_CODES).map((each) => ({
       ...refOf(graph, each.blockId ?? ''),
       field: fieldOf(each),
@@ -84,7 +84,7 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
 /** Returns the diagnostics with these codes. */
 type CodeFilter = (codes: ReadonlySet<string>) => Diagnostic[];
 
-/** Returns the edges from ports that do not exist, and the edges to blocks at which they cannot end. */
+/** Returns the edges from ports that do not exist, and the edges whose target is not allowed. */
 function edgeIssues(
   graph: Graph,
   withCodes: CodeFilter,

@@ -39,7 +39,7 @@ const PLACEHOLDER_NAME = /^[A-Za-z_]\w*$/;
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Returns the references of a draft to workflows, sandboxes, skills, values and tools that the workspace does not
+ * Returns the references of a draft to workflows, sandboxes, skills, secrets and tools that the workspace does not
  * have, at most 500.
  */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
@@ -51,7 +51,7 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
     { kind: 'workflow', check: checkWorkflows },
     { kind: 'sandbox', check: checkSandboxes },
     { kind: 'skill', check: checkSkills },
-    { kind: 'env-var', check: checkNames },
+    { kind: 'env-var', check: checkSecretNames },
   ] as const) {
     const references = byKind.get(kind) ?? [];
     if (references.length === 0) continue;
@@ -90,7 +90,7 @@ function addUnresolved(
   });
 }
 
-/** Checks child workflows. References have the id or the name of a workflow, which must be live. */
+/** Checks child workflows. References are ids or names of workflows, which must be live. */
 async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
   const live = new Map<string, boolean>();
   const findWorkflows = inChunks((chunk) =>
@@ -127,7 +127,7 @@ async function checkSkills(references: readonly string[], { db, workspaceId }: W
       : `The workspace has no skill with the id or name "${shownValue(reference)}".`;
 }
 
-function checkNames(_: readonly string[], { context: { names } }: Workspace): ReasonOf {
+function checkSecretNames(_: readonly string[], { context: { names } }: Workspace): ReasonOf {
   if (!names) return () => undefined;
   return (name) =>
     names.has(name) || !PLACEHOLDER_NAME.test(name)
@@ -145,25 +145,25 @@ function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unr
     if (!isToolList(field)) continue;
     const list = structuredValue(field);
     for (const tool of Array.isArray(list) ? list : []) {
-      const fault = toolFault(tool, registered);
-      if (fault) yield { ...refOf(graph, field.blockId), field: field.key, ...fault };
+      const problem = toolProblem(tool, registered);
+      if (problem) yield { ...refOf(graph, field.blockId), field: field.key, ...problem };
     }
   }
 }
 
 /** Returns the problem of a tool; undefined if it has none. Agents use the first key that names a registered tool. */
-function toolFault(
+function toolProblem(
   tool: Json,
   registered: ReadonlySet<string>,
 ): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
   if (!isJsonObject(tool) || tool['usageControl'] === 'none') return undefined;
-  if (tool['type'] === 'custom-tool') return customToolFault(tool);
+  if (tool['type'] === 'custom-tool') return customToolProblem(tool);
   const ids = ['toolId', 'operation', 'type'].map((key) => textOf(tool, key)).filter((id) => id !== '');
-  const [first = ''] = ids;
+  const [firstId = ''] = ids;
   if (ids.some((id) => registered.has(id))) return undefined;
   const isMcp = MCP_TYPES.has(textOf(tool, 'type'));
   const params = objectOf(tool, 'params');
-  const value = shownValue((isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || first);
+  const value = shownValue((isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || firstId);
   return {
     kind: isMcp ? 'mcp-tool' : 'resource',
     value,
@@ -171,7 +171,7 @@ function toolFault(
   };
 }
 
-function customToolFault(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
+function customToolProblem(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
   if (textOf(tool, 'code').trim() !== '') return undefined;
   const value = shownValue(textOf(tool, 'customToolId') || textOf(tool, 'title'));
   return {

@@ -9,9 +9,9 @@ import { MAX_LISTED, refOf, shownValue } from './context.ts';
 
 type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
 
-/** Returns the blocks without incoming edges, without outgoing edges, and without either. Notes are left out. */
+/** Returns the blocks without incoming edges, without outgoing edges, and without either. Ignores notes. */
 export function endsOf(graph: Graph): Ends {
-  const edges = realEdges(graph);
+  const edges = edgesBetweenBlocks(graph);
   const withIncoming = new Set(edges.map(({ target }) => target));
   const withOutgoing = new Set(edges.map(({ source }) => source));
   const ids = Object.entries(graph.blocks).flatMap(([id, { type }]) => (type === 'note' ? [] : [id]));
@@ -25,14 +25,14 @@ export function endsOf(graph: Graph): Ends {
 
 /** Returns the branches of conditions and routers, and the starts of containers, that lead nowhere, at most 500. */
 export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
-  const edgesFrom = Map.groupBy(realEdges(graph), ({ source }) => source);
+  const edgesFrom = Map.groupBy(edgesBetweenBlocks(graph), ({ source }) => source);
   const empty: LintReport['emptyOutgoingPorts'] = [];
   for (const [id, block] of Object.entries(graph.blocks)) {
-    const rows = toRowBlock(id, block);
-    const ports = branchPorts(rows);
+    const rowBlock = toRowBlock(id, block);
+    const ports = branchPorts(rowBlock);
     if (ports.length === 0) continue;
     const edges = edgesFrom.get(id) ?? [];
-    const branches = isContainer(block['type']) ? undefined : usedBranches(rows, edges);
+    const branches = isContainer(block['type']) ? undefined : usedBranches(rowBlock, edges);
     for (const { handle, label } of ports) {
       const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
       if (isUsed) continue;
@@ -43,28 +43,29 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
   return empty;
 }
 
-interface RealEdge {
+interface BlockEdge {
   source: string;
   target: string;
   handle: string | undefined;
 }
 
 /** Returns whether an edge leads from a container to a block inside. */
-function hasInnerEdge(graph: Graph, container: string, edges: readonly RealEdge[]): boolean {
+function hasInnerEdge(graph: Graph, container: string, edges: readonly BlockEdge[]): boolean {
   return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === container);
 }
 
-function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly RealEdge[]): Set<string> {
+function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly BlockEdge[]): Set<string> {
   const read = portReader(block);
   return new Set(edges.map(({ handle, target }, index) => read(handle, index, target).port));
 }
 
 /** Returns the edges between two different blocks of the draft. */
-function realEdges({ blocks, edges }: Graph): RealEdge[] {
+function edgesBetweenBlocks({ blocks, edges }: Graph): BlockEdge[] {
   return edges.flatMap((edge: JsonObject) => {
     const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
-    const isReal = source !== target && Object.hasOwn(blocks, source) && Object.hasOwn(blocks, target);
+    const isBetweenBlocks =
+      source !== target && Object.hasOwn(blocks, source) && Object.hasOwn(blocks, target);
     const handle = textOr(edge['sourceHandle']) || undefined;
-    return isReal ? [{ source, target, handle }] : [];
+    return isBetweenBlocks ? [{ source, target, handle }] : [];
   });
 }
