@@ -239,7 +239,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(data).toEqual({
       moved: [a.id],
       failed: [
-        { id: twin.id, reason: 'The folder has a workflow named "twin" already' },
+        { id: twin.id, reason: 'The folder already has a workflow named "twin"' },
         { id: foreign.id, reason: 'Workflow not found' },
         { id: 'none', reason: 'Workflow not found' },
       ],

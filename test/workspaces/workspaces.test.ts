@@ -227,7 +227,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const refused = await create({ name: 'One more' });
     expect([refused.status, errorIn(refused.body).message]).toEqual([
       400,
-      'There are 100 keys already: revoke one that is not used',
+      'The workspace already has 100 keys: revoke one that is not used',
     ]);
     expect(await readAll(`${path}/api-keys?limit=100`, admin.key)).toHaveLength(100);
   });

@@ -20,12 +20,12 @@ const CONTENT_TYPES: { readonly [extension: string]: string | undefined } = {
 };
 
 /** First path segments of the pages. All other paths belong to the HTTP API. */
-const PAGES = new Set(['', 'runs', 'workflows', 'dashboard', 'settings']);
+const PAGE_SEGMENTS = new Set(['', 'runs', 'workflows', 'dashboard', 'settings']);
 
 const ASSET_PATH = /^assets\/([\w-][\w.-]*)$/;
 
 /** The folder of the build. Its relative path is the same from `src` and from `dist`. */
-const FOLDER = new URL('../dist/web/', import.meta.url);
+const BUILD_FOLDER = new URL('../dist/web/', import.meta.url);
 
 const compress = promisify(gzip);
 
@@ -60,8 +60,8 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
       const asset = await assetOf(name);
       return asset && respondWithAsset(request, asset);
     }
-    const [first = ''] = path.split('/');
-    return PAGES.has(first) ? renderPage(request, `${basePath}/`) : undefined;
+    const [firstSegment = ''] = path.split('/');
+    return PAGE_SEGMENTS.has(firstSegment) ? renderPage(request, `${basePath}/`) : undefined;
   };
 }
 
@@ -69,7 +69,7 @@ async function readAsset(name: string): Promise<Asset | undefined> {
   const type = CONTENT_TYPES[extname(name)];
   if (type === undefined) return undefined;
   try {
-    const plain = await readFile(new URL(`assets/${name}`, FOLDER));
+    const plain = await readFile(new URL(`assets/${name}`, BUILD_FOLDER));
     return { type, plain, compressed: await compress(plain) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -96,17 +96,17 @@ function respondWithAsset(request: Request, { type, plain, compressed }: Asset):
 /** Returns the page. `base`: the path to which its URLs are relative. */
 async function renderPage(request: Request, base: string): Promise<Response> {
   const nonce = randomBytes(18).toString('base64');
-  const template = await readFile(new URL('index.html', FOLDER), 'utf8');
+  const template = await readFile(new URL('index.html', BUILD_FOLDER), 'utf8');
   // The base path has no characters that are special in HTML.
   const html = template.replace('<base href="/" />', `<base href="${base}">`).replace('NONCE', nonce);
-  return new Response(request.method === 'HEAD' ? null : html, { headers: headersOf(nonce) });
+  return new Response(request.method === 'HEAD' ? null : html, { headers: pageHeaders(nonce) });
 }
 
 /**
- * Returns the headers of a page. The page loads only what this server serves, runs no inline script, and is shown in no
- * frame. The nonce is for the style elements of the editor and of dialogs.
+ * Returns the headers of a page. The page loads only what this server serves, runs no inline script, and cannot be
+ * embedded in another page. The nonce is for the style elements of the code editor and of dialogs.
  */
-function headersOf(nonce: string): { [name: string]: string } {
+function pageHeaders(nonce: string): { [name: string]: string } {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",

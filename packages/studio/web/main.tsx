@@ -15,7 +15,7 @@ import './styles/run.css';
 // Dialogs add a style element to stop the page from scrolling.
 setNonce(document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '');
 applyStoredTheme();
-const refusal = await signInWithUrlToken();
+const tokenError = await signInWithUrlToken();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
@@ -31,7 +31,7 @@ if (!root) throw new Error('The page has no element for the application.');
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <SignInGate refusal={refusal}>
+      <SignInGate tokenError={tokenError}>
         <RouterProvider router={makeRouter(queries)} />
       </SignInGate>
     </QueryClientProvider>

@@ -291,7 +291,7 @@ export function defineStudioTests(store: GetServeArgs): void {
       {},
     );
     const page = await open(`/workflows/${nestedId}`);
-    const log = page.getByRole('region', { name: 'Who did what' });
+    const log = page.getByRole('region', { name: 'Audit log' });
     await log.getByText('Workflow deployed').waitFor();
     expect(await log.textContent()).toMatch(/Workflow created by .+ \(key .+\)/);
     await page.goto(`${studio.url}/runs/${rerun.runId}?pane=details`);

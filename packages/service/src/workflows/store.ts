@@ -51,7 +51,7 @@ export async function addWorkflow(
     updated_at: now,
     archived_at: null,
   };
-  await withNameError(name, () => db.insertInto('workflows').values(row).execute());
+  await convertDuplicateNameError(name, () => db.insertInto('workflows').values(row).execute());
   const edgeIds = graph.edges.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
   const ids = [...new Set([...Object.keys(graph.blocks), ...edgeIds])];
   for (let start = 0; start < ids.length; start += CHUNK_SIZE) {
@@ -71,8 +71,8 @@ export interface WorkflowChange {
 }
 
 /**
- * Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 if the new folder does not
- * exist, 423 if it is locked, and 409 if the folder has a workflow with the name.
+ * Changes the name, description and folder, in the transaction of `changeUnlocked`. Throws 404 if the new folder does
+ * not exist, 423 if it is locked, and 409 if the folder has a workflow with the name.
  */
 export async function changeWorkflow(
   db: Db,
@@ -80,7 +80,7 @@ export async function changeWorkflow(
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
 ): Promise<WorkflowRow> {
   if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
-  return withNameError(name ?? row.name, () =>
+  return convertDuplicateNameError(name ?? row.name, () =>
     db
       .updateTable('workflows')
       .set({
@@ -111,7 +111,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await findFolderOrRoot(db, row);
   const name = freeName(row.name, await workflowNamesIn(db, row.workspace_id, folder));
-  const restored = await withNameError(name, () =>
+  const restored = await convertDuplicateNameError(name, () =>
     db
       .updateTable('workflows')
       .set({ archived_at: null, updated_at: now, folder_path: folder, name })
@@ -169,12 +169,12 @@ async function findFolderOrRoot(db: Db, row: WorkflowRow): Promise<string> {
   }
 }
 
-/** Returns the result of `write`. Throws 409 if the folder has a workflow with this name. */
-async function withNameError<T>(name: string, write: () => Promise<T>): Promise<T> {
+/** Returns the result of `write`. Throws 409 if the folder already has a workflow with this name. */
+async function convertDuplicateNameError<T>(name: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw new ApiError(409, `The folder has a workflow named "${name}" already`);
+    throw new ApiError(409, `The folder already has a workflow named "${name}"`);
   }
 }

@@ -8,9 +8,9 @@ const BEFORE: JsonObject = {
 };
 
 function apply(operations: Json[], before = BEFORE) {
-  let next = 0;
+  let idCount = 0;
   const parsed = variablesBody.parse({ operations }).operations;
-  return applyVariables(before, parsed, () => `new-${(next += 1)}`);
+  return applyVariables(before, parsed, () => `new-${(idCount += 1)}`);
 }
 
 describe('variables of a draft', () => {
@@ -31,7 +31,7 @@ describe('variables of a draft', () => {
     expect(BEFORE['a']).toMatchObject({ value: 1 });
   });
 
-  it('are unchanged by the same values and by deleting unknown ones', () => {
+  it('are unchanged by setting the same values and by deleting unknown variables', () => {
     const same = apply([
       { operation: 'edit', name: 'Rate', value: '1' },
       { operation: 'delete', name: '__proto__' },
@@ -49,12 +49,12 @@ describe('variables of a draft', () => {
     [{ operation: 'add', name: 'Rate', type: 'number', value: 1 }, 'already'],
     [{ operation: 'edit', name: 'Rat', value: 1 }, 'No variable is named "Rat"'],
     [{ operation: 'edit', name: 'constructor', value: 1 }, 'No variable is named'],
-  ])('refuse %j', (operation, message) => {
+  ])('refuse the operation %j', (operation, message) => {
     expect(() => apply([operation])).toThrow(VariableError);
     expect(() => apply([operation])).toThrow(message);
   });
 
-  it('are at most 1000', () => {
+  it('are limited to 1000', () => {
     const full = Object.fromEntries(
       Array.from({ length: 1000 }, (_, n) => [
         `v${n}`,
@@ -77,7 +77,7 @@ describe('variables of a draft', () => {
   });
 });
 
-describe('a value of a type', () => {
+describe('coerce', () => {
   it.each<[Json, Parameters<typeof coerce>[1], Json]>([
     ['5', 'number', 5],
     ['five', 'number', 'five'],
@@ -92,7 +92,7 @@ describe('a value of a type', () => {
     [5, 'string', '5'],
     [{ a: 1 }, 'string', '{"a":1}'],
     [null, 'string', null],
-  ])('%j as %s is %j', (input, type, value) => {
+  ])('returns, for %j and the type %s, %j', (input, type, value) => {
     expect(coerce(input, type)).toEqual(value);
   });
 });

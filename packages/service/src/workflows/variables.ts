@@ -56,8 +56,9 @@ export function applyVariables(
       changed = true;
       continue;
     }
-    const next = merge(operation, { id, stored: id === undefined ? undefined : variables.get(id), newId });
-    const isUnchanged = id !== undefined && JSON.stringify(next) === JSON.stringify(variables.get(id));
+    const stored = id === undefined ? undefined : variables.get(id);
+    const next = mergeOperation(operation, { id, stored, newId });
+    const isUnchanged = id !== undefined && JSON.stringify(next) === JSON.stringify(stored);
     if (isUnchanged) continue;
     const key = String(next['id']);
     variables.set(key, next);
@@ -69,7 +70,7 @@ export function applyVariables(
   return { variables: Object.fromEntries(variables), changed };
 }
 
-function merge(
+function mergeOperation(
   operation: Exclude<VariableOperation, { operation: 'delete' }>,
   { id, stored, newId }: { id: string | undefined; stored: Json | undefined; newId: () => string },
 ): JsonObject & { id: string } {
@@ -80,7 +81,7 @@ function merge(
     throw new VariableError(`No variable is named "${operation.name}". Use the operation "add".`);
   }
   const previous = objectOrEmpty(stored);
-  const variableType = operation.type ?? knownType(previous['type']);
+  const variableType = operation.type ?? typeOrString(previous['type']);
   return {
     ...previous,
     id: id ?? newId(),
@@ -90,7 +91,7 @@ function merge(
   };
 }
 
-function knownType(storedType: Json | undefined): VariableType {
+function typeOrString(storedType: Json | undefined): VariableType {
   const parsed = type.safeParse(storedType);
   return parsed.success ? parsed.data : 'string';
 }
@@ -98,20 +99,20 @@ function knownType(storedType: Json | undefined): VariableType {
 /** Returns the value converted to the type; unchanged if it cannot be converted. */
 export function coerce(input: Json | undefined, target: VariableType): Json {
   const json = input ?? null;
-  if (target === 'number') return numberOf(json);
+  if (target === 'number') return numberOrUnchanged(json);
   if (target === 'boolean') return json === 'true' ? true : json === 'false' ? false : json;
-  if (target === 'object' || target === 'array') return structureOf(json, target);
+  if (target === 'object' || target === 'array') return structureOrUnchanged(json, target);
   if (typeof json === 'string' || json === null) return json;
   return typeof json === 'object' ? JSON.stringify(json) : String(json);
 }
 
-function numberOf(json: Json): Json {
+function numberOrUnchanged(json: Json): Json {
   if (typeof json !== 'string' || json.trim() === '') return json;
   const number = Number(json);
   return Number.isFinite(number) ? number : json;
 }
 
-function structureOf(json: Json, target: 'object' | 'array'): Json {
+function structureOrUnchanged(json: Json, target: 'object' | 'array'): Json {
   if (typeof json !== 'string') return json;
   try {
     const parsed = JSON.parse(json) as Json;

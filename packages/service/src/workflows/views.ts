@@ -6,7 +6,7 @@ import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
 
-/** Returns the workflows as lists show them. One query reads the run counts of all. */
+/** Returns the workflows as lists show them. One query reads the run counts of all of them. */
 export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly ListedWorkflow[]) {
   const counts = await store.workflows.runCounts(rows.map(({ id }) => id));
   return rows.map((row) => ({
@@ -39,7 +39,7 @@ export function deploymentOf(
   // Triggers are activated with the version, in one transaction. Hooks at providers follow.
   const readinessOf = (...triggerKinds: TriggerType['kind'][]): string =>
     triggerKinds.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
-  // Feeds count as events of other systems.
+  // `webhooks` includes feeds, because both start runs for events of other systems.
   const readiness = {
     webhooks: hooks.some(({ state }) => state !== 'active') ? 'pending' : readinessOf('webhook', 'feed'),
     schedules: readinessOf('schedule'),
@@ -82,13 +82,13 @@ function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   return { status: 'active' as const, activatedAt, error: null };
 }
 
-export function versionOf(version: VersionRow, active: number | null) {
+export function versionOf(version: VersionRow, activeNumber: number | null) {
   return {
     id: versionId(version),
     version: version.version,
     name: version.name,
     description: version.description,
-    isActive: version.version === active,
+    isActive: version.version === activeNumber,
     createdAt: version.created_at,
     deployedBy: version.deployed_by,
   };

@@ -69,17 +69,17 @@ describe('workflows', () => {
     expect(response).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
 
-  it('are listed once each over all pages, in every order', async () => {
-    const own = await testApi();
+  it('are each listed once across all pages, in every order', async () => {
+    const newApi = await testApi();
     for (const name of ['b', 'a', 'C', 'd']) {
-      await own.call('POST', '/api/v2/workflows', { body: { workspaceId: own.workspaceId, name } });
+      await newApi.call('POST', '/api/v2/workflows', { body: { workspaceId: newApi.workspaceId, name } });
     }
     const list = async (parameters: string): Promise<string[][]> => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
-        const page: string = cursor === '' ? '' : `&cursor=${cursor}`;
-        const path = `/api/v2/workflows?workspaceId=${own.workspaceId}${parameters}${page}`;
-        const response = await own.call<{ name: string }[]>('GET', path);
+        const cursorParameter: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const path = `/api/v2/workflows?workspaceId=${newApi.workspaceId}${parameters}${cursorParameter}`;
+        const response = await newApi.call<{ name: string }[]>('GET', path);
         expect(response.status).toBe(200);
         pages.push(response.data.map(({ name }) => name));
         cursor = (response.body as { nextCursor: string | null }).nextCursor;
@@ -144,12 +144,12 @@ describe('a draft', () => {
   it('warns about dropped and replaced keys', async () => {
     const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
-    const mark = crypto.randomUUID();
+    const idPrefix = crypto.randomUUID();
     const blocks = {
-      [`${mark}-a`]: { type: 'function', name: 'A', colour: 'red', selected: true },
-      [`${mark}-b`]: { type: 'function', name: 'B', colour: 'blue' },
+      [`${idPrefix}-a`]: { type: 'function', name: 'A', colour: 'red', selected: true },
+      [`${idPrefix}-b`]: { type: 'function', name: 'B', colour: 'blue' },
     };
-    const edges = [{ id: `${mark}-e`, source: `${mark}-a`, target: `${mark}-b`, animated: true }];
+    const edges = [{ id: `${idPrefix}-e`, source: `${idPrefix}-a`, target: `${idPrefix}-b`, animated: true }];
     const variables = [{ id: 'v', name: 'v', type: 'string', value: '', workflowId: 'w' }];
     const body = { blocks, edges, variables, loops: { ghost: {} } };
     for (const query of ['?dryRun=true', ''])
@@ -160,7 +160,7 @@ describe('a draft', () => {
             '"loops" was replaced: the blocks define it.',
             'The key "colour" of block "A" and 1 more was dropped: drafts do not have it.',
             'The key "selected" of block "A" was dropped: drafts do not have it.',
-            `The key "animated" of edge "${mark}-e" was dropped: drafts do not have it.`,
+            `The key "animated" of edge "${idPrefix}-e" was dropped: drafts do not have it.`,
             'The key "workflowId" of variable "v" was dropped: drafts do not have it.',
           ],
         },
@@ -194,7 +194,7 @@ describe('a draft', () => {
     expect(strange).toMatchObject({ status: 400 });
   });
 
-  it('is linted, and saved with problems', async () => {
+  it('is linted, and is saved even if it has problems', async () => {
     const { id } = await createWorkflow();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
     const response = await call<{ lint: { [list: string]: unknown } }>(
@@ -365,7 +365,7 @@ describe('deployments', () => {
     ]);
   });
 
-  it('are the same in the response and when they are read', async () => {
+  it('are the same in the response to a change and when they are read later', async () => {
     const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
     for (const change of ['deploy', 'deploy', 'versions/1/activate']) {
@@ -394,7 +394,7 @@ describe('deployments', () => {
     expect(await run()).toMatchObject({ data: { output: { data: { v: 'one' } } } });
   });
 
-  it('refuse unknown fields', async () => {
+  it('refuse unknown properties of the request body', async () => {
     const id = await api.deploy(GREETING);
     const response = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
       body: { version: 1 },

@@ -10,7 +10,7 @@ export const WORKSPACES = {
   ...{ listWorkspaceApiKeys, createWorkspaceApiKey, revokeWorkspaceApiKey },
 } as const;
 
-/** Returns the area of workspaces: their members, API keys and audit logs. */
+/** Returns the area (a module of API operations) for workspaces: their members, API keys and audit logs. */
 export function workspaces({ store }: { store: ServiceStore }): Area<WorkspaceServices, typeof WORKSPACES> {
   return {
     name: 'workspaces',

@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { pageOf, readPage } from '../paging.ts';
 import type { AuditRow } from '../store/schema.ts';
 
-/** The columns that this area reads. Timestamps are ISO 8601 text in UTC, booleans are 0 or 1. */
+/** The columns that this module reads. Timestamps are ISO 8601 text in UTC, booleans are 0 or 1. */
 export interface WorkspaceTables {
   workspaces: {
     id: string;
@@ -68,18 +68,22 @@ export async function pageOfWorkspaces(
 ): Promise<{ page: WorkspaceInfo[]; next: WorkspacePosition | undefined }> {
   const column = SORT_COLUMNS[query.sortBy];
   const { rows, next } = await readPage(
-    db.selectFrom(infoQuery(db).as('w')).selectAll().where(isVisible(principal)),
+    db.selectFrom(workspaceInfoQuery(db).as('w')).selectAll().where(isAccessibleTo(principal)),
     [column, 'id'],
     query,
     (row): WorkspacePosition => [row[column], row.id],
   );
-  return { page: rows.map(infoOf), next };
+  return { page: rows.map(workspaceInfo), next };
 }
 
 /** Returns the workspace; undefined if there is none. */
 export async function findWorkspace(db: Db, id: string): Promise<WorkspaceInfo | undefined> {
-  const row = await db.selectFrom(infoQuery(db).as('w')).selectAll().where('id', '=', id).executeTakeFirst();
-  return row && infoOf(row);
+  const row = await db
+    .selectFrom(workspaceInfoQuery(db).as('w'))
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && workspaceInfo(row);
 }
 
 /** Returns a page of the members, sorted by email address, and the email address of its last one if more follow. */
@@ -102,8 +106,8 @@ export async function pageOfMembers(
   return { page: rows.map(memberOf), next };
 }
 
-/** Returns a query of the columns of workspaces that callers see. */
-function infoQuery(db: Db) {
+/** Returns a query for the data in `WorkspaceInfo`, with the column `personal_keys` for `isAccessibleTo`. */
+function workspaceInfoQuery(db: Db) {
   return db
     .selectFrom('workspaces')
     .select((eb) => [
@@ -124,10 +128,11 @@ function infoQuery(db: Db) {
  * Returns a condition for the workspaces that the caller can access. With a personal key, these are only workspaces
  * that accept personal keys.
  */
-function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
+function isAccessibleTo({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
-  const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;
-  return sql<boolean>`id in (select workspace_id from members where user_id = ${userId ?? ''}) and ${accepted}`;
+  const keyFilter = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;
+  const ownWorkspaces = sql`select workspace_id from members where user_id = ${userId ?? ''}`;
+  return sql<boolean>`id in (${ownWorkspaces}) and ${keyFilter}`;
 }
 
 interface InfoRow {
@@ -139,7 +144,7 @@ interface InfoRow {
   member_count: number | string | bigint | null;
 }
 
-function infoOf({ id, name, created_at, updated_at, member_count }: InfoRow): WorkspaceInfo {
+function workspaceInfo({ id, name, created_at, updated_at, member_count }: InfoRow): WorkspaceInfo {
   return {
     ...{ id, name, color: colorOf(id), logoUrl: null },
     memberCount: Number(member_count),

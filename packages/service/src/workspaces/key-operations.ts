@@ -24,7 +24,7 @@ export const listWorkspaceApiKeys = define({
   id: 'listWorkspaceApiKeys',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/api-keys',
-  summary: 'List the valid keys of a workspace, without the keys themselves',
+  summary: 'List the valid API keys of a workspace, without their values',
   scope: 'api:read',
   resource: workspace('path'),
   params: schemas.workspacePath,
@@ -32,11 +32,11 @@ export const listWorkspaceApiKeys = define({
   success: [{ status: 200, schema: schemas.apiKey, page: true, description: 'A page of keys, oldest first' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { query: { limit, cursor } }, workspaceId) {
-    const scope = { workspaceId };
-    const after = cursors.decode(cursor, scope);
+    const listParameters = { workspaceId };
+    const after = cursors.decode(cursor, listParameters);
     const keys = await store.keys.listByWorkspace(workspaceId, { limit: limit + 1, after });
     const { rows, next } = pageOf(keys, limit, (row): [string, string] => [row.created_at, row.id]);
-    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, scope) };
+    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, listParameters) };
   },
 });
 
@@ -46,7 +46,7 @@ export const createWorkspaceApiKey = define({
   audit: { resourceType: 'api_key', actions: ['API_KEY_CREATED'] },
   method: 'POST',
   path: '/api/v2/workspaces/{workspaceId}/api-keys',
-  summary: 'Create a key of a workspace, which is shown once',
+  summary: 'Create an API key of a workspace. Only this response contains its value',
   scope: 'api:write',
   resource: workspace('path'),
   params: schemas.workspacePath,
@@ -62,7 +62,7 @@ export const createWorkspaceApiKey = define({
       const created = await store.keys.create({ workspaceId }, name, expiresAt, tx);
       const validKeys = await store.keys.listByWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
       if (validKeys.length > MAX_KEYS)
-        throw badRequest(`There are ${MAX_KEYS} keys already: revoke one that is not used`);
+        throw badRequest(`The workspace already has ${MAX_KEYS} keys: revoke one that is not used`);
       await record({ resourceId: created.id, details: { name } }, tx);
       const row = validKeys.find(({ id }) => id === created.id) as ApiKeyInfo;
       return { ...viewOf(row), key: created.key };

@@ -76,17 +76,17 @@ export const listWorkspaceMembers = define({
   id: 'listWorkspaceMembers',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/members',
-  summary: 'List the members of a workspace by email',
+  summary: 'List the members of a workspace, sorted by email address',
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.membersQuery,
   success: [{ status: 200, schema: schemas.member, page: true, description: 'A page of members' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query: { limit, cursor } }, workspaceId) {
-    const scope = { workspaceId };
-    const [after] = memberCursors.decode(cursor, scope) ?? [];
+    const listParameters = { workspaceId };
+    const [after] = memberCursors.decode(cursor, listParameters) ?? [];
     const { page, next } = await pageOfMembers(tablesOf(services), workspaceId, { limit, after });
-    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], scope) };
+    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], listParameters) };
   },
 });
 
@@ -95,7 +95,7 @@ export const listWorkspaceAuditLogs = define({
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/audit-logs',
   tag: 'Audit Logs',
-  summary: 'List who did what in a workspace, newest first',
+  summary: 'List the audit events of a workspace, newest first',
   scope: 'api:read',
   role: 'admin',
   principals: USER_PRINCIPALS,
@@ -106,9 +106,9 @@ export const listWorkspaceAuditLogs = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }, workspaceId) {
     const { limit, cursor, ...filters } = query;
-    const scope = { workspaceId, ...filters };
-    const after = eventCursors.decode(cursor, scope);
-    const { page, next } = await pageOfEvents(tablesOf(services), scope, { limit, after });
-    return { page, nextCursor: eventCursors.encode(next, scope) };
+    const eventFilters = { workspaceId, ...filters };
+    const after = eventCursors.decode(cursor, eventFilters);
+    const { page, next } = await pageOfEvents(tablesOf(services), eventFilters, { limit, after });
+    return { page, nextCursor: eventCursors.encode(next, eventFilters) };
   },
 });

@@ -16,12 +16,12 @@ export const listQuery = z.strictObject({
 
 export const membersQuery = z.strictObject({ limit, cursor });
 
-const text = z.string().min(1).max(255).optional();
+const filterValue = z.string().min(1).max(255).optional();
 
 export const eventsQuery = z.strictObject({
-  action: text,
-  resourceType: text,
-  resourceId: text,
+  action: filterValue,
+  resourceType: filterValue,
+  resourceId: filterValue,
   startDate: timestamp.optional(),
   endDate: timestamp.optional(),
   limit,
@@ -72,7 +72,7 @@ export const auditEvent = z.object({
   resourceId: z.string(),
   actorName: z.string().nullable().meta({ description: 'Null: no person acted, or the person is unknown' }),
   actorEmail: z.string().nullable(),
-  apiKeyName: z.string().nullable().meta({ description: 'Null: another credential' }),
+  apiKeyName: z.string().nullable().meta({ description: 'Null: the credential was not an API key' }),
   isConfirmed: z.boolean().meta({
     description: 'False: the action has not ended yet, or its process ended before the outcome was known',
   }),

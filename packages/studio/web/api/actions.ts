@@ -9,9 +9,9 @@ export interface RunRef {
 }
 
 /** Cancels a run. Throws if the run has ended. */
-export async function cancelRun(path: RunRef): Promise<void> {
+export async function cancelRun(run: RunRef): Promise<void> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/cancel';
-  const { data } = await dataOf(client.POST(url, { params: { path } }));
+  const { data } = await dataOf(client.POST(url, { params: { path: run } }));
   if (!data.success)
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
@@ -27,19 +27,19 @@ export interface RerunBody {
 }
 
 /** Starts a run again. Returns the id of the new run. */
-export async function rerun(path: RunRef, body: RerunBody = {}): Promise<string> {
+export async function rerun(run: RunRef, body: RerunBody = {}): Promise<string> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/rerun';
-  return (await dataOf(client.POST(url, { params: { path }, body }))).data.runId;
+  return (await dataOf(client.POST(url, { params: { path: run }, body }))).data.runId;
 }
 
 /** Answers a pause point. Does not wait for the end of the run. */
 export async function resume(
-  path: RunRef,
+  run: RunRef,
   contextId: string,
   input: { [name: string]: unknown },
 ): Promise<void> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/resume';
-  await dataOf(client.POST(url, { params: { path }, body: { contextId, input } }));
+  await dataOf(client.POST(url, { params: { path: run }, body: { contextId, input } }));
 }
 
 /** Saves a whole value as a file. */

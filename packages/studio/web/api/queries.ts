@@ -20,7 +20,7 @@ export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
 /** Polling interval for the list of runs, and for a run that has not ended. */
-const LIVE_MS = 2000;
+const POLL_INTERVAL_MS = 2000;
 /** Maximum age at which a page shows data that the router has loaded, without requesting it again. */
 const STALE_MS = 1000;
 const PAGE_SIZE = 50;
@@ -44,7 +44,7 @@ export const workspacesQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** The runs, newest first. The loaded pages are requested again while the list is visible. */
+/** The runs, newest first. The loaded pages are polled while the list is visible. */
 export function runsQuery(filters: RunFilters) {
   return infiniteQueryOptions({
     queryKey: ['runs', filters],
@@ -58,7 +58,7 @@ export function runsQuery(filters: RunFilters) {
       ),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: LIVE_MS,
+    refetchInterval: POLL_INTERVAL_MS,
     placeholderData: keepPreviousData,
   });
 }
@@ -98,7 +98,7 @@ export function overviewQuery(runId: string) {
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
     staleTime: STALE_MS,
     // The event stream ends when the run waits for a person. Polling then detects a timer or another person's answer.
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? POLL_INTERVAL_MS : false),
   });
 }
 

@@ -1,8 +1,8 @@
 import type { BlockState } from '../api/queries.ts';
 
 /**
- * Returns the status with which a block is drawn: `none` if it has not run, otherwise the first status of its
- * executions in the order running, paused, failed, cancelled, handled, completed.
+ * Returns the status with which a block is drawn: `none` if it has not run, otherwise the first of running,
+ * paused, failed, cancelled, handled and completed that one of its executions has.
  */
 export function statusOf(state: BlockState | undefined): string {
   if (!state) return 'none';

@@ -12,7 +12,7 @@ interface DetailedBlocksProps {
   graph: Graph;
   /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
-  byBlock: ReadonlyMap<string, BlockState>;
+  stateByBlockId: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
   /** False: the text of blocks is too small to read, and is not drawn. */
   isReadable: boolean;
@@ -26,7 +26,7 @@ interface DetailedBlocksProps {
 export function DetailedBlocks({
   graph,
   boxes,
-  byBlock,
+  stateByBlockId,
   selectedId,
   isReadable,
   selectBlock,
@@ -45,18 +45,18 @@ export function DetailedBlocks({
                 <DrawnLine
                   key={line.id}
                   line={line}
-                  hasRun={byBlock.has(line.source) && byBlock.has(line.target)}
+                  hasRun={stateByBlockId.has(line.source) && stateByBlockId.has(line.target)}
                 />
               ))}
           </svg>
           {blocks
             .filter(({ box }) => boxesOverlap(box, part))
-            .map((placedBlock) => (
+            .map((positionedBlock) => (
               <Block
-                key={placedBlock.block.id}
-                {...{ placedBlock, isReadable, selectBlock }}
-                state={byBlock.get(placedBlock.block.id)}
-                isSelected={placedBlock.block.id === selectedId}
+                key={positionedBlock.block.id}
+                {...{ positionedBlock, isReadable, selectBlock }}
+                state={stateByBlockId.get(positionedBlock.block.id)}
+                isSelected={positionedBlock.block.id === selectedId}
               />
             ))}
         </Fragment>
@@ -79,15 +79,21 @@ function usePartInView(): Box {
 }
 
 interface BlockProps {
-  placedBlock: PositionedBlock;
+  positionedBlock: PositionedBlock;
   state: BlockState | undefined;
   isSelected: boolean;
   isReadable: boolean;
   selectBlock: (blockId: string) => void;
 }
 
-const Block = memo(function Block({ placedBlock, state, isSelected, isReadable, selectBlock }: BlockProps) {
-  const { block, box, isContainer } = placedBlock;
+const Block = memo(function Block({
+  positionedBlock,
+  state,
+  isSelected,
+  isReadable,
+  selectBlock,
+}: BlockProps) {
+  const { block, box, isContainer } = positionedBlock;
   return (
     <div
       className={`block${isContainer ? ' block-container' : ''}`}
@@ -104,7 +110,7 @@ const Block = memo(function Block({ placedBlock, state, isSelected, isReadable, 
           </span>
           <span className="block-note">
             <span>{block.type.replaceAll('_', ' ')}</span>
-            <span>{noteOf(state)}</span>
+            <span>{progressText(state)}</span>
           </span>
         </>
       )}
@@ -113,7 +119,7 @@ const Block = memo(function Block({ placedBlock, state, isSelected, isReadable, 
 });
 
 /** Returns the progress of the iterations of a block, how often it ran, or how long it took. */
-function noteOf(state: BlockState | undefined): string {
+function progressText(state: BlockState | undefined): string {
   if (!state) return '';
   if (state.iterations) return `${state.iterations.completed}/${state.iterations.total}`;
   if (state.total > 1)
@@ -139,7 +145,7 @@ const MARGIN = 3000;
 const Dots = memo(function Dots({ boxes }: { boxes: ReadonlyMap<string, Box> }) {
   const id = useId();
   const { x, y, width, height } = useMemo(() => boundsOf(boxes.values()), [boxes]);
-  const [left, top] = [x, y].map((at) => Math.floor((at - MARGIN) / DOT_GAP) * DOT_GAP);
+  const [left, top] = [x, y].map((coordinate) => Math.floor((coordinate - MARGIN) / DOT_GAP) * DOT_GAP);
   return (
     <svg className="dots" aria-hidden="true">
       <pattern id={id} width={DOT_GAP} height={DOT_GAP} patternUnits="userSpaceOnUse">

@@ -46,16 +46,16 @@ interface GraphProps {
  */
 export function BlockGraph(props: GraphProps) {
   const places = useLayout(props.graph);
-  const region = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size>();
   useLayoutEffect(() => {
-    if (region.current) setSize(region.current.getBoundingClientRect());
+    if (element.current) setSize(element.current.getBoundingClientRect());
   }, []);
-  // While the graph moves, the browser keeps it as a separate layer, so that frames do not paint it again.
+  // While the graph moves, the browser keeps it as a separate layer, and does not repaint it in each animation frame.
   const setMoving = (isMoving: boolean): void =>
-    void region.current?.toggleAttribute('data-moving', isMoving);
+    void element.current?.toggleAttribute('data-moving', isMoving);
   return (
-    <div className="graph" role="region" aria-label="Graph" ref={region}>
+    <div className="graph" role="region" aria-label="Graph" ref={element}>
       {places && size ? (
         <ReactFlowProvider initialWidth={size.width} initialHeight={size.height}>
           <DrawnGraph {...props} {...{ places, size, setMoving }} />
@@ -67,7 +67,7 @@ export function BlockGraph(props: GraphProps) {
   );
 }
 
-interface DrawnProps extends GraphProps {
+interface DrawnGraphProps extends GraphProps {
   places: ReadonlyMap<string, Box>;
   /** The size of the element when the graph is mounted, so that its first view already shows the whole graph. */
   size: Size;
@@ -82,19 +82,19 @@ function DrawnGraph({
   places,
   size,
   setMoving,
-}: DrawnProps) {
-  const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
+}: DrawnGraphProps) {
+  const stateByBlockId = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const boxes = useMemo(() => toAbsolutePlaces(graph.blocks, places), [graph, places]);
   const isLarge = graph.blocks.length > MAX_ELEMENTS;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   // Until the view is set, blocks out of view would be mounted.
   const isReady = useStore(({ panZoom }) => panZoom !== null);
-  const isFar = isLarge && isSmallText;
+  const isSimplified = isLarge && isSmallText;
   const { screenToFlowPosition } = useReactFlow();
   const { fit, onMoved } = useFit(boxes);
   const [initialView] = useState(() => viewportOf(boxes, size));
   const selectAt = ({ clientX, clientY }: MouseEvent): void => {
-    const id = isFar ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
+    const id = isSimplified ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
     if (id !== undefined) selectBlock(id);
   };
   return (
@@ -111,16 +111,19 @@ function DrawnGraph({
       proOptions={{ hideAttribution: true }}
     >
       <Controls showInteractive={false} onFitView={fit} />
-      {isReady && isFar && <SimplifiedBlocks {...{ boxes, byBlock, selectedId }} />}
-      {isReady && !isFar && (
-        <DetailedBlocks {...{ graph, boxes, byBlock, selectedId, selectBlock }} isReadable={!isSmallText} />
+      {isReady && isSimplified && <SimplifiedBlocks {...{ boxes, stateByBlockId, selectedId }} />}
+      {isReady && !isSimplified && (
+        <DetailedBlocks
+          {...{ graph, boxes, stateByBlockId, selectedId, selectBlock }}
+          isReadable={!isSmallText}
+        />
       )}
-      {isLarge && <Follow blockId={selectedId} boxes={boxes} />}
+      {isLarge && <FollowSelection blockId={selectedId} boxes={boxes} />}
     </ReactFlow>
   );
 }
 
-/** Keeps the whole graph in view, also when its element is resized, until the reader moves the graph. */
+/** Keeps the whole graph in view, also when its element is resized, until the user moves the graph. */
 function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
   const { setViewport } = useReactFlow();
   const width = useStore((state) => state.width);
@@ -161,7 +164,13 @@ function blockAt(boxes: ReadonlyMap<string, Box>, point: { x: number; y: number 
 }
 
 /** Moves a large graph so that the selected block is centred and readable. */
-function Follow({ blockId, boxes }: { blockId: string | undefined; boxes: ReadonlyMap<string, Box> }) {
+function FollowSelection({
+  blockId,
+  boxes,
+}: {
+  blockId: string | undefined;
+  boxes: ReadonlyMap<string, Box>;
+}) {
   const { getZoom, setCenter } = useReactFlow();
   useEffect(() => {
     const box = blockId === undefined ? undefined : boxes.get(blockId);

@@ -22,6 +22,7 @@ export interface PositionedBlock {
   isContainer: boolean;
 }
 
+/** An edge as it is drawn. */
 export interface Line {
   id: string;
   source: string;
@@ -128,7 +129,7 @@ export interface View {
 
 /**
  * Returns the part of the graph to mount: the view, extended to whole steps. It stays the same while the view moves by
- * less than a step, so that most frames of a movement change no element.
+ * less than a step, so that most animation frames of a movement change no element.
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / MIN_STEPS));

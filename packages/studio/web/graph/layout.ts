@@ -40,7 +40,7 @@ export function needsLayoutWorker({ blocks }: LayoutGraph): boolean {
   if (blocks.length > MAX_QUICK_BLOCKS.all) return true;
   const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const dagreGroups = [...children.values()].filter(
-    (group) => group.length <= MAX_DAGRE_BLOCKS && !arePlaced(group),
+    (group) => group.length <= MAX_DAGRE_BLOCKS && !haveStoredPositions(group),
   );
   return dagreGroups.flat().length > MAX_QUICK_BLOCKS.dagre;
 }
@@ -54,15 +54,15 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
   const ids = new Set(graph.blocks.map(({ id }) => id));
   const places = new Map<string, Box>();
   const visited = new Set<string>();
-  const place = (containerId: string): void => {
+  const layoutContainer = (containerId: string): void => {
     // A corrupt draft may have containers that contain each other.
     if (visited.has(containerId)) return;
     visited.add(containerId);
     const blocks = children.get(containerId) ?? [];
-    for (const { id } of blocks) if (children.has(id)) place(id);
+    for (const { id } of blocks) if (children.has(id)) layoutContainer(id);
     const sizes = new Map(blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], places)]));
     const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE_HEIGHT + PADDING };
-    const positions = arePlaced(blocks)
+    const positions = haveStoredPositions(blocks)
       ? storedPositions(blocks)
       : blocks.length > MAX_DAGRE_BLOCKS
         ? columnPositions(graph, blocks, sizes)
@@ -74,7 +74,7 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     }
   };
   for (const containerId of ['', ...[...children.keys()].filter((id) => id !== '' && !ids.has(id))])
-    place(containerId);
+    layoutContainer(containerId);
   return places;
 }
 
@@ -89,8 +89,8 @@ function sizeOf(children: readonly Block[], places: ReadonlyMap<string, Box>) {
 
 type Positions = Map<string, { x: number; y: number }>;
 
-/** True if every block has its own stored place. Without an editor, all blocks of a file may have the same place. */
-function arePlaced(blocks: readonly Block[]): boolean {
+/** True if all blocks have different stored positions. In files without an editor, all may have the same position. */
+function haveStoredPositions(blocks: readonly Block[]): boolean {
   const places = new Set(blocks.map(({ position }) => position && `${position.x} ${position.y}`));
   return places.size === blocks.length && !places.has(null);
 }

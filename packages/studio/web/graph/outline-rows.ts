@@ -33,19 +33,19 @@ export function targetOf(key: string, index: number, rows: readonly OutlineRow[]
     ArrowUp: Math.max(index - 1, 0),
     Home: 0,
     End: last,
-    ArrowLeft: parentOf(index, rows),
-    ArrowRight: childOf(index, rows),
+    ArrowLeft: parentIndex(index, rows),
+    ArrowRight: firstChildIndex(index, rows),
   };
   const target = targets[key];
   return target === index || last < 0 ? undefined : target;
 }
 
-function parentOf(index: number, rows: readonly OutlineRow[]): number | undefined {
+function parentIndex(index: number, rows: readonly OutlineRow[]): number | undefined {
   const parentId = rows[index]?.block.parentId ?? undefined;
-  const found = parentId === undefined ? -1 : rows.findIndex(({ block }) => block.id === parentId);
-  return found < 0 ? undefined : found;
+  const foundIndex = parentId === undefined ? -1 : rows.findIndex(({ block }) => block.id === parentId);
+  return foundIndex < 0 ? undefined : foundIndex;
 }
 
-function childOf(index: number, rows: readonly OutlineRow[]): number | undefined {
+function firstChildIndex(index: number, rows: readonly OutlineRow[]): number | undefined {
   return rows[index + 1]?.block.parentId === rows[index]?.block.id ? index + 1 : undefined;
 }

@@ -21,37 +21,37 @@ interface OutlineProps {
  * move in it. Only the rows in view are mounted.
  */
 export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
-  const byBlock = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
+  const stateByBlockId = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
   const rows = useMemo(() => toOutlineRows(graph.blocks), [graph]);
   const container = useRef<HTMLElement>(null);
-  const virtual = useVirtualizer({
+  const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => container.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
   const selectedIndex = rows.findIndex(({ block }) => block.id === selectedId);
-  const [active, setActive] = useState(0);
-  const { move, rowRef } = useRowFocus(active, setActive, virtual);
+  const [activeIndex, setActiveIndex] = useState(0);
+  const { move, rowRef } = useRowFocus(activeIndex, setActiveIndex, virtualizer);
   useEffect(() => {
     if (selectedIndex < 0) return;
-    setActive(selectedIndex);
-    virtual.scrollToIndex(selectedIndex);
-  }, [selectedIndex, virtual]);
+    setActiveIndex(selectedIndex);
+    virtualizer.scrollToIndex(selectedIndex);
+  }, [selectedIndex, virtualizer]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const target = targetOf(event.key, active, rows);
+    const target = targetOf(event.key, activeIndex, rows);
     if (target === undefined) return;
     event.preventDefault();
     move(target);
   };
   return (
     <nav className="outline" aria-label="Blocks" ref={container}>
-      <ul style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
+      <ul style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           if (!row) return null;
           const { id, name, type } = row.block;
-          const status = statusOf(byBlock.get(id));
+          const status = statusOf(stateByBlockId.get(id));
           const note = states ? STATUS_NAMES[status] : type.replaceAll('_', ' ');
           return (
             <li
@@ -63,11 +63,11 @@ export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps
               <button
                 type="button"
                 ref={rowRef(index)}
-                tabIndex={index === active ? 0 : -1}
+                tabIndex={index === activeIndex ? 0 : -1}
                 aria-label={`${name}, ${note}`}
                 aria-current={index === selectedIndex ? 'true' : undefined}
                 onClick={() => selectBlock(id)}
-                onFocus={() => setActive(index)}
+                onFocus={() => setActiveIndex(index)}
               >
                 <span className="status-mark" data-status={status} aria-hidden="true" />
                 <bdi className="clip">{name}</bdi>

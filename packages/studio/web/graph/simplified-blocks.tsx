@@ -7,23 +7,23 @@ import type { Box } from './layout.ts';
 interface SimplifiedBlocksProps {
   /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
-  byBlock: ReadonlyMap<string, BlockState>;
+  stateByBlockId: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
 }
 
 /** All blocks of a large graph as plain boxes: one element for each status, regardless of the number of blocks. */
 export const SimplifiedBlocks = memo(function SimplifiedBlocks({
   boxes,
-  byBlock,
+  stateByBlockId,
   selectedId,
 }: SimplifiedBlocksProps) {
   const paths = useMemo(() => {
-    const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));
+    const byStatus = Map.groupBy(boxes, ([id]) => statusOf(stateByBlockId.get(id)));
     return [...byStatus].map(([status, group]) => ({
       status,
       path: group.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
     }));
-  }, [boxes, byBlock]);
+  }, [boxes, stateByBlockId]);
   const selected = selectedId === undefined ? undefined : boxes.get(selectedId);
   return (
     <ViewportPortal>

@@ -23,16 +23,16 @@ function auditQuery({ workspaceId, resourceId }: AuditProps) {
   });
 }
 
-/** Who did what with a run or a workflow, newest first. Only admins of the workspace may see it. */
+/** The audit log of a run or a workflow, newest first. Only admins of the workspace may see it. */
 export function AuditLog(props: AuditProps) {
   const events = useInfiniteQuery(auditQuery(props));
   const rows = events.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <section className="audit" aria-label="Who did what">
-      <h3>Who did what</h3>
-      {isForbidden(events.error) && <p>Only admins of the workspace see who did what.</p>}
+    <section className="audit" aria-label="Audit log">
+      <h3>Audit log</h3>
+      {isForbidden(events.error) && <p>Only admins of the workspace can see the audit log.</p>}
       {events.error && !isForbidden(events.error) && <Failed error={events.error} retry={events.refetch} />}
-      {events.isPending && <Loading what="who did what" />}
+      {events.isPending && <Loading what="the audit log" />}
       {events.data && rows.length === 0 && <p>Nothing is recorded.</p>}
       {rows.length > 0 && (
         <ul className="audit-events">

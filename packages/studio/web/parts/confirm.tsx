@@ -25,7 +25,7 @@ export function Confirm({
 }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useMutation({ mutationFn: onConfirm, onSuccess: () => setOpen(false) });
-  const kind = danger ? 'button danger' : 'button';
+  const buttonClass = danger ? 'button danger' : 'button';
   return (
     <Dialog.Root
       open={isOpen}
@@ -34,7 +34,7 @@ export function Confirm({
         setOpen(open);
       }}
     >
-      <Dialog.Trigger className={kind} disabled={disabled}>
+      <Dialog.Trigger className={buttonClass} disabled={disabled}>
         {label}
       </Dialog.Trigger>
       <Dialog.Portal>
@@ -55,7 +55,7 @@ export function Confirm({
             )}
             <div className="dialog-buttons">
               <Dialog.Close className="button">Back</Dialog.Close>
-              <button type="submit" className={`${kind} primary`} disabled={action.isPending}>
+              <button type="submit" className={`${buttonClass} primary`} disabled={action.isPending}>
                 {label}
               </button>
             </div>

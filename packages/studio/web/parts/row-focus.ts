@@ -1,6 +1,6 @@
 import { useRef } from 'react';
 
-interface Rows {
+interface RowScroller {
   scrollToIndex: (index: number) => void;
 }
 
@@ -8,12 +8,12 @@ interface Rows {
  * Returns `move`, which scrolls a row into view and focuses it, and `rowRef`, the ref of each row. A row that is not
  * mounted yet is focused when it is mounted.
  */
-export function useRowFocus(active: number, setActive: (index: number) => void, rows: Rows) {
+export function useRowFocus(active: number, setActive: (index: number) => void, scroller: RowScroller) {
   const pendingFocus = useRef<number>(undefined);
   const move = (target: number): void => {
     pendingFocus.current = target;
     setActive(target);
-    rows.scrollToIndex(target);
+    scroller.scrollToIndex(target);
   };
   const rowRef = (index: number) => (element: HTMLElement | null) => {
     if (!element || index !== active || pendingFocus.current !== index) return;

@@ -1,4 +1,4 @@
-const DATE = new Intl.DateTimeFormat(undefined, {
+const DATE_FORMAT = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
@@ -11,7 +11,7 @@ const DATE = new Intl.DateTimeFormat(undefined, {
 export function Time({ iso }: { iso: string }) {
   return (
     <time dateTime={iso} title={`${iso.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`}>
-      {DATE.format(new Date(iso))}
+      {DATE_FORMAT.format(new Date(iso))}
     </time>
   );
 }
@@ -39,7 +39,7 @@ export function bytesText(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** Returns an amount of USD. */
+/** Returns an amount of USD as `$0.0123` or `$1.20`. */
 export function costText(usd: number): string {
   if (usd === 0) return '$0';
   return `$${usd < 1 ? usd.toFixed(4) : usd.toFixed(2)}`;

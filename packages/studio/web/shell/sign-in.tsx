@@ -4,23 +4,29 @@ import { useState } from 'react';
 import { readSession, signInWithKey } from '../api/session.ts';
 import { Failed, Loading } from '../parts/notice.tsx';
 
-/** Shows the sign-in form, and after signing in the pages. `refusal`: why the token in the URL was refused. */
-export function SignInGate({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
+/** Shows the sign-in form, and the pages after signing in. `tokenError`: why the token in the URL was refused. */
+export function SignInGate({
+  tokenError,
+  children,
+}: {
+  tokenError: string | undefined;
+  children: ReactNode;
+}) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
   if (session.isPending) return <Loading what="the Studio" />;
   if (session.error) return <Failed error={session.error} retry={session.refetch} />;
   if (session.data.signedIn) return children;
-  return <SignIn refusal={refusal} acceptsToken={session.data.ways?.includes('token') ?? false} />;
+  return <SignIn tokenError={tokenError} acceptsToken={session.data.ways?.includes('token') ?? false} />;
 }
 
-function SignIn({ refusal, acceptsToken }: { refusal: string | undefined; acceptsToken: boolean }) {
+function SignIn({ tokenError, acceptsToken }: { tokenError: string | undefined; acceptsToken: boolean }) {
   const queries = useQueryClient();
   const [key, setKey] = useState('');
   const action = useMutation({
     mutationFn: signInWithKey,
     onSuccess: () => queries.resetQueries(),
   });
-  const message = action.error?.message ?? refusal;
+  const message = action.error?.message ?? tokenError;
   return (
     <main className="sign-in">
       <h1>Heddle Studio</h1>
