@@ -78,7 +78,7 @@ describe('calls that wait for a decision', () => {
   });
 
   it('each need one decision', () => {
-    expect(() => decisionsOf([TOOL_CALL], {})).toThrow('Decide about send_mail.');
+    expect(() => decisionsOf([TOOL_CALL], {})).toThrow('Select a decision for send_mail.');
     expect(decisionsOf([TOOL_CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
     });

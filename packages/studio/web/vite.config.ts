@@ -9,7 +9,7 @@ export default defineConfig({
     outDir: '../dist/web',
     emptyOutDir: true,
     manifest: true,
-    // The policy of the page refuses data URLs.
+    // The Content Security Policy of the page refuses data URLs.
     assetsInlineLimit: 0,
     // With `base: './'`, Vite resolves preloaded files relative to the script. Supported browsers need no polyfill.
     modulePreload: { polyfill: false },

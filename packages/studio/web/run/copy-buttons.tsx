@@ -8,9 +8,9 @@ import { curlOf, testOf } from './copy-text.ts';
 export function CopyButtons({ run }: { run: Overview }) {
   const workflowId = run.workflow.id;
   const copy = useMutation({
-    mutationFn: async (form: 'curl' | 'test') => {
-      await navigator.clipboard.writeText(await textOf(form, run, workflowId ?? ''));
-      return form;
+    mutationFn: async (format: 'curl' | 'test') => {
+      await navigator.clipboard.writeText(await textToCopy(format, run, workflowId ?? ''));
+      return format;
     },
   });
   if (workflowId === null) return null;
@@ -31,9 +31,9 @@ export function CopyButtons({ run }: { run: Overview }) {
   );
 }
 
-async function textOf(form: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
+async function textToCopy(format: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
   const input = await smallValue(run.runId, 'input');
-  if (form === 'curl') return curlOf({ workflowId, input }, location.origin + BASE);
+  if (format === 'curl') return curlOf({ workflowId, input }, location.origin + BASE);
   const output = run.status === 'completed' ? await smallValue(run.runId, 'output') : undefined;
   const { status, error } = run;
   return testOf({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });

@@ -23,11 +23,11 @@ interface DetailsProps {
   run: Overview;
   selection: Selection;
   pane: Pane;
-  go: (change: Partial<RunSearch>) => void;
+  updateSearch: (change: Partial<RunSearch>) => void;
 }
 
 /** The values of the selected span, or of the run if nothing is selected. */
-export function Details({ run, selection, pane, go }: DetailsProps) {
+export function Details({ run, selection, pane, updateSearch }: DetailsProps) {
   const { block, spanId, state } = selection;
   const isIteration = spanId !== '' && scopeOf(run.graph, spanId) === spanId;
   const hasRun = block === undefined || spanId !== '';
@@ -39,7 +39,7 @@ export function Details({ run, selection, pane, go }: DetailsProps) {
           <button
             type="button"
             className="button quiet"
-            onClick={() => go({ span: undefined, block: undefined })}
+            onClick={() => updateSearch({ span: undefined, block: undefined })}
           >
             Show the run
           </button>
@@ -50,12 +50,16 @@ export function Details({ run, selection, pane, go }: DetailsProps) {
           key={state.spanId}
           runId={run.runId}
           state={state}
-          open={(scope) => go({ scope, span: scope, block: undefined })}
+          openIteration={(scope) => updateSearch({ scope, span: scope, block: undefined })}
         />
       )}
       {!hasRun && <Empty title="This block has not run" />}
       {hasRun && (
-        <Tabs.Root value={pane} onValueChange={(value) => go({ pane: value as Pane })} className="tabs">
+        <Tabs.Root
+          value={pane}
+          onValueChange={(value) => updateSearch({ pane: value as Pane })}
+          className="tabs"
+        >
           <Tabs.List className="tab-list" aria-label="Values">
             {PANES.map((name) => (
               <Tabs.Trigger key={name} value={name} className="tab">

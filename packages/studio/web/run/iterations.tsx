@@ -10,14 +10,14 @@ interface IterationsProps {
   runId: string;
   state: BlockState;
   /** Shows the blocks as they ran in the iteration with this span. */
-  open: (spanId: string) => void;
+  openIteration: (spanId: string) => void;
 }
 
 /** The statuses by which the list can be filtered. */
 const STATUSES = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
 /** The iterations of a loop or branches of a parallel: counts by status, a list, and a field to jump to a number. */
-export function Iterations({ runId, state, open }: IterationsProps) {
+export function Iterations({ runId, state, openIteration }: IterationsProps) {
   const [status, setStatus] = useState<Span['status']>();
   const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };
   const spans = useInfiniteQuery(spansQuery(runId, filters));
@@ -48,14 +48,14 @@ export function Iterations({ runId, state, open }: IterationsProps) {
             </button>
           ))}
         </div>
-        <Jump state={state} open={open} />
+        <GoToIteration state={state} openIteration={openIteration} />
       </div>
       {spans.error && <Failed error={spans.error} retry={spans.refetch} />}
       {spans.isPending && <Loading what="iterations" />}
       <ol className="iteration-list">
         {rows.map(({ id, index, status: rowStatus, durationMs }) => (
           <li key={id}>
-            <button type="button" onClick={() => open(id)}>
+            <button type="button" onClick={() => openIteration(id)}>
               <span className="number">#{index}</span>
               <Status status={rowStatus} />
               <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
@@ -72,13 +72,13 @@ export function Iterations({ runId, state, open }: IterationsProps) {
   );
 }
 
-function Jump({ state, open }: Pick<IterationsProps, 'state' | 'open'>) {
+function GoToIteration({ state, openIteration }: Pick<IterationsProps, 'state' | 'openIteration'>) {
   const [number, setNumber] = useState('');
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        open(`${state.spanId}/${Number(number)}`);
+        openIteration(`${state.spanId}/${Number(number)}`);
       }}
     >
       <label className="jump">

@@ -24,11 +24,11 @@ interface ModelUseProps {
 
 /** The model that a block called, with its tokens, cost and tool calls, from the output of the block. */
 export function ModelUse({ runId, spanId }: ModelUseProps) {
-  const model = usePart({ runId, spanId }, '/model');
-  const tokens = usePart({ runId, spanId }, '/tokens');
-  const cost = usePart({ runId, spanId }, '/cost');
+  const model = useOutputPart({ runId, spanId }, '/model');
+  const tokens = useOutputPart({ runId, spanId }, '/tokens');
+  const cost = useOutputPart({ runId, spanId }, '/cost');
   if (model.isPending || tokens.isPending || cost.isPending) return <Loading what="the model usage" />;
-  const total = numberIn(cost.value, 'total');
+  const totalCost = numberIn(cost.value, 'total');
   return (
     <section aria-label="Model">
       <h3>Model</h3>
@@ -48,7 +48,7 @@ export function ModelUse({ runId, spanId }: ModelUseProps) {
             )
           );
         })}
-        {total !== undefined && <Fact name="Cost">{costText(total)}</Fact>}
+        {totalCost !== undefined && <Fact name="Cost">{costText(totalCost)}</Fact>}
       </dl>
       <ToolCalls {...{ runId, spanId }} />
     </section>
@@ -70,7 +70,10 @@ function ToolCalls({ runId, spanId }: ModelUseProps) {
 }
 
 /** Returns a part of the output; undefined if the output has no such part, or if the part exceeds one response. */
-function usePart({ runId, spanId }: ModelUseProps, path: string): { isPending: boolean; value: unknown } {
+function useOutputPart(
+  { runId, spanId }: ModelUseProps,
+  path: string,
+): { isPending: boolean; value: unknown } {
   const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));
   return {
     isPending,

@@ -39,7 +39,7 @@ export function callsOf(output: unknown): PauseCall[] {
   });
 }
 
-/** Returns the fields of the arguments: those that the schema names, and others that the call has. */
+/** Returns a field for each property in the schema, and for each further argument of the call. */
 export function fieldsOfCall({ arguments: args, parameters }: PauseCall): PauseField[] {
   const properties: JsonObject = isObject(parameters['properties']) ? parameters['properties'] : {};
   const names = new Set([...Object.keys(properties), ...Object.keys(args)]);
@@ -62,17 +62,18 @@ export function fieldsOfCall({ arguments: args, parameters }: PauseCall): PauseF
 }
 
 /** Returns the type of a field. A value that does not fit the type of its schema is edited as JSON. */
-function typeOf(type: unknown, value: unknown): string {
-  const hasSchemaType =
-    value === undefined || (type === 'integer' ? typeof value === 'number' : typeof value === type);
-  if (type === 'string' || type === 'boolean') return hasSchemaType ? type : 'object';
-  if (type === 'number' || type === 'integer') return hasSchemaType ? 'number' : 'object';
-  return type === undefined && typeof value === 'string' ? 'string' : 'object';
+function typeOf(schemaType: unknown, value: unknown): string {
+  const fitsSchema =
+    value === undefined ||
+    (schemaType === 'integer' ? typeof value === 'number' : typeof value === schemaType);
+  if (schemaType === 'string' || schemaType === 'boolean') return fitsSchema ? schemaType : 'object';
+  if (schemaType === 'number' || schemaType === 'integer') return fitsSchema ? 'number' : 'object';
+  return schemaType === undefined && typeof value === 'string' ? 'string' : 'object';
 }
 
 /**
- * Returns a decision for each call. Throws an Error that names a call without a decision, or a field whose text is not
- * JSON.
+ * Returns the answer that contains a decision for each call. Throws an Error that names a call without a decision, or a
+ * field whose text is not JSON.
  */
 export function decisionsOf(
   calls: readonly PauseCall[],
@@ -80,7 +81,7 @@ export function decisionsOf(
 ): { decisions: { [id: string]: object } } {
   const entries = calls.map((call) => {
     const { kind = '', values = {}, reason = '' } = decisions[call.id] ?? {};
-    if (kind === '') throw new Error(`Decide about ${call.name}.`);
+    if (kind === '') throw new Error(`Select a decision for ${call.name}.`);
     const edited = kind === 'edit' && { arguments: answerOf(fieldsOfCall(call), values) };
     return [call.id, { decision: kind, ...edited, ...(reason !== '' && { reason }) }];
   });

@@ -8,7 +8,7 @@ import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';
 import { Field } from './pause-field.tsx';
 
-/** The pauses of the run, with a form for each one that the reader can answer. */
+/** The pauses of the run, with a form for each one that the user can answer. */
 export function Pauses({ run }: { run: Overview }) {
   if (run.pauses.length === 0) return null;
   return (
@@ -49,13 +49,13 @@ interface FormProps {
 }
 
 function PauseForm({ run, pause, contextId }: FormProps) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const fields = fieldsOf(pause.inputFormat);
   const [values, setValues] = useState<{ [name: string]: string }>({});
   const action = useMutation({
     // Invalid text in a field throws here, so that its error is shown like an error of the server.
     mutationFn: async (answer: () => { [name: string]: unknown }) => resume(run, contextId, answer()),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['run', run.runId] }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['run', run.runId] }),
   });
   const calls = callsOf(pause.output);
   const errorText = action.error && (

@@ -36,14 +36,14 @@ export const RUN_INPUT: EditTarget = {
   address: { spanId: '', part: 'input', path: '' },
 };
 
-/** Returns the block at which a run can start: the block itself, or its outermost container. */
+/** Returns the outermost container of a block; the block itself if it is at the top level. */
 export function startOf(graph: Graph, block: Block): Block {
   const byId = new Map(graph.blocks.map((each) => [each.id, each]));
-  let start = block;
+  let container = block;
   // A corrupt draft may have containers that contain each other.
-  for (let depth = 0; start.parentId !== null && depth < byId.size; depth += 1)
-    start = byId.get(start.parentId) ?? { ...start, parentId: null };
-  return start;
+  for (let depth = 0; container.parentId !== null && depth < byId.size; depth += 1)
+    container = byId.get(container.parentId) ?? { ...container, parentId: null };
+  return container;
 }
 
 /**
@@ -98,19 +98,19 @@ function spansBefore(graph: Graph, start: Block, scope: readonly Iteration[]) {
 
 /** Returns the blocks that lead to a block in its container, nearest first. Takes O(blocks + edges). */
 function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
-  const sources = Map.groupBy(edges, ({ target }) => target);
+  const incomingEdges = Map.groupBy(edges, ({ target }) => target);
   const byId = new Map(blocks.map((block) => [block.id, block]));
   const ancestors = new Set([start.id]);
-  for (const id of ancestors) for (const { source } of sources.get(id) ?? []) ancestors.add(source);
+  for (const id of ancestors) for (const { source } of incomingEdges.get(id) ?? []) ancestors.add(source);
   ancestors.delete(start.id);
   return [...ancestors]
     .flatMap((id) => byId.get(id) ?? [])
     .filter(({ parentId }) => parentId === start.parentId);
 }
 
-/** Returns the request fields for an edited value. Throws an Error if the text is not a JSON object or changes code. */
+/** Returns the request fields for an edited value. Throws an Error if the text changes code or is not a JSON object. */
 export function editsOf({ kind, blockId = '' }: EditTarget, original: unknown, text: string): RerunEdits {
-  const edited = objectIn(text);
+  const edited = parseObject(text);
   if (kind === 'input') return { input: edited };
   if (kind === 'output') return { outputs: { [blockId]: edited } };
   const originalFields = isObject(original) ? original : {};
@@ -122,7 +122,7 @@ export function editsOf({ kind, blockId = '' }: EditTarget, original: unknown, t
   return changed.length === 0 ? {} : { fields: Object.fromEntries(changed) };
 }
 
-function objectIn(text: string): { [name: string]: unknown } {
+function parseObject(text: string): { [name: string]: unknown } {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -24,12 +24,12 @@ export function RunAgain({ run }: { run: Overview }) {
 
 /** A button that starts a run at a block, with the outputs of the blocks before it, possibly changed. */
 export function RunFrom({ run, block, spanId }: RunFromProps) {
-  const enclosing = iterationsAround(run.graph, block, spanId);
-  const [isInside, setInside] = useState(enclosing.length > 0);
+  const enclosingIterations = iterationsAround(run.graph, block, spanId);
+  const [isInside, setInside] = useState(enclosingIterations.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
   const outermost = startOf(run.graph, block);
   const startBlock = isInside ? block : outermost;
-  const scope = isInside ? enclosing : [];
+  const scope = isInside ? enclosingIterations : [];
   const iterations = scope.map(({ index }) => index);
   const { start, editor, reset } = useRerun(run, targetsOf(run.graph, startBlock, scope));
   if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
@@ -40,7 +40,7 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
         title={`Start a run at ${startBlock.name}?`}
         onConfirm={() => start({ blockId: startBlock.id, version, ...(isInside && { iterations }) })}
       >
-        {enclosing.length > 0 && (
+        {enclosingIterations.length > 0 && (
           <label className="field">
             <span>Start</span>
             <select
@@ -51,14 +51,14 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
               }}
             >
               <option value="inside">
-                In {enclosing.map(({ name, index }) => `${name} #${index}`).join(', ')}
+                In {enclosingIterations.map(({ name, index }) => `${name} #${index}`).join(', ')}
               </option>
               <option value="outermost">At {outermost.name}, with all its iterations</option>
             </select>
           </label>
         )}
         <p>
-          The new run takes over the outputs of the blocks before this block
+          The new run reuses the outputs of the blocks before this block
           {isInside && ', of earlier iterations, and of other branches that have ended'}.
         </p>
         <label className="field">

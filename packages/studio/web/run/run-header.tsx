@@ -74,9 +74,9 @@ export function Fact({ name, children }: { name: string; children: React.ReactNo
 }
 
 function RunActions({ run }: { run: Overview }) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   if (!run.mayResume || run.workflow.id === null) return null;
-  const ref = { runId: run.runId, workflowId: run.workflow.id };
+  const runRef = { runId: run.runId, workflowId: run.workflow.id };
   if (isOpen(run.status))
     return (
       <Confirm
@@ -84,8 +84,8 @@ function RunActions({ run }: { run: Overview }) {
         title="Cancel this run?"
         danger
         onConfirm={async () => {
-          await cancelRun(ref);
-          await queries.invalidateQueries({ queryKey: ['run', run.runId] });
+          await cancelRun(runRef);
+          await queryClient.invalidateQueries({ queryKey: ['run', run.runId] });
         }}
       >
         <p>Running blocks are stopped. The run cannot be continued.</p>

@@ -33,13 +33,13 @@ function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const selection = selectionOf(run, states, search);
-  const go = (change: Partial<typeof search>) =>
+  const updateSearch = (change: Partial<typeof search>) =>
     void navigate({ search: (previous) => ({ ...previous, ...change }) });
   const selectBlock = (blockId: string) => {
     const span = states.find((state) => state.blockId === blockId)?.spanId;
-    go(span === undefined ? { block: blockId, span: undefined } : { span, block: undefined });
+    updateSearch(span === undefined ? { block: blockId, span: undefined } : { span, block: undefined });
   };
-  const isTimeline = search.view === 'timeline';
+  const showsTimeline = search.view === 'timeline';
   return (
     <div className="run">
       <RunHeader run={run} />
@@ -49,16 +49,16 @@ function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState
           <button
             type="button"
             className="button quiet"
-            aria-pressed={!isTimeline}
-            onClick={() => go({ view: undefined })}
+            aria-pressed={!showsTimeline}
+            onClick={() => updateSearch({ view: undefined })}
           >
             Graph
           </button>
           <button
             type="button"
             className="button quiet"
-            aria-pressed={isTimeline}
-            onClick={() => go({ view: 'timeline' })}
+            aria-pressed={showsTimeline}
+            onClick={() => updateSearch({ view: 'timeline' })}
           >
             Timeline
           </button>
@@ -66,19 +66,23 @@ function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState
         <ScopeBar
           run={run}
           scope={search.scope ?? ''}
-          onChange={(scope) => go({ scope: scope === '' ? undefined : scope, span: undefined })}
+          onChange={(scope) => updateSearch({ scope: scope === '' ? undefined : scope, span: undefined })}
         />
       </div>
       <div className="run-body">
-        {isTimeline ? (
-          <Timeline run={run} selected={search.span} select={(span) => go({ span, block: undefined })} />
+        {showsTimeline ? (
+          <Timeline
+            run={run}
+            selected={search.span}
+            select={(span) => updateSearch({ span, block: undefined })}
+          />
         ) : (
           <>
             <Outline graph={run.graph} {...{ states, selectBlock }} selectedId={selection.block?.id} />
             <BlockGraph graph={run.graph} {...{ states, selectBlock }} selectedId={selection.block?.id} />
           </>
         )}
-        <Details {...{ run, selection, go }} pane={search.pane ?? 'output'} />
+        <Details {...{ run, selection, updateSearch }} pane={search.pane ?? 'output'} />
       </div>
     </div>
   );

@@ -16,7 +16,7 @@ export function selectionOf(
   states: readonly BlockState[],
   { span, block }: RunSearch,
 ): Selection {
-  const blockId = block ?? (span === undefined ? undefined : blockOf(run.graph, span));
+  const blockId = block ?? (span === undefined ? undefined : blockIdOf(run.graph, span));
   const state = states.find((each) => each.blockId === blockId);
   return {
     spanId: span ?? '',
@@ -25,8 +25,8 @@ export function selectionOf(
   };
 }
 
-/** Returns the block of a span; for an iteration, its container. */
-function blockOf(graph: Graph, spanId: string): string | undefined {
+/** Returns the id of the block of a span; for an iteration, the id of its container. */
+function blockIdOf(graph: Graph, spanId: string): string | undefined {
   const containerSpanId = /^(.*)\/\d+$/.exec(spanId)?.[1];
   const isSpanOf = (id: string, span: string | undefined) => span === id || span?.endsWith(`/${id}`) === true;
   return graph.blocks

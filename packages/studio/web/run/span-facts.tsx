@@ -18,7 +18,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   const { spanId, block } = selection;
   const span = useQuery({
     queryKey: ['run', run.runId, 'span', spanId],
-    queryFn: () => spanOf(run, spanId),
+    queryFn: () => fetchSpan(run, spanId),
     enabled: spanId !== '',
   });
   if (span.error) return <Failed error={span.error} retry={span.refetch} />;
@@ -62,7 +62,7 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
  * Returns a span; null if it does not exist. Requests only the spans of the same block in the same scope. For the span
  * of an iteration, requests only the spans with the same number.
  */
-async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
+async function fetchSpan(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);
   const isIteration = scope === spanId;
   const under = isIteration ? spanId.slice(0, spanId.lastIndexOf('/')) : scope;
@@ -111,15 +111,15 @@ function Facts({ span }: { span: Span }) {
 /** Number of lines that are shown before and after the marked one. */
 const CONTEXT_LINES = 4;
 
-interface CodeProps {
+interface CodeAtLineProps {
   runId: string;
   spanId: string;
-  /** From 1. */
+  /** Starts at 1. */
   line: number;
 }
 
 /** The code of a block around the line that threw, as its author wrote it. Renders nothing for blocks without code. */
-function CodeAtLine({ runId, spanId, line }: CodeProps) {
+function CodeAtLine({ runId, spanId, line }: CodeAtLineProps) {
   const { data } = useQuery(valueQuery(runId, { spanId, part: 'input', path: '/code' }));
   if (data?.kind !== 'string' || data.nextOffset !== null) return null;
   const lines = (JSON.parse(data.text) as string).split('\n');

@@ -1,7 +1,7 @@
 /** The start and the duration of a span. */
 interface SpanTiming {
   relativeStartMs: number;
-  /** null while the span is open. */
+  /** Null while the span is open (has not ended). */
   durationMs: number | null;
   childCount: number;
 }
@@ -11,43 +11,45 @@ export interface TimeScale {
   /** Returns the position of a time since the start of the run. */
   at(ms: number): number;
   width(span: SpanTiming): number;
-  /** Total idle time that the axis leaves out. */
+  /** Total idle time that the axis skips. */
   collapsedMs: number;
 }
 
-/** Maximum length of each idle period on the axis, as a fraction of the time with work. */
+/** Maximum length of each idle period on the axis, as a fraction of the total busy time. */
 const MAX_GAP_SHARE = 0.04;
 /** Minimum width of a span on the axis: a narrower one would be invisible. */
 const MIN_WIDTH = 0.002;
 
 /**
- * Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n).
+ * Returns a time scale for the spans. `elapsedMs`: the time since the start of the run, at which open spans end on the
+ * axis. Takes O(n log n).
  */
-export function createTimeScale(spans: readonly SpanTiming[], nowMs: number): TimeScale {
-  const periods = busyPeriodsOf(spans, nowMs);
-  const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
-  const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);
+export function createTimeScale(spans: readonly SpanTiming[], elapsedMs: number): TimeScale {
+  const periods = busyPeriodsOf(spans, elapsedMs);
+  const busyMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
+  const maxGapMs = Math.max(busyMs * MAX_GAP_SHARE, 1);
   let collapsedMs = 0;
   let previousEnd = 0;
-  const points = periods.map(({ from, to }) => {
+  const scaledPeriods = periods.map(({ from, to }) => {
     const gapMs = from - previousEnd;
     if (gapMs > maxGapMs) collapsedMs += gapMs - maxGapMs;
     previousEnd = to;
     return { from, to, collapsedBeforeMs: collapsedMs };
   });
-  const total = Math.max(previousEnd - collapsedMs, 1);
+  const totalMs = Math.max(previousEnd - collapsedMs, 1);
   const at = (ms: number): number => {
-    const index = periodIndexAt(points, ms);
-    const point = points[index];
-    const shifted = point ? ms - point.collapsedBeforeMs : ms;
+    const index = periodIndexAt(scaledPeriods, ms);
+    const period = scaledPeriods[index];
+    const shifted = period ? ms - period.collapsedBeforeMs : ms;
     // A time in a collapsed gap is placed at the start of the next period at the latest.
-    const next = points[index + 1];
-    const limit = next ? next.from - next.collapsedBeforeMs : total;
-    return Math.min(Math.max(Math.min(shifted, limit), 0) / total, 1);
+    const next = scaledPeriods[index + 1];
+    const limit = next ? next.from - next.collapsedBeforeMs : totalMs;
+    return Math.min(Math.max(Math.min(shifted, limit), 0) / totalMs, 1);
   };
   const width = (span: SpanTiming): number =>
     Math.max(
-      at(span.relativeStartMs + (span.durationMs ?? nowMs - span.relativeStartMs)) - at(span.relativeStartMs),
+      at(span.relativeStartMs + (span.durationMs ?? elapsedMs - span.relativeStartMs)) -
+        at(span.relativeStartMs),
       MIN_WIDTH,
     );
   return { at, width, collapsedMs };
@@ -59,12 +61,12 @@ interface Period {
 }
 
 /** Returns the periods in which blocks ran, in order and without overlaps. */
-function busyPeriodsOf(spans: readonly SpanTiming[], nowMs: number): Period[] {
+function busyPeriodsOf(spans: readonly SpanTiming[], elapsedMs: number): Period[] {
   const leaves = spans
     .filter(({ childCount }) => childCount === 0)
     .map(({ relativeStartMs: from, durationMs }) => ({
       from,
-      to: from + (durationMs ?? Math.max(nowMs - from, 0)),
+      to: from + (durationMs ?? Math.max(elapsedMs - from, 0)),
     }))
     .toSorted((a, b) => a.from - b.from);
   const periods: Period[] = [];
@@ -77,12 +79,12 @@ function busyPeriodsOf(spans: readonly SpanTiming[], nowMs: number): Period[] {
 }
 
 /** Returns the index of the last period that begins at this time or before; -1 if there is none. */
-function periodIndexAt(points: readonly Period[], ms: number): number {
+function periodIndexAt(scaledPeriods: readonly Period[], ms: number): number {
   let low = 0;
-  let high = points.length;
+  let high = scaledPeriods.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((points[middle]?.from ?? Infinity) <= ms) low = middle + 1;
+    if ((scaledPeriods[middle]?.from ?? Infinity) <= ms) low = middle + 1;
     else high = middle;
   }
   return low - 1;

@@ -25,13 +25,13 @@ export function Timeline({ run, selected, select }: TimelineProps) {
     [rows, run],
   );
   const list = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
+  const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => list.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
   });
-  const items = virtual.getVirtualItems();
+  const items = virtualizer.getVirtualItems();
   const lastVisible = items.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
   useEffect(() => {
@@ -46,7 +46,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
         <p className="value-note">{durationText(scale.collapsedMs)} without work are collapsed.</p>
       )}
       <div ref={list} className="timeline-scroll">
-        <ol style={{ height: virtual.getTotalSize() }} aria-label="Spans">
+        <ol style={{ height: virtualizer.getTotalSize() }} aria-label="Spans">
           {items.map(({ index, start }) => {
             const span = rows[index];
             if (!span) return null;

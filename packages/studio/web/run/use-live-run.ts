@@ -3,12 +3,12 @@ import { useEffect } from 'react';
 import { followRun } from '../api/events.ts';
 import { isOpen } from '../api/queries.ts';
 
-/** Events that arrive within this time cause one update. */
-const UPDATE_MS = 300;
+/** Events that arrive within this time cause one refetch. */
+const UPDATE_DELAY_MS = 300;
 
-/** Requests the data of a run again whenever the run has changed, until it has ended. */
+/** Refetches the data of a run whenever the run has changed, until it has ended. */
 export function useLiveRun(runId: string, status: string | undefined): void {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const isLive = status !== undefined && isOpen(status);
   useEffect(() => {
     if (!isLive) return undefined;
@@ -17,20 +17,20 @@ export function useLiveRun(runId: string, status: string | undefined): void {
     const refetch = async (): Promise<void> => {
       hasChanged = false;
       // Resolves when all data has arrived. For a large run, the next event may arrive earlier.
-      await queries.invalidateQueries({ queryKey: ['run', runId] });
+      await queryClient.invalidateQueries({ queryKey: ['run', runId] });
       timer = undefined;
-      if (hasChanged) update();
+      if (hasChanged) scheduleRefetch();
     };
     let hasChanged = false;
-    const update = (): void => {
+    const scheduleRefetch = (): void => {
       hasChanged = true;
-      if (!cancellation.signal.aborted) timer ??= setTimeout(() => void refetch(), UPDATE_MS);
+      if (!cancellation.signal.aborted) timer ??= setTimeout(() => void refetch(), UPDATE_DELAY_MS);
     };
     // If the events cannot be followed, the overview is still polled.
-    followRun(runId, update, cancellation.signal).then(update, update);
+    followRun(runId, scheduleRefetch, cancellation.signal).then(scheduleRefetch, scheduleRefetch);
     return () => {
       cancellation.abort();
       clearTimeout(timer);
     };
-  }, [queries, runId, isLive, status]);
+  }, [queryClient, runId, isLive, status]);
 }

@@ -19,8 +19,12 @@ export function ValueTree({ runId, address, page }: TreeProps) {
   const last = offsets.at(-1) ?? 0;
   return (
     <ul className="tree">
-      {offsets.map((entry) => (
-        <Entries key={entry} {...{ runId, address, entry }} firstPage={entry === 0 ? page : undefined} />
+      {offsets.map((firstIndex) => (
+        <Entries
+          key={firstIndex}
+          {...{ runId, address, firstIndex }}
+          firstPage={firstIndex === 0 ? page : undefined}
+        />
       ))}
       {last + 100 < page.size && (
         <li>
@@ -37,12 +41,15 @@ interface EntriesProps {
   runId: string;
   address: ValueAddress;
   /** Index of the first entry. */
-  entry: number;
+  firstIndex: number;
   firstPage: ValuePage | undefined;
 }
 
-function Entries({ runId, address, entry, firstPage }: EntriesProps) {
-  const page = useQuery({ ...valueQuery(runId, address, { entry }), enabled: firstPage === undefined });
+function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
+  const page = useQuery({
+    ...valueQuery(runId, address, { entry: firstIndex }),
+    enabled: firstPage === undefined,
+  });
   if (page.error)
     return (
       <li>

@@ -28,7 +28,7 @@ export function Value({ runId, address }: ValueProps) {
   return (
     <div className="value">
       <div className="value-bar">
-        <div role="group" aria-label="Form">
+        <div role="group" aria-label="Format">
           <button
             type="button"
             className="button quiet"

@@ -6,7 +6,7 @@ import { isOpen } from '../api/queries.ts';
 import type { LogEntry, RunFilters } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 
-/** Maximum number of runs of an action on all matches. */
+/** Maximum number of runs on which an action without a selection acts. */
 const MAX_RUNS = 1000;
 /** Maximum number of concurrent requests. */
 const CONCURRENCY = 4;
@@ -24,11 +24,11 @@ interface BulkProps {
  * runs that match the filters.
  */
 export function BulkActions({ rows, selected, select, filters, hasFilters }: BulkProps) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const [report, setReport] = useState('');
   const isSelection = selected.size > 0;
   const isEnabled = isSelection || hasFilters;
-  const target = isSelection
+  const targetLabel = isSelection
     ? `${selected.size} selected ${selected.size === 1 ? 'run' : 'runs'}`
     : 'the runs that match the filters, at most the newest 1,000';
   const perform = async (
@@ -42,7 +42,7 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
     const outcome = await actOn(runs.filter(isApplicable), act);
     setReport(reportOf(verb, { ...outcome, isTruncated: nextCursor !== null }));
     select(new Set());
-    await queries.invalidateQueries({ queryKey: ['runs'] });
+    await queryClient.invalidateQueries({ queryKey: ['runs'] });
   };
   return (
     <div className="bulk">
@@ -51,7 +51,7 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
       </span>
       <Confirm
         label="Cancel runs"
-        title={`Cancel ${target}?`}
+        title={`Cancel ${targetLabel}?`}
         danger
         disabled={!isEnabled}
         onConfirm={() =>
@@ -66,7 +66,7 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
       </Confirm>
       <Confirm
         label="Run again"
-        title={`Start ${target} again?`}
+        title={`Start ${targetLabel} again?`}
         disabled={!isEnabled}
         onConfirm={() =>
           perform(

@@ -29,11 +29,11 @@ interface FiltersProps {
   onChange: (search: RunsSearch) => void;
 }
 
-type Name = keyof RunsSearch;
+type FilterName = keyof RunsSearch;
 
 /** The filters of the list of runs. They are in the URL, so that a filtered list can be shared. */
 export function Filters({ search, onChange }: FiltersProps) {
-  const set = (name: Name, value: string) => {
+  const setFilter = (name: FilterName, value: string) => {
     const { [name]: _previous, ...others } = search;
     if (name === 'text' && value === '' && 'in' in others) delete others.in;
     const isNumber = name === 'minDurationMs' || name === 'minCost';
@@ -46,46 +46,46 @@ export function Filters({ search, onChange }: FiltersProps) {
         label="Status"
         value={search.status}
         options={STATUSES}
-        onChange={(value) => set('status', value)}
+        onChange={(value) => setFilter('status', value)}
       />
       <Text
         label="Workflow"
         value={search.workflowName ?? ''}
-        onChange={(value) => set('workflowName', value)}
+        onChange={(value) => setFilter('workflowName', value)}
       />
       <Choice
         label="Trigger"
         value={search.triggers}
         options={TRIGGERS}
-        onChange={(value) => set('triggers', value)}
+        onChange={(value) => setFilter('triggers', value)}
       />
       <Choice
         label="Started"
         value={search.since}
         options={[['', 'Any time'], ...PERIODS.map(({ id, label }) => [id, label] as const)]}
-        onChange={(value) => set('since', value)}
+        onChange={(value) => setFilter('since', value)}
       />
-      <Text label="Value or error" value={search.text ?? ''} onChange={(value) => set('text', value)} />
+      <Text label="Value or error" value={search.text ?? ''} onChange={(value) => setFilter('text', value)} />
       {search.text !== undefined && (
         <Choice
           label="Found in"
           value={search.in}
           options={[['', 'Anything'] as const, ...PARTS]}
-          onChange={(value) => set('in', value)}
+          onChange={(value) => setFilter('in', value)}
         />
       )}
-      <Text label="Run id" value={search.runId ?? ''} onChange={(value) => set('runId', value)} />
+      <Text label="Run id" value={search.runId ?? ''} onChange={(value) => setFilter('runId', value)} />
       <Text
         label="Longer than (s)"
         type="number"
         value={seconds}
-        onChange={(value) => set('minDurationMs', value === '' ? '' : String(Number(value) * 1000))}
+        onChange={(value) => setFilter('minDurationMs', value === '' ? '' : String(Number(value) * 1000))}
       />
       <Text
         label="Cost over ($)"
         type="number"
         value={search.minCost === undefined ? '' : String(search.minCost)}
-        onChange={(value) => set('minCost', value)}
+        onChange={(value) => setFilter('minCost', value)}
       />
     </form>
   );
@@ -120,15 +120,15 @@ interface TextProps {
   onChange: (value: string) => void;
 }
 
-const TYPING_MS = 250;
+const TYPING_PAUSE_MS = 250;
 
-/** A field that reports its text when the person has stopped typing. */
+/** A field that reports its text when the user has stopped typing. */
 function Text({ label, value, type = 'text', onChange }: TextProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => onChange(text.trim()), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
   return (

@@ -20,13 +20,13 @@ export function RunsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const filters = useMemo(() => filtersOf(workspaceId, search), [workspaceId, search]);
-  const change = (next: RunsSearch) => void navigate({ search: next, replace: true });
+  const setSearch = (next: RunsSearch) => void navigate({ search: next, replace: true });
   return (
     <div className="page">
       <h1 className="page-title">Runs</h1>
-      <Filters search={search} onChange={change} />
+      <Filters search={search} onChange={setSearch} />
       {search.text === undefined ? (
-        <List filters={filters} hasFilters={Object.keys(search).length > 0} clear={() => change({})} />
+        <RunList filters={filters} hasFilters={Object.keys(search).length > 0} clear={() => setSearch({})} />
       ) : (
         <SearchResults filters={filters} text={search.text} part={search.in ?? 'any'} />
       )}
@@ -34,13 +34,13 @@ export function RunsPage() {
   );
 }
 
-interface ListProps {
+interface RunListProps {
   filters: RunFilters;
   hasFilters: boolean;
   clear: () => void;
 }
 
-function List({ filters, hasFilters, clear }: ListProps) {
+function RunList({ filters, hasFilters, clear }: RunListProps) {
   const runs = useInfiniteQuery(runsQuery(filters));
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => runs.data?.pages.flatMap(({ data }) => data) ?? [], [runs.data]);

@@ -18,7 +18,7 @@ interface RunsTableProps {
 /** The runs. Only the rows in view are mounted. */
 export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) {
   const list = useRef<HTMLDivElement>(null);
-  const virtual = useWindowVirtualizer({
+  const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_PX,
     overscan: 12,
@@ -38,10 +38,10 @@ export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) 
           </span>
         ))}
       </div>
-      <div ref={list} role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
+      <div ref={list} role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
-          const top = start - virtual.options.scrollMargin;
+          const top = start - virtualizer.options.scrollMargin;
           return (
             row && (
               <Row

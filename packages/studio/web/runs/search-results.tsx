@@ -45,12 +45,12 @@ export function SearchResults({ filters, text, part }: SearchProps) {
   );
 }
 
-/** Returns how many runs were searched, and whether these are all runs. If not, older runs may contain further matches. */
+/** Returns how many runs were searched, and whether these are all runs. If not, older runs may also match. */
 function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
   const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
   const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);
-  const runs = hasMore ? `The newest ${total} runs were searched.` : `All ${total} runs were searched.`;
-  return skipped === 0 ? runs : `${runs} ${skipped} values of more than 1 MB were left out.`;
+  const summary = hasMore ? `The newest ${total} runs were searched.` : `All ${total} runs were searched.`;
+  return skipped === 0 ? summary : `${summary} ${skipped} values of more than 1 MB were skipped.`;
 }
 
 function Match({ match: { run, in: part, blockName, preview } }: { match: SearchPage['matches'][number] }) {

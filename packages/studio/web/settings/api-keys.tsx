@@ -9,7 +9,7 @@ import { MAX_ENTRIES, apiKeysQuery } from './queries.ts';
 
 const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
 
-/** The keys of the workspace by name. Only admins of the workspace can see, create and revoke them. */
+/** The API keys of the workspace, without their values. Only admins of the workspace see, create and revoke them. */
 export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   const { data, error, refetch } = useQuery(apiKeysQuery(workspaceId));
   return (
@@ -44,11 +44,11 @@ interface KeyRow {
 }
 
 function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly KeyRow[] }) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const revoke = (keyId: string) => async () => {
     const url = `${PATH}/{keyId}` as const;
     await dataOf(client.DELETE(url, { params: { path: { workspaceId, keyId } } }));
-    await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
+    await queryClient.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
   };
   return (
     <PlainTable
@@ -78,7 +78,7 @@ function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly K
 }
 
 function CreateKey({ workspaceId }: { workspaceId: string }) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const create = useMutation({
     mutationFn: async () => {
@@ -87,7 +87,7 @@ function CreateKey({ workspaceId }: { workspaceId: string }) {
     },
     onSuccess: async () => {
       setName('');
-      await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
+      await queryClient.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
     },
     // Only this component has the key; it is dropped when the page is left.
     gcTime: 0,

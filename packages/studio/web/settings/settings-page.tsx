@@ -20,7 +20,7 @@ export function SettingsPage() {
         title="Secrets"
         list={secrets}
         columns={['Name', 'Owner', 'Changed']}
-        row={({ name, scope, updatedAt }) => [
+        cells={({ name, scope, updatedAt }) => [
           <bdi key="name">{name}</bdi>,
           scope === 'personal' ? 'you' : 'the workspace',
           <Time key="time" iso={updatedAt} />,
@@ -30,7 +30,7 @@ export function SettingsPage() {
         title="Credentials"
         list={credentials}
         columns={['Name', 'Provider', 'Changed']}
-        row={({ displayName, providerId, updatedAt }) => [
+        cells={({ displayName, providerId, updatedAt }) => [
           <bdi key="name">{displayName}</bdi>,
           providerId ?? '–',
           <Time key="time" iso={updatedAt} />,
@@ -41,7 +41,7 @@ export function SettingsPage() {
         title="Sandboxes"
         list={sandboxes}
         columns={['Name', 'Language', 'Packages', 'Build', 'Built']}
-        row={({ name, language, dependencies, systemPackages, cliTools, ...build }) => [
+        cells={({ name, language, dependencies, systemPackages, cliTools, ...build }) => [
           <bdi key="name">{name}</bdi>,
           language,
           <bdi key="packages">{[...dependencies, ...systemPackages, ...cliTools].join(', ')}</bdi>,
@@ -69,10 +69,10 @@ interface SectionProps<Row> {
   title: string;
   list: ListState<Row>;
   columns: readonly string[];
-  row: (row: Row) => readonly ReactNode[];
+  cells: (row: Row) => readonly ReactNode[];
 }
 
-function Section<Row>({ title, list: { data, error, refetch }, columns, row }: SectionProps<Row>) {
+function Section<Row>({ title, list: { data, error, refetch }, columns, cells }: SectionProps<Row>) {
   return (
     <section className="settings-section" aria-label={title}>
       <h2>{title}</h2>
@@ -81,10 +81,10 @@ function Section<Row>({ title, list: { data, error, refetch }, columns, row }: S
       {data?.length === 0 && <p>There are none.</p>}
       {data && data.length > 0 && (
         <PlainTable label={`List of ${title.toLowerCase()}`} columns={columns}>
-          {data.map((each, index) => (
+          {data.map((row, index) => (
             <tr key={index}>
-              {row(each).map((cell, at) => (
-                <td key={columns[at]}>{cell}</td>
+              {cells(row).map((cell, column) => (
+                <td key={columns[column]}>{cell}</td>
               ))}
             </tr>
           ))}

@@ -70,7 +70,7 @@ function ThemeChoice() {
   const [theme, setShownTheme] = useState(readStoredTheme);
   return (
     <select
-      aria-label="Colours"
+      aria-label="Theme"
       value={theme}
       onChange={({ target }) => {
         const next = target.value as Theme;
@@ -86,8 +86,8 @@ function ThemeChoice() {
 }
 
 function SignOut() {
-  const queries = useQueryClient();
-  const action = useMutation({ mutationFn: signOut, onSuccess: () => queries.resetQueries() });
+  const queryClient = useQueryClient();
+  const action = useMutation({ mutationFn: signOut, onSuccess: () => queryClient.resetQueries() });
   return (
     <button
       type="button"

@@ -8,7 +8,7 @@ export interface RunsSearch {
   since?: string;
   minDurationMs?: number;
   minCost?: number;
-  /** A text that the input, the output or an error of a run contains. */
+  /** A string that the input, the output or an error of a run contains. */
   text?: string;
   /** The parts of a run in which the text is searched; absent: all. */
   in?: TextPart;
@@ -46,16 +46,16 @@ export type TextPart = (typeof TEXT_PARTS)[number];
 export const PANES = ['output', 'input', 'console', 'details'] as const;
 export type Pane = (typeof PANES)[number];
 
-type Raw = { [name: string]: unknown };
+type RawSearch = { [name: string]: unknown };
 
-function textIn(raw: Raw, name: string): string | undefined {
+function stringIn(raw: RawSearch, name: string): string | undefined {
   const value = raw[name];
   // The router parses a string of digits as a number.
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function numberIn(raw: Raw, name: string): number | undefined {
+function numberIn(raw: RawSearch, name: string): number | undefined {
   const value = Number(raw[name] ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }
@@ -64,38 +64,38 @@ function omitUndefined<T extends object>(values: { [Key in keyof T]-?: T[Key] | 
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
-export function runsSearch(raw: Raw): RunsSearch {
+export function runsSearch(raw: RawSearch): RunsSearch {
   return omitUndefined<RunsSearch>({
-    status: textIn(raw, 'status'),
-    workflowIds: textIn(raw, 'workflowIds'),
-    workflowName: textIn(raw, 'workflowName'),
-    triggers: textIn(raw, 'triggers'),
-    runId: textIn(raw, 'runId'),
-    since: textIn(raw, 'since'),
+    status: stringIn(raw, 'status'),
+    workflowIds: stringIn(raw, 'workflowIds'),
+    workflowName: stringIn(raw, 'workflowName'),
+    triggers: stringIn(raw, 'triggers'),
+    runId: stringIn(raw, 'runId'),
+    since: stringIn(raw, 'since'),
     minDurationMs: numberIn(raw, 'minDurationMs'),
     minCost: numberIn(raw, 'minCost'),
-    text: textIn(raw, 'text'),
+    text: stringIn(raw, 'text'),
     in: TEXT_PARTS.find((part) => part === raw['in']),
   });
 }
 
-export function runSearch(raw: Raw): RunSearch {
+export function runSearch(raw: RawSearch): RunSearch {
   return omitUndefined<RunSearch>({
-    span: textIn(raw, 'span'),
-    block: textIn(raw, 'block'),
-    scope: textIn(raw, 'scope'),
+    span: stringIn(raw, 'span'),
+    block: stringIn(raw, 'block'),
+    scope: stringIn(raw, 'scope'),
     pane: PANES.find((pane) => pane === raw['pane']),
     view: raw['view'] === 'timeline' ? 'timeline' : undefined,
   });
 }
 
-export function workflowsSearch(raw: Raw): WorkflowsSearch {
-  return omitUndefined<WorkflowsSearch>({ folder: textIn(raw, 'folder') });
+export function workflowsSearch(raw: RawSearch): WorkflowsSearch {
+  return omitUndefined<WorkflowsSearch>({ folder: stringIn(raw, 'folder') });
 }
 
-export function workflowSearch(raw: Raw): WorkflowSearch {
+export function workflowSearch(raw: RawSearch): WorkflowSearch {
   return omitUndefined<WorkflowSearch>({
     version: raw['version'] === 'draft' ? 'draft' : numberIn(raw, 'version'),
-    block: textIn(raw, 'block'),
+    block: stringIn(raw, 'block'),
   });
 }

@@ -20,11 +20,11 @@ export function SignInGate({
 }
 
 function SignIn({ tokenError, acceptsToken }: { tokenError: string | undefined; acceptsToken: boolean }) {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   const [key, setKey] = useState('');
   const action = useMutation({
     mutationFn: signInWithKey,
-    onSuccess: () => queries.resetQueries(),
+    onSuccess: () => queryClient.resetQueries(),
   });
   const message = action.error?.message ?? tokenError;
   return (

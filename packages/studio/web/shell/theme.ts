@@ -2,7 +2,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'heddle-theme';
 
-/** Returns the theme that the reader has chosen; without a choice, that of the system. */
+/** Returns the theme that the user has chosen; 'system' if there is none. */
 export function readStoredTheme(): Theme {
   const stored = localStorage.getItem(KEY);
   return stored === 'light' || stored === 'dark' ? stored : 'system';

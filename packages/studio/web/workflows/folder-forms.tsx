@@ -27,10 +27,10 @@ export function FolderForms(props: FolderProps & { folders: readonly Folder[] })
 
 /** Returns a function that requests folders and workflows again after a change. */
 function useRefetch(): () => Promise<unknown> {
-  const queries = useQueryClient();
+  const queryClient = useQueryClient();
   return () =>
     Promise.all(
-      ['folders', 'workflows', 'workflow'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+      ['folders', 'workflows', 'workflow'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })),
     );
 }
 
