@@ -13,7 +13,7 @@ export type TemporalForTests =
       readonly address: string;
       readonly namespace: string;
       /**
-       * Path of Temporal's command; undefined for a server that was already running (TEMPORAL_ADDRESS), and for the
+       * Path of the Temporal CLI; undefined for a server that was already running (TEMPORAL_ADDRESS), and for the
        * production server.
        */
       readonly binary: string | undefined;

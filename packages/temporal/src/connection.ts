@@ -73,12 +73,12 @@ function tlsOf(tls: ServerOptions['tls']) {
   };
 }
 
-let isInstalled = false;
+let isRuntimeInstalled = false;
 
 /** Installs the SDK's runtime with warnings only. A runtime that the host has already installed stays. */
 function installRuntime(): void {
-  if (isInstalled) return;
-  isInstalled = true;
+  if (isRuntimeInstalled) return;
+  isRuntimeInstalled = true;
   try {
     // The host handles signals, because it decides in which order its workers stop.
     Runtime.install({ logger: new DefaultLogger('WARN', log), shutdownSignals: [] });

@@ -12,7 +12,7 @@ import { profileOf, queuesOf } from './options.ts';
 import type { DeploymentOptions, ProcessRole, ServerOptions, StoreLocation } from './options.ts';
 import { hasSearchAttributes } from './register-attributes.ts';
 
-/** A deployment on its server, shared by the workers and clients of one process. */
+/** An open connection to a deployment, shared by the workers and clients of one process. */
 export interface Deployment {
   connection: NativeConnection;
   namespace: string;

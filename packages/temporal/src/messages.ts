@@ -7,7 +7,7 @@ export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
 export const RUN_WORKFLOW = 'heddle.run';
-/** Activity type of segments: compute blocks that share one activity. Effect blocks have their block type. */
+/** Activity type of segments (compute blocks that share one activity). For an effect block, it is the block type. */
 export const SEGMENT_ACTIVITY = 'heddle.segment';
 /** Activity type that writes a run's journal, record and logs. */
 export const SETTLE_ACTIVITY = 'heddle.settle';
@@ -22,7 +22,7 @@ export interface RunInput {
   planHash: string;
   skeleton: Region;
   profile: Profile;
-  /** Type and name of each effect block by id: the type and summary of its activity. */
+  /** Type and name of each effect block, by block id. They become the type and the summary of its activity. */
   effects: { [blockId: string]: { type: string; name: string } };
   begin: { started: StartedEvent } | { carried: CarriedState };
   labels: Labels;
@@ -48,7 +48,7 @@ export interface Profile {
   window: number;
   /** Commands after which a run continues as new. */
   budget: number;
-  /** Labels and status are search attributes, which must be registered. Absent: the labels are a memo. */
+  /** Labels and status are search attributes, which must be registered. Absent: the labels are in a memo. */
   attributes?: true;
   /** Payloads are encrypted, so names must not be in data that the server can read. */
   sealed?: true;
@@ -65,7 +65,7 @@ export interface CarriedState {
   tokens: { [address: string]: string };
   /**
    * Indexes into the pending commands of `state`: commands that were issued but not started yet, in the order in which
-   * they were issued (R6). Absent: in the order of the state.
+   * they were issued (R6 in docs/semantics.md). Absent: in the order of the state.
    */
   order?: number[];
 }
@@ -106,7 +106,7 @@ export interface SegmentActivityResult {
 export interface SettleActivityInput {
   runId: string;
   position: Position;
-  /** The reason why the run stopped without an end. */
+  /** The reason why the run stopped although it has not ended. */
   fault?: string;
 }
 

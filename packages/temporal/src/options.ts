@@ -41,7 +41,7 @@ export interface DeploymentOptions {
   continueAsNewAfter?: number;
   /** Encrypts payloads on the server; default: none. */
   encryption?: Encryption;
-  /** Runs have search attributes on the server; default: if they are registered (`registerSearchAttributes`). */
+  /** Runs have search attributes on the server; default: true if they are registered (`registerSearchAttributes`). */
   searchAttributes?: boolean;
 }
 

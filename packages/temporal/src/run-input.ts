@@ -20,7 +20,7 @@ const fittingPlans = new WeakSet<Plan>();
 export function expectFit(plan: Plan): void {
   if (fittingPlans.has(plan)) return;
   const { skeleton, workflow } = plan;
-  const bytes = Buffer.byteLength(JSON.stringify([skeleton, effectsOf(plan, skeleton, {})]));
+  const bytes = Buffer.byteLength(JSON.stringify([skeleton, collectEffects(plan, skeleton, {})]));
   if (bytes > MAX_PLAN_BYTES)
     throw new EngineError(
       'OPTIONS_INVALID',
@@ -33,7 +33,7 @@ export function expectFit(plan: Plan): void {
 export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, profile: Profile): RunInput {
   expectFit(plan);
   const { atMs, graceMs } = first;
-  // -1 starts no block. It stands for a start that the plan does not have.
+  // -1 starts no block. It stands for a start block that is not in the plan.
   const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };
   return {
     format: started.inside ? INPUT_FORMAT : 1,
@@ -41,7 +41,7 @@ export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, prof
     planHash: plan.hash,
     skeleton: plan.skeleton,
     profile,
-    effects: effectsOf(plan, plan.skeleton, {}),
+    effects: collectEffects(plan, plan.skeleton, {}),
     begin: { started },
     labels: {
       workflowId: plan.workflow.id.slice(0, MAX_NAME_LENGTH),
@@ -51,11 +51,11 @@ export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, prof
 }
 
 /** Adds the effect blocks of a region and of its containers to `effects`. Returns `effects`. */
-function effectsOf(plan: Plan, region: Region, effects: RunInput['effects']): RunInput['effects'] {
+function collectEffects(plan: Plan, region: Region, effects: RunInput['effects']): RunInput['effects'] {
   for (const node of region.nodes) {
     const config = plan.blocks[node.id];
     if (config && node.class === 'effect') effects[node.id] = { type: config.type, name: config.name };
-    if (node.subflow) effectsOf(plan, node.subflow.body, effects);
+    if (node.subflow) collectEffects(plan, node.subflow.body, effects);
   }
   return effects;
 }

@@ -22,11 +22,11 @@ const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */
 export function fieldsOf({ blocks }: State, blockId: string): FieldText[] {
-  const block = objectOf(Object.hasOwn(blocks, blockId) ? blocks[blockId] : undefined);
-  const fields = Object.entries(objectOf(block['subBlocks'])).map(
-    ([name, field]) => [name, objectOf(field)['value']] as const,
+  const block = objectOrEmpty(Object.hasOwn(blocks, blockId) ? blocks[blockId] : undefined);
+  const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
+    ([name, field]) => [name, objectOrEmpty(field)['value']] as const,
   );
-  const data = Object.entries(objectOf(block['data'])).filter(([name]) => !LAYOUT_KEYS.has(name));
+  const data = Object.entries(objectOrEmpty(block['data'])).filter(([name]) => !LAYOUT_KEYS.has(name));
   const settings = SETTINGS.map((name) => [name, block[name]] as const).filter(
     ([, value]) => value !== false,
   );
@@ -38,6 +38,6 @@ export function fieldsOf({ blocks }: State, blockId: string): FieldText[] {
     }));
 }
 
-function objectOf(value: unknown): JsonObject {
+function objectOrEmpty(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

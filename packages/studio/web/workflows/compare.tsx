@@ -10,7 +10,7 @@ interface CompareProps {
   versions: readonly number[];
 }
 
-/** The changed blocks, connections and variables between two versions. Changed texts are compared line by line. */
+/** The changed blocks, connections and variables between two versions. Changed text is compared line by line. */
 export function Compare({ workflowId, versions }: CompareProps) {
   const [base, setBase] = useState(versions[1] ?? 0);
   const [target, setTarget] = useState(versions[0] ?? 0);
@@ -43,7 +43,7 @@ export function Compare({ workflowId, versions }: CompareProps) {
   );
 }
 
-interface Changes {
+interface VersionChanges {
   blocks: {
     added: readonly BlockRef[];
     removed: readonly BlockRef[];
@@ -61,7 +61,7 @@ interface ChangesProps {
   workflowId: string;
   base: number;
   target: number;
-  changes: Changes;
+  changes: VersionChanges;
 }
 
 function Changes({ workflowId, base, target, changes: { blocks, edges, variables } }: ChangesProps) {
@@ -88,8 +88,8 @@ function Changes({ workflowId, base, target, changes: { blocks, edges, variables
               <TextDifference
                 key={field}
                 name={`${block.name}, ${field}`}
-                before={textOf(baseVersion.data?.state.blocks[block.id], field)}
-                after={textOf(targetVersion.data?.state.blocks[block.id], field)}
+                before={fieldText(baseVersion.data?.state.blocks[block.id], field)}
+                after={fieldText(targetVersion.data?.state.blocks[block.id], field)}
               />
             ))}
           </Change>
@@ -121,7 +121,7 @@ function Change({ sign, what, block, children }: ChangeProps) {
 }
 
 /** Returns the text of a field of a block in the format of drafts; undefined for a field that is not text. */
-function textOf(block: unknown, field: string): string | undefined {
+function fieldText(block: unknown, field: string): string | undefined {
   const fields = (block as { subBlocks?: { [name: string]: { value?: unknown } | undefined } } | undefined)
     ?.subBlocks;
   const value = fields?.[field]?.value;
@@ -148,14 +148,14 @@ function TextDifference({
     <pre className="difference" aria-label={name} tabIndex={0} role="region">
       {parts.map(({ added, removed, value }, index) => (
         <span key={index} data-change={added ? 'added' : removed ? 'removed' : undefined}>
-          {linesOf(value, added ? '+ ' : removed ? '− ' : '  ')}
+          {prefixLines(value, added ? '+ ' : removed ? '− ' : '  ')}
         </span>
       ))}
     </pre>
   );
 }
 
-function linesOf(text: string, sign: string): string {
+function prefixLines(text: string, sign: string): string {
   const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
   return `${sign}${lines.replaceAll('\n', `\n${sign}`)}\n`;
 }

@@ -25,7 +25,7 @@ export function FolderForms(props: FolderProps & { folders: readonly Folder[] })
   );
 }
 
-/** Returns a function that requests folders and workflows again after a change. */
+/** Returns a function that refetches folders and workflows after a change. */
 function useRefetch(): () => Promise<unknown> {
   const queryClient = useQueryClient();
   return () =>
@@ -151,7 +151,7 @@ export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: Mo
       await moveWorkflows(workspaceId, [...workflowIds], path);
       onMoved();
     } finally {
-      // Some workflows may have been moved before a refusal.
+      // Some workflows may have been moved even if the request failed for others.
       await refetch();
     }
   };

@@ -13,7 +13,7 @@ export interface FolderRow {
   path: string;
   name: string;
   locked: boolean;
-  /** From 1. */
+  /** Starts at 1. */
   level: number;
   /** Undefined for a folder without subfolders. */
   isOpen: boolean | undefined;
@@ -69,8 +69,8 @@ export type TreeMove = { to: number } | { isOpen: boolean };
 export function moveOf(key: string, index: number, rows: readonly FolderRow[]): TreeMove | undefined {
   const row = rows[index];
   if (!row) return undefined;
-  if (key === 'ArrowRight') return rightOf(row, index);
-  if (key === 'ArrowLeft') return leftOf(row, index, rows);
+  if (key === 'ArrowRight') return rightKeyAction(row, index);
+  if (key === 'ArrowLeft') return leftKeyAction(row, index, rows);
   const targets: { readonly [key: string]: number | undefined } = {
     ArrowDown: Math.min(index + 1, rows.length - 1),
     ArrowUp: Math.max(index - 1, 0),
@@ -81,18 +81,18 @@ export function moveOf(key: string, index: number, rows: readonly FolderRow[]): 
   return to === undefined || to === index ? undefined : { to };
 }
 
-function rightOf({ isOpen }: FolderRow, index: number): TreeMove | undefined {
+function rightKeyAction({ isOpen }: FolderRow, index: number): TreeMove | undefined {
   if (isOpen === undefined) return undefined;
   return isOpen ? { to: index + 1 } : { isOpen: true };
 }
 
-function leftOf(
+function leftKeyAction(
   { isOpen, level }: FolderRow,
   index: number,
   rows: readonly FolderRow[],
 ): TreeMove | undefined {
   if (isOpen === true) return { isOpen: false };
-  const to = rows.findLastIndex((each, at) => at < index && each.level === level - 1);
+  const to = rows.findLastIndex((each, eachIndex) => eachIndex < index && each.level === level - 1);
   return to < 0 ? undefined : { to };
 }
 

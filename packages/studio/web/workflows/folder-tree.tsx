@@ -20,42 +20,51 @@ interface TreeProps {
  * folder, Enter and Space select a folder. Only the rows in view are mounted.
  */
 export function FolderTree({ folders, selected, select }: TreeProps) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
-  const rows = useMemo(() => toFolderRows(folders, open), [folders, open]);
+  const [openPaths, setOpenPaths] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
+  const rows = useMemo(() => toFolderRows(folders, openPaths), [folders, openPaths]);
   const container = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
+  const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => container.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
   const [activePath, setActivePath] = useState(selected);
-  const active = Math.max(
+  const activeIndex = Math.max(
     rows.findIndex(({ path }) => path === activePath),
     0,
   );
-  const { move, rowRef } = useRowFocus(active, (index) => setActivePath(rows[index]?.path ?? ''), virtual);
+  const { move, rowRef } = useRowFocus(
+    activeIndex,
+    (index) => setActivePath(rows[index]?.path ?? ''),
+    virtualizer,
+  );
   const setFolderOpen = ({ path }: FolderRow, isOpen: boolean): void => {
-    const next = new Set(open);
+    const next = new Set(openPaths);
     if (isOpen) next.add(path);
     else next.delete(path);
-    setOpen(next);
+    setOpenPaths(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const row = rows[active];
+    const row = rows[activeIndex];
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
-    const isChoice = event.key === 'Enter' || event.key === ' ';
-    const treeMove = moveOf(event.key, active, rows);
-    if (!isChoice && !treeMove) return;
+    const isSelectKey = event.key === 'Enter' || event.key === ' ';
+    const keyAction = moveOf(event.key, activeIndex, rows);
+    if (!isSelectKey && !keyAction) return;
     event.preventDefault();
-    if (isChoice) select(row.path);
-    else if (treeMove && 'to' in treeMove) move(treeMove.to);
-    else if (treeMove) setFolderOpen(row, treeMove.isOpen);
+    if (isSelectKey) select(row.path);
+    else if (keyAction && 'to' in keyAction) move(keyAction.to);
+    else if (keyAction) setFolderOpen(row, keyAction.isOpen);
   };
   return (
     <div className="folder-tree" ref={container}>
-      <ul role="tree" aria-label="Folders" style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
+      <ul
+        role="tree"
+        aria-label="Folders"
+        style={{ height: virtualizer.getTotalSize() }}
+        onKeyDown={onKeyDown}
+      >
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           return (
             row && (
@@ -63,7 +72,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
                 key={row.path}
                 row={row}
                 top={start}
-                isActive={index === active}
+                isActive={index === activeIndex}
                 isSelected={row.path === selected}
                 itemRef={rowRef(index)}
                 choose={() => {

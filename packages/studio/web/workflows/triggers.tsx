@@ -51,7 +51,7 @@ export function Triggers({ workflowId }: { workflowId: string }) {
 }
 
 /**
- * The number of consecutive failures, and the last error. The error of the webhook at the provider is left out, because
+ * The number of consecutive failures, and the last error. The error of the webhook at the provider is omitted, because
  * it has its own column.
  */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {

@@ -15,29 +15,30 @@ interface GraphProps {
   /** Undefined: the draft. */
   version: number | undefined;
   blockId: string | undefined;
-  go: (change: WorkflowSearch) => void;
+  updateSearch: (change: WorkflowSearch) => void;
 }
 
 /** The graph of the draft or of a version, with the fields of the selected block. */
-export function WorkflowGraph({ workflowId, version, blockId, go }: GraphProps) {
+export function WorkflowGraph({ workflowId, version, blockId, updateSearch }: GraphProps) {
   const draft = useQuery({ ...draftQuery(workflowId), enabled: version === undefined });
   const deployed = useQuery({ ...versionQuery(workflowId, version ?? 0), enabled: version !== undefined });
   const { error, refetch } = version === undefined ? draft : deployed;
   const state = version === undefined ? draft.data : deployed.data?.state;
   if (error) return <Failed error={error} retry={refetch} />;
   if (!state) return <Loading what="the graph" />;
-  return <StateGraph {...{ state, blockId, go }} />;
+  return <StateGraph {...{ state, blockId, updateSearch }} />;
 }
 
-interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'go'> {
+interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> {
   state: State;
 }
 
-function StateGraph({ state, blockId, go }: StateGraphProps) {
+function StateGraph({ state, blockId, updateSearch }: StateGraphProps) {
   // The state comes from a response, so it is JSON.
   const graph = useMemo(() => toDrawnGraph(state as unknown as JsonObject), [state]);
   const selected = graph.blocks.find(({ id }) => id === blockId);
-  const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };
+  const selectBlock = (id: string) => updateSearch({ block: id });
+  const shared = { graph, selectedId: selected?.id, selectBlock };
   if (graph.blocks.length === 0) return <Empty title="There are no blocks" />;
   return (
     <div className="run-body workflow-graph">

@@ -63,7 +63,7 @@ export function WorkflowPage() {
   );
 }
 
-/** The graph of the live version, or of the version or draft that the reader chooses. */
+/** The graph of the live version, or of the version or draft that the user chooses. */
 function GraphSection({ workflowId }: { workflowId: string }) {
   const { version, block } = route.useSearch();
   const navigate = route.useNavigate();
@@ -72,14 +72,14 @@ function GraphSection({ workflowId }: { workflowId: string }) {
   const failedQuery = [versions, deployment].find(({ error }) => error !== null);
   if (failedQuery?.error) return <Failed error={failedQuery.error} retry={failedQuery.refetch} />;
   if (!versions.data || !deployment.data) return <Loading what="the graph" />;
-  const live = deployment.data.activeDeployment?.version;
-  const shownVersion = version ?? live ?? 'draft';
+  const liveVersion = deployment.data.activeDeployment?.version;
+  const shownVersion = version ?? liveVersion ?? 'draft';
   const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
   const choices =
     typeof shownVersion === 'number' && !loadedVersions.includes(shownVersion)
       ? [...loadedVersions, shownVersion]
       : loadedVersions;
-  const go = (change: WorkflowSearch) =>
+  const updateSearch = (change: WorkflowSearch) =>
     void navigate({ search: (previous) => ({ ...previous, ...change }), resetScroll: false });
   return (
     <>
@@ -89,13 +89,15 @@ function GraphSection({ workflowId }: { workflowId: string }) {
           <span>Shown version</span>
           <select
             value={shownVersion}
-            onChange={({ target: { value } }) => go({ version: value === 'draft' ? value : Number(value) })}
+            onChange={({ target: { value } }) =>
+              updateSearch({ version: value === 'draft' ? value : Number(value) })
+            }
           >
             <option value="draft">Draft</option>
             {choices.map((each) => (
               <option key={each} value={each}>
                 Version {each}
-                {each === live && ' (live)'}
+                {each === liveVersion && ' (live)'}
               </option>
             ))}
           </select>
@@ -103,7 +105,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
       </div>
       <Suspense fallback={<Loading what="the graph" />}>
         <WorkflowGraph
-          {...{ workflowId, go }}
+          {...{ workflowId, updateSearch }}
           version={shownVersion === 'draft' ? undefined : shownVersion}
           blockId={block}
         />

@@ -15,7 +15,7 @@ import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import { runInputOf } from '../run-input.ts';
 import { Heartbeater } from './heartbeater.ts';
 
-type Call = SegmentOutcome['calls'][number];
+type ChildCall = SegmentOutcome['calls'][number];
 
 interface ActivityParts {
   runtime: Pick<RuntimeParts, 'values'>;
@@ -45,14 +45,14 @@ async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Pr
     return await withFailureCode(async () => {
       const done = await heartbeater?.recover();
       const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-      return resultOf(parts, await parts.segments.run({ ...input, signal, done, progress }));
+      return toActivityResult(parts, await parts.segments.run({ ...input, signal, done, progress }));
     });
   } finally {
     heartbeater?.stop();
   }
 }
 
-async function resultOf(
+async function toActivityResult(
   { runtime, profile }: ActivityParts,
   result: SegmentOutcome & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentActivityResult> {
@@ -75,7 +75,7 @@ async function resultOf(
 
 /** Returns the child runs to start, and the failures of blocks whose child run is too large to start. */
 function childStartsOf(
-  calls: readonly Call[],
+  calls: readonly ChildCall[],
   profile: Profile,
 ): { children: ChildStart[]; entries: TimedEntry[]; events: EncodedEvent[] } {
   const starts = { children: [] as ChildStart[], entries: [] as TimedEntry[], events: [] as EncodedEvent[] };
@@ -96,7 +96,7 @@ function childStartsOf(
 
 /** Returns the failure of a block whose child workflow is larger than the server accepts. A retry would not help. */
 function childFailure(
-  { at, try: attempt, resumes, header }: Call,
+  { at, try: attempt, resumes, header }: ChildCall,
   message: string,
 ): { entry: TimedEntry; event: EncodedEvent } {
   const { block = '', scope = [] } = header.parent ?? {};

@@ -3,12 +3,12 @@ import type { Stored } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
 import { chunkOf } from '../chunk.ts';
 
-/** Interval of heartbeats. The server's responses carry cancel requests, which reach a block within a second. */
+/** Interval of heartbeats. The server's responses contain cancel requests, which thus reach a block within a second. */
 const INTERVAL_MS = 400;
 
 /**
- * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this worker
- * is lost; a long list is sent by reference, like all values. The server's responses carry cancel requests.
+ * Sends the heartbeats of an activity. Each contains the entries so far, for the worker that takes over if this worker
+ * is lost; a long list is stored, and sent by reference. The server's responses contain cancel requests.
  */
 export class Heartbeater {
   readonly #context: Context;

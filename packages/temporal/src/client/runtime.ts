@@ -40,7 +40,7 @@ export class TemporalRuntime implements RuntimePort {
     const { runId, signal, plan } = request;
     expectFit(plan);
     const recorded = await this.#runs.record(request);
-    // R29: a run that is cancelled before its start runs no block.
+    // A run that is cancelled before its start must not run any block (R29 in docs/semantics.md).
     const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORT_REASON) : undefined;
     await this.#launch(recorded, cancel);
     if (signal) this.#cancelOnAbort(signal, runId);

@@ -4,22 +4,23 @@ import { type Env, findOnPath, runCommand } from './command.ts';
 
 /** A build takes three to five minutes on two free cores, and much longer on a slow machine. */
 const BUILD_TIMEOUT_MS = 30 * 60_000;
-const REPORT_MS = 30_000;
+const REPORT_INTERVAL_MS = 30_000;
 
 /**
- * Returns an installer that builds Temporal's command with Go from the module proxy. `say` gets a line before the
- * build, every half minute during the build, and after its success.
+ * Returns an installer that builds the Temporal CLI with Go from the module proxy. `log` gets a line before the build,
+ * every half minute during the build, and after its success.
  */
-export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
+export function goInstaller(version: string, env: Env, log: (line: string) => void): Installer {
   return async (scratch) => {
     const go = findOnPath('go', env);
     if (!go) return { problem: 'go is not on PATH' };
-    say(
+    log(
       `No Temporal server found: building ${version} with ${go}. ` +
         'This takes 3 to 5 minutes, once: the result is cached.',
     );
     const startMs = performance.now();
-    const timer = setInterval(() => say(`Still building Temporal: ${formatElapsed(startMs)}.`), REPORT_MS);
+    const reportProgress = () => log(`Still building Temporal: ${formatElapsed(startMs)}.`);
+    const timer = setInterval(reportProgress, REPORT_INTERVAL_MS);
     try {
       const result = await runCommand(go, installArgs(version), {
         cwd: scratch,
@@ -30,7 +31,7 @@ export function goInstaller(version: string, env: Env, say: (line: string) => vo
     } finally {
       clearInterval(timer);
     }
-    say(`Built Temporal in ${formatElapsed(startMs)}.`);
+    log(`Built Temporal in ${formatElapsed(startMs)}.`);
     return { file: join(scratch, 'bin', 'temporal') };
   };
 }

@@ -12,7 +12,7 @@ export type Installer = (
 const SQLITE_BUSY = 5;
 const POLL_MS = 250;
 
-/** Returns the cache folder for a version of Temporal's command, for the user with this environment. */
+/** Returns the cache folder for a version of the Temporal CLI, for the user with this environment. */
 export function cacheFolder(env: Env, version: string): string {
   const configured = env['XDG_CACHE_HOME'];
   const base = configured && isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
@@ -25,24 +25,24 @@ export function cachedBinary(folder: string): string {
 }
 
 /**
- * Installs the executable into its cache folder. Returns undefined, or why that failed.
+ * Installs the executable into its cache folder. Returns undefined, or the reason of the failure.
  *
  * The finished file is moved into place, so that readers never find a partial file. Several processes take turns: the
  * first one installs, the others wait (`onWait`) and find it ready.
  */
 export async function installOnce(
   folder: string,
-  parts: { isReady: () => Promise<boolean>; install: Installer; onWait: () => void },
+  options: { isReady: () => Promise<boolean>; install: Installer; onWait: () => void },
 ): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
-  return withFileLock(join(folder, 'lock.db'), parts.onWait, async () => {
-    if (await parts.isReady()) return undefined;
+  return withFileLock(join(folder, 'lock.db'), options.onWait, async () => {
+    if (await options.isReady()) return undefined;
     const scratch = join(folder, 'making');
     // Leftovers of a killed process are safe to delete: only the holder of the lock uses the folder.
     rmSync(scratch, { recursive: true, force: true });
     mkdirSync(scratch);
     try {
-      const result = await parts.install(scratch);
+      const result = await options.install(scratch);
       if ('problem' in result) return result.problem;
       renameSync(result.file, cachedBinary(folder));
       return undefined;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Environment variables. The caller passes them, because only the command line reads those of the process. */
+/** Environment variables. The caller passes them, because only the CLI reads those of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Output of a command, or the reason of its failure. */

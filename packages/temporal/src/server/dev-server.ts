@@ -7,11 +7,11 @@ import { type SupervisedProcess, startSupervised } from './process-supervisor.ts
 import { openLog } from './server-log.ts';
 import { isOpen, untilReady } from './ready.ts';
 
-/** Types of search attributes, with the names that Temporal's command takes. */
+/** Types of search attributes, with the names that the Temporal CLI accepts. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
 export interface DevServerOptions {
-  /** Path of Temporal's command. */
+  /** Path of the Temporal CLI. */
   readonly binary: string;
   /** Created if missing. */
   readonly namespace: string;
@@ -57,7 +57,7 @@ const PORT_IN_USE = 'address already in use';
 /**
  * Settings of the history service for every started server.
  *
- * By default it polls the queues of a shard at most 20 times a second. A run lives on one shard, so each task of a
+ * By default it polls the queues of a shard at most 20 times a second. A run belongs to one shard, so each task of a
  * chain of blocks would wait up to 50 ms.
  */
 export const POLL_LIMITS: Readonly<Record<string, number>> = {
@@ -67,7 +67,7 @@ export const POLL_LIMITS: Readonly<Record<string, number>> = {
 
 /**
  * Write mode of the database file. With SQLite's default, a rollback journal, a write on a busy machine can take longer
- * than the server waits, and the server then repeats the task up to minutes later.
+ * than the server waits, and the server then retries the task, up to minutes later.
  */
 const JOURNAL_MODE = 'journal_mode=WAL';
 
@@ -95,7 +95,7 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
   const log = openLog(options.logFile);
   try {
     const child = await startSupervised({ command, log: log.fd, ...(env && { env }) });
-    const problem = await whyNotServing(address, child, options);
+    const problem = await waitUntilReady(address, child, options);
     if (problem === undefined) {
       return { kind: 'serving', server: { ...child, address, namespace, command } };
     }
@@ -107,7 +107,8 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
   }
 }
 
-async function whyNotServing(
+/** Resolves with undefined when the server is ready, or with the reason why it did not become ready. */
+async function waitUntilReady(
   address: string,
   child: SupervisedProcess,
   { namespace, searchAttributes = {}, readyTimeoutMs = READY_TIMEOUT_MS }: DevServerOptions,

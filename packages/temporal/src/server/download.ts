@@ -20,7 +20,7 @@ interface Archive {
 }
 
 /**
- * Returns an installer that downloads Temporal's command like the SDK's test environment: it asks `service` for the
+ * Returns an installer that downloads the Temporal CLI like the SDK's test environment: it asks `service` for the
  * archive of this platform, downloads it and unpacks the one file. The SDK's own function also starts the server, so it
  * cannot be used here.
  */

@@ -195,10 +195,10 @@ describe('a build', () => {
   it('runs once for several concurrent searches', async () => {
     // The first search waits until the second one waits for it.
     createGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
-    const say = (line: string): void => {
+    const log = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
-    const results = await Promise.all([find({ log: say }), find({ log: say })]);
+    const results = await Promise.all([find({ log }), find({ log })]);
     expect(results).toEqual([
       expect.objectContaining({ kind: 'binary', source: 'go' }),
       expect.objectContaining({ kind: 'binary', source: 'go' }),
