@@ -30,8 +30,8 @@ const { code } = await bundleWorkflowCode({
   workflowsPath: absolutePath('./dist/workflow/main.js'),
   logger: new DefaultLogger('WARN'),
 });
-// The SDK takes a stack trace of each promise in a workflow and maps each stack frame. This takes a third of the time of
-// a short run. The first stack frame is enough to locate an error. Workflow code cannot set this limit itself, because
-// globals are frozen.
+// The SDK takes a stack trace of each promise in a workflow and maps each stack frame. This takes a third of the time
+// of a short run. The first stack frame is enough to locate an error. Workflow code cannot set this limit itself,
+// because globals are frozen.
 const limitStackTraces = 'Error.stackTraceLimit = 1;';
 await writeFile(absolutePath('./dist/workflow-bundle.js'), limitStackTraces + withSmallSourceMap(code));
