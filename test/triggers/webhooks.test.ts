@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/area.ts';
 import { toDeployedTrigger, selectDeployedTriggers } from '../../packages/service/src/triggers/views.ts';
 import { webhookViews } from '../../packages/service/src/triggers/webhooks/views.ts';
+import type { JsonObject } from '@heddle/core';
 import { draftOf } from '../support/draft.ts';
 import {
   CIRCLEBACK,
@@ -228,15 +229,21 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
   });
 
+  /** Replaces the draft of a webhook by one with other fields in the same block. */
+  async function editFields(id: string, fields: JsonObject): Promise<void> {
+    const { data } = await api.call<{ state: { blocks: object } }>(
+      'GET',
+      `/api/v2/workflows/${id}/versions/1`,
+    );
+    const [block] = Object.keys(data.state.blocks);
+    const draft = draftOf(webhookWorkflow(fields)) as { blocks: { [id: string]: { id: string } } };
+    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
+    await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: JSON.parse(text) });
+  }
+
   it('keep their path in another version, and use the secret of that version', async () => {
     const hook = await api.deployWebhook({ token: 'one' });
-    const [block] = Object.keys(
-      (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
-        .state.blocks,
-    );
-    const draft = draftOf(webhookWorkflow({ token: 'two' })) as { blocks: { [id: string]: { id: string } } };
-    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
-    await api.call('PUT', `/api/v2/workflows/${hook.id}/state`, { body: JSON.parse(text) });
+    await editFields(hook.id, { token: 'two' });
     const withToken = (token: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
@@ -274,6 +281,19 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect((await deploy(api)).status).toBe(200);
     expect((await api.send(hook.path, json({}))).status).toBe(200);
     expect(await runsOf(hook.id)).toEqual([]);
+  });
+
+  it('get a random path when their author removes a chosen one, and keep that path', async () => {
+    // The chosen path looks like a random one to a pattern in which `_` stands for any character.
+    const hook = await api.deployWebhook({ triggerPath: `whooks-${crypto.randomUUID().slice(0, 8)}` });
+    const paths = [];
+    for (let version = 2; version <= 3; version++) {
+      await editFields(hook.id, {});
+      await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
+      paths.push(await api.pathOf(hook.id));
+    }
+    expect(paths[0]).toMatch(/\/wh_[\w-]{32}$/);
+    expect(paths[1]).toBe(paths[0]);
   });
 
   it('show nothing to other workspaces', async () => {

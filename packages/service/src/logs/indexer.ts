@@ -124,7 +124,7 @@ export class LogIndexer {
       const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
-      await recordEvents(transaction, ended.flatMap(eventOf));
+      await recordEvents(transaction, ended.flatMap(runEndedEvents));
       await triggers.countEnded(transaction, ended, { results, nowMs: now() });
       await removeLogs(transaction, removedIds);
       await changeTotals(transaction, totalsChange);

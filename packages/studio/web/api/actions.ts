@@ -13,7 +13,7 @@ export async function cancelRun(run: RunRef): Promise<void> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/cancel';
   const { data } = await dataOf(client.POST(url, { params: { path: run } }));
   if (!data.success)
-    throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
+    throw new RequestError(409, `The run was not cancelled: ${data.reason.replaceAll('_', ' ')}.`);
 }
 
 /** The block at which a run starts again, the version of its workflow, and the values that replace recorded values. */

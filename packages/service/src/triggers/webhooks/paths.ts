@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { conflict } from '@heddle/api/areas';
 import type { WebhookType } from '@heddle/api/webhooks';
 import type { JsonObject } from '@heddle/core';
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Activation, PlannedTrigger } from '../activation.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -48,7 +48,8 @@ async function randomPathOf(
     .select('path')
     .where('workflow_id', '=', workflowId)
     .where('block_id', '=', blockId)
-    .where('path', 'like', `${RANDOM_PREFIX}%`)
+    // In a LIKE pattern, `_` is special.
+    .where(sql<string>`substr(path, 1, ${sql.lit(RANDOM_PREFIX.length)})`, '=', RANDOM_PREFIX)
     .orderBy('is_current', 'desc')
     .limit(1)
     .executeTakeFirst();
