@@ -110,9 +110,9 @@ function toUnavailable(reason: string): Attempt {
 }
 
 async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
-  const version = await serverVersionOf(path, env);
-  if (version.problem !== undefined) return toUnavailable(version.problem);
-  return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
+  const result = await serverVersionOf(path, env);
+  if (result.problem !== undefined) return toUnavailable(result.problem);
+  return { kind: 'binary', binary: { path, serverVersion: result.serverVersion }, source };
 }
 
 /** Returns the version of the server in a command, or the reason why the command cannot be used. */

@@ -7,12 +7,13 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSupervised } from './process-supervisor.ts';
 
-/** A server that prints a line when it starts and when it gets SIGTERM. */
-const GRACEFUL = `trap 'echo asked; exit 0' TERM; `;
-/** A server that ignores SIGTERM. */
-const STUBBORN = `trap '' TERM; `;
+/** Shell code that prints a line and exits at SIGTERM. */
+const EXIT_ON_TERM = `trap 'echo stopping; exit 0' TERM; `;
+/** Shell code that ignores SIGTERM. */
+const IGNORE_TERM = `trap '' TERM; `;
+/** Shell code that prints a line, and then runs until a signal ends it. */
 const RUN = 'echo up; while :; do sleep 0.05; done';
-const POLL = { timeout: 20_000 };
+const POLL_OPTIONS = { timeout: 20_000 };
 
 /** Creates a file for a server's output. */
 function createLog(): { fd: number; read(): string } {
@@ -29,21 +30,21 @@ function createLog(): { fd: number; read(): string } {
 describe('stopping a server', () => {
   it('sends SIGTERM and resolves when it has ended', async () => {
     const { fd, read } = createLog();
-    const server = await startSupervised({ command: ['/bin/sh', '-c', GRACEFUL + RUN], log: fd });
-    await expect.poll(read, POLL).toBe('up\n');
+    const server = await startSupervised({ command: ['/bin/sh', '-c', EXIT_ON_TERM + RUN], log: fd });
+    await expect.poll(read, POLL_OPTIONS).toBe('up\n');
     await server.stop();
-    expect(read()).toBe('up\nasked\n');
+    expect(read()).toBe('up\nstopping\n');
     expect(await server.exited).toBe('exit code 0');
   });
 
   it('kills it and its children after the grace period', async () => {
     const { fd, read } = createLog();
     const server = await startSupervised({
-      command: ['/bin/sh', '-c', STUBBORN + RUN],
+      command: ['/bin/sh', '-c', IGNORE_TERM + RUN],
       log: fd,
       graceMs: 100,
     });
-    await expect.poll(read, POLL).toBe('up\n');
+    await expect.poll(read, POLL_OPTIONS).toBe('up\n');
     await server.stop();
     expect(await server.exited).toBe('SIGKILL');
   });
@@ -59,9 +60,9 @@ describe('a server', () => {
   it('gets the environment of the options and unchanged arguments', async () => {
     const { fd, read } = createLog();
     const command = ['/bin/sh', '-c', 'echo "$A/$1/$2"', '-', `a 'b" $c`, ''] as const;
-    const server = await startSupervised({ command, log: fd, env: { A: 'given' } });
+    const server = await startSupervised({ command, log: fd, env: { A: 'value' } });
     await server.exited;
-    expect(read()).toBe(`given/a 'b" $c/\n`);
+    expect(read()).toBe(`value/a 'b" $c/\n`);
   });
 
   it('that does not exist ends with the error of the shell', async () => {
@@ -72,8 +73,8 @@ describe('a server', () => {
   });
 
   it.each([
-    ['gets SIGTERM', GRACEFUL, 'up\nasked\n'],
-    ['is killed if it ignores SIGTERM', STUBBORN, 'up\n'],
+    ['gets SIGTERM', EXIT_ON_TERM, 'up\nstopping\n'],
+    ['is killed if it ignores SIGTERM', IGNORE_TERM, 'up\n'],
   ])('whose starting process is killed with SIGKILL %s', async (_, server, output) => {
     const module = JSON.stringify(new URL('process-supervisor.ts', import.meta.url).href);
     const options = JSON.stringify({ command: ['/bin/sh', '-c', server + RUN], log: 1, graceMs: 100 });

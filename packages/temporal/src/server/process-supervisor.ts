@@ -58,8 +58,8 @@ exec "$@" 3<&- </dev/null
  */
 export async function startSupervised(options: SupervisorOptions): Promise<SupervisedProcess> {
   const { command, log, env, graceMs = GRACE_MS } = options;
-  const tenths = String(Math.ceil(graceMs / 100));
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle', tenths, ...command], {
+  const graceTenths = String(Math.ceil(graceMs / 100));
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle', graceTenths, ...command], {
     detached: true,
     stdio: ['pipe', log, log],
     ...(env && { env }),
@@ -69,7 +69,7 @@ export async function startSupervised(options: SupervisorOptions): Promise<Super
   if (pid === undefined || !stdin) throw new Error(`${command[0]} has no process id or no pipe`);
   // The watcher may end before the pipe is closed.
   stdin.on('error', () => undefined);
-  const exited = exitOf(child);
+  const exited = waitForExit(child);
   return {
     pid,
     exited,
@@ -82,7 +82,7 @@ export async function startSupervised(options: SupervisorOptions): Promise<Super
   };
 }
 
-async function exitOf(child: ChildProcess): Promise<string> {
+async function waitForExit(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {
       child.stdin?.destroy();

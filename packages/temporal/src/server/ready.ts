@@ -2,11 +2,11 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
-/** The address, the namespace and the search attributes of a ready server. */
+/** What a ready server must have, and its address. */
 export interface ExpectedServer {
   readonly address: string;
   readonly namespace: string;
-  /** Names of search attributes. */
+  /** Names of the search attributes that must be registered. */
   readonly searchAttributes: readonly string[];
 }
 
@@ -18,11 +18,11 @@ export async function untilReady(
   expected: ExpectedServer,
   limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const endMs = performance.now() + limits.timeoutMs;
+  const deadlineMs = performance.now() + limits.timeoutMs;
   for (;;) {
-    const leftMs = Math.max(endMs - performance.now(), POLL_MS);
-    const problem = await whyNotReady(expected, Math.min(leftMs, CALL_TIMEOUT_MS));
-    if (problem === undefined || limits.signal.aborted || performance.now() > endMs) return problem;
+    const remainingMs = Math.max(deadlineMs - performance.now(), POLL_MS);
+    const problem = await whyNotReady(expected, Math.min(remainingMs, CALL_TIMEOUT_MS));
+    if (problem === undefined || limits.signal.aborted || performance.now() > deadlineMs) return problem;
     await sleep(POLL_MS);
   }
 }

@@ -49,7 +49,7 @@ export interface HeddleWorker {
 const DEFAULT_STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
 
 /**
- * Starts a worker for the runs of a deployment. Resolves when it polls.
+ * Starts a worker for the runs of a deployment. Resolves when the worker polls.
  *
  * Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, EXECUTOR_DUPLICATE, ISOLATION_TOO_LOW, and errors of the stores.
  */
@@ -67,7 +67,7 @@ export async function createWorker(options: WorkerOptions): Promise<HeddleWorker
   }
 }
 
-interface OpenParts {
+interface OpenContext {
   stores: SharedStores;
   /** Close functions, in the order of opening. */
   closeSteps: (() => Promise<void> | void)[];
@@ -76,7 +76,7 @@ interface OpenParts {
 
 async function openWorker(
   options: WorkerOptions,
-  { stores, closeSteps, close }: OpenParts,
+  { stores, closeSteps, close }: OpenContext,
 ): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
   await requireIsolation(options);
@@ -97,7 +97,7 @@ async function openWorker(
   return worker;
 }
 
-/** Reports payloads that cannot be decrypted, and writes the reason to the run's record. */
+/** Returns a handler that reports payloads that cannot be decrypted, and suspends their run with the reason. */
 export function decryptErrorHandler(parts: RuntimeParts): OnDecryptError {
   const runs = new RemoteRuns(parts);
   return (error, runId) => {
@@ -119,12 +119,12 @@ class RunningWorker implements HeddleWorker {
   readonly finished: Promise<void>;
   endpoint: Endpoint | undefined;
   readonly #group: WorkerGroup;
-  readonly #sandbox: () => WorkerStatus['sandbox'];
+  readonly #readSandbox: () => WorkerStatus['sandbox'];
   #state: 'running' | 'stopped' | 'failed' = 'running';
 
-  constructor(group: WorkerGroup, close: () => Promise<void>, sandbox: () => WorkerStatus['sandbox']) {
+  constructor(group: WorkerGroup, close: () => Promise<void>, readSandbox: () => WorkerStatus['sandbox']) {
     this.#group = group;
-    this.#sandbox = sandbox;
+    this.#readSandbox = readSandbox;
     this.finished = this.#run(close);
     this.finished.catch(() => undefined);
   }
@@ -141,7 +141,7 @@ class RunningWorker implements HeddleWorker {
   status(): WorkerStatus {
     const group = this.#group;
     const activeState = group.isPolling ? 'polling' : 'draining';
-    return statusOf(group, this.#state === 'running' ? activeState : this.#state, this.#sandbox());
+    return statusOf(group, this.#state === 'running' ? activeState : this.#state, this.#readSandbox());
   }
 
   async #run(close: () => Promise<void>): Promise<void> {

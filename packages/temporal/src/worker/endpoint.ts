@@ -23,7 +23,7 @@ interface EndpointResponse {
   text: string;
 }
 
-const TEXT = 'text/plain; charset=utf-8';
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** Starts an HTTP server for `/healthz` and `/metrics`. Throws OPTIONS_INVALID if it cannot listen. */
 export async function openEndpoint(
@@ -62,6 +62,6 @@ function respondTo(url: string | undefined, status: WorkerStatus): EndpointRespo
   if (path === '/metrics')
     return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };
   if (path !== '/healthz')
-    return { code: 404, type: TEXT, text: 'Not found. The endpoints are /healthz and /metrics.\n' };
-  return { code: status.state === 'polling' ? 200 : 503, type: TEXT, text: `${status.state}\n` };
+    return { code: 404, type: PLAIN_TEXT, text: 'Not found. The endpoints are /healthz and /metrics.\n' };
+  return { code: status.state === 'polling' ? 200 : 503, type: PLAIN_TEXT, text: `${status.state}\n` };
 }

@@ -10,7 +10,7 @@ it.each([
   expect(defaultCacheSize(memory)).toBe(count);
 });
 
-it('a worker caches the configured number, at least 2: with fewer the SDK loses work', () => {
+it('accepts a configured cache size of at least 2: with a smaller cache the SDK may lose work', () => {
   expect(workflowCacheSize(7)).toBe(7);
   expect(workflowCacheSize(undefined)).toBe(defaultCacheSize());
   for (const count of [0, 1, -1, 2.5, Number.NaN])

@@ -6,7 +6,7 @@ import { getHeapStatistics } from 'node:v8';
 /** Memory of an idle worker, and of a cached workflow of about 200 blocks, in MiB. Measured: docs/temporal.md. */
 const BASE_MIB = 400;
 const WORKFLOW_MIB = 0.5;
-/** Share of the V8 heap limit. The process dies if the heap reaches the limit. */
+/** Share of the V8 heap limit for cached workflows. The process dies if the heap reaches the limit. */
 const HEAP_SHARE = 0.75;
 const MAX_CACHED = 2000;
 const MIN_CACHED = 50;
@@ -21,7 +21,7 @@ export interface Memory {
   heapMiB: number;
 }
 
-/** Returns the size of a worker's cache: `configured`, or as much as memory allows. Throws OPTIONS_INVALID. */
+/** Returns the size of a worker's cache: `configured`, or the number that memory allows. Throws OPTIONS_INVALID. */
 export function workflowCacheSize(configured: number | undefined): number {
   if (configured === undefined) return defaultCacheSize();
   if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;

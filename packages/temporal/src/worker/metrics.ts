@@ -17,7 +17,7 @@ const STATES = ['polling', 'draining', 'stopped', 'failed'] as const;
 
 const MIB = 2 ** 20;
 
-const COUNTS = [
+const GAUGES = [
   ['processes', 'processes', 'Sandbox processes.'],
   ['jobs_queued', 'queued', 'Jobs that wait for a process.'],
   ['jobs_running', 'running', 'Jobs that run.'],
@@ -26,14 +26,14 @@ const COUNTS = [
 const DURATIONS = [
   ['queue', 'Total time for which jobs waited for a process.'],
   ['start', 'Total start time of processes.'],
-  ['cpu', 'Total processor time of jobs.'],
+  ['cpu', 'Total CPU time of jobs.'],
   ['wall', 'Total time of jobs from start to result.'],
 ] as const;
 
 /** Returns a worker's metrics in the text format of Prometheus (version 0.0.4). */
 export function prometheusText(status: WorkerStatus): string {
   const sandbox = status.sandbox === null ? [] : sandboxMetrics(status.sandbox);
-  return [...workerMetrics(status), ...sandbox, memoryMetric()].flatMap(textOf).concat('').join('\n');
+  return [...workerMetrics(status), ...sandbox, memoryMetric()].flatMap(formatMetric).concat('').join('\n');
 }
 
 function workerMetrics(status: WorkerStatus): Metric[] {
@@ -59,7 +59,7 @@ function workerMetrics(status: WorkerStatus): Metric[] {
       ]),
     },
     {
-      ...{ name: 'heddle_task_seconds_total', type: 'counter', help: 'Total duration of these tasks.' },
+      ...{ name: 'heddle_task_seconds_total', type: 'counter', help: 'Total duration of completed tasks.' },
       samples: taskCounters.map((counter) => ({ labels: labelsOf(counter), value: counter.seconds })),
     },
   ];
@@ -88,7 +88,7 @@ function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[]
     })),
   );
   return [
-    ...COUNTS.map(([name, key, help]) => languageMetric('gauge', name, help, (lang) => languages[lang][key])),
+    ...GAUGES.map(([name, key, help]) => languageMetric('gauge', name, help, (lang) => languages[lang][key])),
     {
       ...{ name: 'heddle_sandbox_jobs_ended_total', type: 'counter' },
       help: 'Completed jobs, by OK or error code.',
@@ -121,15 +121,15 @@ function memoryMetric(): Metric {
   };
 }
 
-function textOf({ name, type, help, samples }: Metric): string[] {
+function formatMetric({ name, type, help, samples }: Metric): string[] {
   return [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} ${type}`,
-    ...samples.map(({ labels = {}, value }) => `${name}${labelText(labels)} ${value}`),
+    ...samples.map(({ labels = {}, value }) => `${name}${formatLabels(labels)} ${value}`),
   ];
 }
 
-function labelText(labels: { [name: string]: string }): string {
+function formatLabels(labels: { [name: string]: string }): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

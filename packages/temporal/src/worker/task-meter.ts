@@ -10,7 +10,7 @@ export interface TaskCounter {
   /** Block type of an effect; empty for other kinds. */
   type: string;
   task: TaskKind;
-  /** True: within a workflow task. */
+  /** True: a local activity, which runs within a workflow task. */
   local: boolean;
   done: number;
   /** Tasks that ended with an error of the engine or the stores, and are retried. A failed block counts as done. */
@@ -43,22 +43,22 @@ export class TaskMeter {
   });
 
   get counters(): TaskCounter[] {
-    return [...this.#taskCounters.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    return [...this.#taskCounters.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
   #counterOf({ info }: Context): TaskCounter {
     const task = taskOf(info.activityType);
     const type = task === 'effect' ? info.activityType : '';
     const counter: TaskCounter = { task, type, local: info.isLocal, done: 0, failed: 0, seconds: 0 };
-    const name = nameOf(counter);
-    const existing = this.#taskCounters.get(name);
+    const key = keyOf(counter);
+    const existing = this.#taskCounters.get(key);
     if (existing) return existing;
-    this.#taskCounters.set(name, counter);
+    this.#taskCounters.set(key, counter);
     return counter;
   }
 }
 
-function nameOf({ task, type, local }: TaskCounter): string {
+function keyOf({ task, type, local }: TaskCounter): string {
   return `${task} ${type} ${local}`;
 }
 

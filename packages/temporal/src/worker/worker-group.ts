@@ -14,12 +14,12 @@ import { versioningOptions, waitForVersion } from './version.ts';
 /** The prebuilt workflows: `npm run build` bundles them with the version of the SDK that runs them. */
 const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
-/** Minimum interval at which the SDK sends heartbeats. The server's responses carry cancel requests. */
+/** Minimum interval at which the SDK sends heartbeats. The server's responses contain cancel requests. */
 const HEARTBEAT_THROTTLE_MS = 500;
 /** Interval between checks for workers that the SDK has stopped by itself. */
 const CHECK_MS = 500;
-/** Time for blocks to finish after a worker has failed. Short, because other workers wait to run these blocks. */
-const AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
+/** Phases of stopping after a worker has failed. Short, because other workers wait to run the blocks. */
+const STOP_AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
 const ALL_ROLES: readonly ProcessRole[] = ['engine', 'effects', 'segments'];
 
 export interface WorkerGroupOptions {
@@ -103,7 +103,7 @@ export class WorkerGroup {
     const group = new WorkerGroup(workers, { shutdown, meter, roles });
     if (version)
       await waitForVersion(options.deployment, version).catch(async (error: unknown) => {
-        await group.stop({ drainMs: 0, killMs: AFTER_FAILURE.killMs });
+        await group.stop({ drainMs: 0, killMs: STOP_AFTER_FAILURE.killMs });
         throw error;
       });
     return group;
@@ -140,13 +140,14 @@ export class WorkerGroup {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#stopWorkers(AFTER_FAILURE);
+    this.#stopWorkers(STOP_AFTER_FAILURE);
   }
 
   async #finish(): Promise<boolean> {
     // A failed worker reports its error only after its activities have ended. Its state shows the failure immediately.
     const checkTimer = setInterval(() => {
-      if (this.#workers.some((worker) => worker.getState() !== 'RUNNING')) this.#stopWorkers(AFTER_FAILURE);
+      if (this.#workers.some((worker) => worker.getState() !== 'RUNNING'))
+        this.#stopWorkers(STOP_AFTER_FAILURE);
     }, CHECK_MS);
     checkTimer.unref();
     const isAbandoned = await Promise.race([this.#running.then(() => false), this.#abandoned.promise]);

@@ -19,7 +19,7 @@ import type { RunHistory } from './run-history.ts';
 import { createBlockedBatch, createLostBatch, createTimerBatch } from './synthetic-events.ts';
 import type { Timers } from './timers.ts';
 
-interface ChildRunsParts {
+interface ChildRunsContext {
   input: RunInput;
   history: RunHistory;
   inbox: Inbox;
@@ -32,17 +32,17 @@ interface PendingChild {
   child: ChildStart;
   scope: CancellationScope;
   /** The wait reason of the child's last report; null if the child is running. */
-  on: ChildMessage['on'];
+  waitReason: ChildMessage['on'];
 }
 
 /** The child runs that blocks wait for. Each is a child workflow. */
 export class ChildRuns {
-  readonly #parts: ChildRunsParts;
+  readonly #context: ChildRunsContext;
   /** By run id. */
   readonly #pending = new Map<string, PendingChild>();
 
-  constructor(parts: ChildRunsParts) {
-    this.#parts = parts;
+  constructor(context: ChildRunsContext) {
+    this.#context = context;
   }
 
   get size(): number {
@@ -52,34 +52,34 @@ export class ChildRuns {
   /** Starts a child run. When it ends, its block runs again and reads the child's record. */
   start(child: ChildStart): void {
     const { runId } = child.input;
-    const { inbox, history } = this.#parts;
+    const { inbox, history } = this.#context;
     if (this.#pending.has(runId) || !history.isPending(toRunCommand(child))) return;
     this.#setTimeout(child);
     const scope = new CancellationScope({ cancellable: true });
-    this.#pending.set(runId, { child, scope, on: null });
+    this.#pending.set(runId, { child, scope, waitReason: null });
     scope
       .run(() => executeChild(RUN_WORKFLOW, this.#optionsOf(child)))
       .catch((error: unknown) => {
         if (isCancellation(error)) return;
         if (!(error instanceof ChildWorkflowFailure)) throw error;
         if (!(error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)) return;
-        inbox.post({ batch: createLostBatch(history.skeleton, lossOf(child)) });
+        inbox.post({ batch: createLostBatch(history.skeleton, toLostChild(child)) });
         // The block has failed and no longer needs its other child runs.
         this.cancel(child.at.join('.'));
       })
-      .then(() => this.#onEnd(child), this.#parts.onError);
+      .then(() => this.#onEnd(child), this.#context.onError);
   }
 
   /** Records what a child run waits for. A block with several child runs waits only if all of them wait. */
   report(message: ChildMessage): void {
     const pending = this.#pending.get(message.runId);
-    if (pending) pending.on = message.on;
+    if (pending) pending.waitReason = message.on;
     const siblings = pending ? this.#siblingsOf(pending.child) : [];
-    this.#post({ ...message, on: waitReasonOf([{ on: message.on }, ...siblings]) });
+    this.#postBlocked({ ...message, on: waitReasonOf([{ waitReason: message.on }, ...siblings]) });
   }
 
-  #post(message: ChildMessage, id?: string): void {
-    const { inbox, history } = this.#parts;
+  #postBlocked(message: ChildMessage, id?: string): void {
+    const { inbox, history } = this.#context;
     inbox.post({ batch: createBlockedBatch(history.skeleton, message, id) });
   }
 
@@ -92,13 +92,13 @@ export class ChildRuns {
     // The block continues when all its child runs have ended.
     const isLast = siblings.length === 0;
     const address = at.join('.');
-    if (isLast && this.#childrenAt(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
-    // An agent continues. Any other block ends now.
-    const continues = nodeAt(this.#parts.history.skeleton, at).class === 'effect';
-    const on = isLast ? null : waitReasonOf(siblings);
-    if (continues && endedChild && endedChild.on !== on)
-      this.#post({ at, runId, on, atMs: Date.now() }, `ended:${runId}`);
-    if (isLast) this.#parts.inbox.post({ retry: [toRunCommand(child)] });
+    if (isLast && this.#childrenAt(address).length === 0) this.#context.timers.cancel(`timeout:${address}`);
+    // A block of class effect (an agent) continues. A block of any other class ends now.
+    const continues = nodeAt(this.#context.history.skeleton, at).class === 'effect';
+    const waitReason = isLast ? null : waitReasonOf(siblings);
+    if (continues && endedChild && endedChild.waitReason !== waitReason)
+      this.#postBlocked({ at, runId, on: waitReason, atMs: Date.now() }, `ended:${runId}`);
+    if (isLast) this.#context.inbox.post({ retry: [toRunCommand(child)] });
   }
 
   #childrenAt(address: string): PendingChild[] {
@@ -119,12 +119,12 @@ export class ChildRuns {
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       ...visibilityOptions(input),
-      args: [{ ...input, parent: { workflowId: this.#parts.input.runId, at: [...at] } }] as [RunInput],
+      args: [{ ...input, parent: { workflowId: this.#context.input.runId, at: [...at] } }] as [RunInput],
     };
   }
 
   #setTimeout({ at, try: attempt }: ChildStart): void {
-    const { history, timers, inbox } = this.#parts;
+    const { history, timers, inbox } = this.#context;
     const work = workAt(history.skeleton, history.state, at);
     if (!work || !('dueMs' in work) || work.dueMs === undefined) return;
     const { dueMs } = work;
@@ -144,16 +144,16 @@ export class ChildRuns {
 }
 
 /** Returns the wait reason of a block that waits for all of these children; null if one of them is running. */
-function waitReasonOf(children: readonly Pick<PendingChild, 'on'>[]): ChildMessage['on'] {
-  if (children.some(({ on }) => on === null)) return null;
-  return children.some(({ on }) => on === 'time') ? 'time' : 'human';
+function waitReasonOf(children: readonly Pick<PendingChild, 'waitReason'>[]): ChildMessage['on'] {
+  if (children.some(({ waitReason }) => waitReason === null)) return null;
+  return children.some(({ waitReason }) => waitReason === 'time') ? 'time' : 'human';
 }
 
 function toRunCommand({ at, try: attempt, resumes }: ChildStart) {
   return { type: 'run' as const, at, try: attempt, ...(resumes !== undefined && { resumes }) };
 }
 
-function lossOf({ at, input, try: attempt, resumes }: ChildStart) {
+function toLostChild({ at, input, try: attempt, resumes }: ChildStart) {
   const attemptFields = { attempt, ...(resumes !== undefined && { resumes }) };
   return { at, runId: input.runId, atMs: Date.now(), ...attemptFields };
 }

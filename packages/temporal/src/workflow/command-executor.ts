@@ -28,7 +28,7 @@ const SOFT_MS = { local: 500, remote: 2000 };
 /** Workflow tasks must be short. After this time, unfinished blocks of a local segment move to a regular activity. */
 const LOCAL_HARD_MS = 1500;
 
-interface ExecutorParts {
+interface ExecutorContext {
   input: RunInput;
   history: RunHistory;
   inbox: Inbox;
@@ -38,10 +38,10 @@ interface ExecutorParts {
 
 /** Executes the commands of one run with activities, timers and child runs. Posts their results to the inbox. */
 export class CommandExecutor {
-  readonly #parts: ExecutorParts;
-  /** Commands sent to the server so far. */
+  readonly #context: ExecutorContext;
+  /** Temporal commands so far: started activities, timers and child workflows. */
   commandCount = 0;
-  /** Activities started so far. Each activity carries the entries that the store does not have yet. */
+  /** Activities started so far. The input of each contains the entries that the store does not have yet. */
   activityCount = 0;
   readonly #timers: Timers;
   readonly #children: ChildRuns;
@@ -52,14 +52,14 @@ export class CommandExecutor {
   /** Addresses of commands that take too long for a workflow task. */
   readonly #slow = new Set<string>();
 
-  constructor(parts: ExecutorParts) {
-    this.#parts = parts;
-    const onError = (error: unknown): void => parts.inbox.fail(error);
-    this.#timers = new Timers(parts.sleepUntil, onError);
-    this.#children = new ChildRuns({ ...parts, timers: this.#timers, onError });
+  constructor(context: ExecutorContext) {
+    this.#context = context;
+    const onError = (error: unknown): void => context.inbox.fail(error);
+    this.#timers = new Timers(context.sleepUntil, onError);
+    this.#children = new ChildRuns({ ...context, timers: this.#timers, onError });
   }
 
-  /** True if no activity and no child run is pending. The next history starts all other work from the state. */
+  /** True if no activity and no child run is pending. A run that continues as new restores other work from its state. */
   get isIdle(): boolean {
     return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
   }
@@ -74,16 +74,16 @@ export class CommandExecutor {
   }
 
   execute(commands: readonly Command[]): void {
-    const fusedCommands: ActivityCommand[] = [];
+    const sharedCommands: ActivityCommand[] = [];
     for (const command of commands) {
       if (command.type === 'abort') this.#abort(command.at);
       else if (command.type === 'timer') this.#setTimer(command);
       else if (command.type === 'run' || command.type === 'expand') {
-        if (this.#isFused(command)) fusedCommands.push(command);
+        if (this.#canShareActivity(command)) sharedCommands.push(command);
         else this.#startActivity([command]);
       }
     }
-    if (fusedCommands.length > 0) this.#startActivity(fusedCommands);
+    if (sharedCommands.length > 0) this.#startActivity(sharedCommands);
   }
 
   /** Marks `commands` as too long for a workflow task. */
@@ -100,13 +100,14 @@ export class CommandExecutor {
     this.#children.cancelAll();
   }
 
-  #isFused(command: ActivityCommand): boolean {
-    if (this.#parts.input.profile.checkpoint === 'block') return false;
-    return command.type === 'expand' || nodeAt(this.#parts.history.skeleton, command.at).class !== 'effect';
+  /** True if one activity may execute this command together with others, and then the blocks that follow. */
+  #canShareActivity(command: ActivityCommand): boolean {
+    if (this.#context.input.profile.checkpoint === 'block') return false;
+    return command.type === 'expand' || nodeAt(this.#context.history.skeleton, command.at).class !== 'effect';
   }
 
   #startActivity(commands: ActivityCommand[]): void {
-    if (this.#running.size >= this.#parts.input.profile.window) {
+    if (this.#running.size >= this.#context.input.profile.window) {
       this.#waiting.push(commands);
       return;
     }
@@ -119,7 +120,7 @@ export class CommandExecutor {
       .then(
         (item) => this.#onEnd(scope, item),
         (error: unknown) => {
-          if (!isCancellation(error)) this.#parts.inbox.fail(error);
+          if (!isCancellation(error)) this.#context.inbox.fail(error);
           this.#onEnd(scope, { retry: commands });
         },
       );
@@ -128,21 +129,26 @@ export class CommandExecutor {
   /** Removes the activity before its result is posted, so that the driver no longer counts the activity. */
   #onEnd(scope: CancellationScope, item: InboxItem): void {
     this.#running.delete(scope);
-    this.#parts.inbox.post(item);
+    this.#context.inbox.post(item);
     const next = this.#waiting.shift();
     if (next) this.#startActivity(next);
   }
 
   async #runActivity(commands: readonly ActivityCommand[]): Promise<InboxItem> {
-    const { input, history, durability } = this.#parts;
+    const { input, history, durability } = this.#context;
     const { profile, runId } = input;
     const position = history.position();
     const [first] = commands as [ActivityCommand];
-    const beyond = this.#isFused(first);
+    const canContinue = this.#canShareActivity(first);
     const slowCommands = commands.filter(({ at }) => this.#slow.delete(at.join('.')));
-    const isLocal = beyond && profile.local && slowCommands.length === 0 && durability.isDurable;
-    const owed = commands.map((command) => this.#withDeadline(command));
-    const remoteInput: SegmentActivityInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
+    const isLocal = canContinue && profile.local && slowCommands.length === 0 && durability.isDurable;
+    const remoteInput: SegmentActivityInput = {
+      runId,
+      position,
+      owed: commands.map((command) => this.#withDeadline(command)),
+      beyond: canContinue,
+      softMs: SOFT_MS.remote,
+    };
     const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(first, remoteInput);
     const localInput = {
       ...remoteInput,
@@ -161,9 +167,9 @@ export class CommandExecutor {
   }
 
   #runRemotely(first: ActivityCommand, input: SegmentActivityInput): Promise<SegmentActivityResult> {
-    const { profile, effects } = this.#parts.input;
+    const { profile, effects } = this.#context.input;
     if (input.beyond) return segmentActivity(profile)(input);
-    const { id } = nodeAt(this.#parts.history.skeleton, first.at);
+    const { id } = nodeAt(this.#context.history.skeleton, first.at);
     const { type, name } = effects[id] ?? { type: SEGMENT_ACTIVITY, name: id };
     return remoteActivity(type, profile.queues.effects, name)(input);
   }
@@ -171,7 +177,7 @@ export class CommandExecutor {
   /** Adds the block's deadline to a command, if it has one. */
   #withDeadline(command: ActivityCommand): PendingCommand {
     if (command.type === 'expand') return command;
-    const { skeleton, state } = this.#parts.history;
+    const { skeleton, state } = this.#context.history;
     const work = workAt(skeleton, state, command.at);
     return work && 'dueMs' in work && work.dueMs !== undefined ? { ...command, dueMs: work.dueMs } : command;
   }
@@ -211,7 +217,7 @@ export class CommandExecutor {
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
     // Activities enforce the timeout of their block. Child runs have their own timer.
     if (timer === 'timeout') return;
-    const { history, inbox } = this.#parts;
+    const { history, inbox } = this.#context;
     this.commandCount++;
     const name = `${timer}:${at.join('.')}`;
     this.#timers.set(name, dueMs, () => {

@@ -24,7 +24,7 @@ import { createCancelBatch } from './synthetic-events.ts';
 import type { SleepUntil } from './timers.ts';
 
 /** Maximum time for which an ended run waits for the child runs that it has cancelled. */
-const CHILDREN_MS = 10_000;
+const CHILDREN_TIMEOUT_MS = 10_000;
 
 /** Below the server's limit of 2 MB for one message, which includes more than the input. */
 const MAX_INPUT_BYTES = 1_900_000;
@@ -49,7 +49,7 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
     return CancellationScope.nonCancellable(async () => {
       await run(input, { history, inbox, durability, executor });
       if (history.end?.status === 'cancelled') await cancels.whenRequested();
-      return endOf(input, history);
+      return toWorkflowResult(input, history);
     });
   };
 }
@@ -62,14 +62,14 @@ async function rejectNewerFormat({ runId, format, begin }: RunInput): Promise<ne
   throw ApplicationFailure.nonRetryable(fault, 'DATA_FORMAT_UNSUPPORTED');
 }
 
-interface RunParts {
+interface RunContext {
   history: RunHistory;
   inbox: Inbox;
   durability: DurabilityTracker;
   executor: CommandExecutor;
 }
 
-async function run(input: RunInput, { history, inbox, durability, executor }: RunParts): Promise<void> {
+async function run(input: RunInput, { history, inbox, durability, executor }: RunContext): Promise<void> {
   const write = async (fault?: string): Promise<void> => {
     if (history.isClosed && fault === undefined) return;
     const position = history.position();
@@ -89,8 +89,8 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     if (carried)
       await continueAsNew<(next: RunInput) => Promise<RunEnd>>(checkSize({ ...input, begin: { carried } }));
     executor.stop();
-    // When a caller has waited for the end of a cancelled run, its child runs have also ended.
-    if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_MS);
+    // A caller that has waited for the end of a cancelled run may assume that its child runs have ended too.
+    if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_TIMEOUT_MS);
   } catch (error) {
     if (isEngineFault(error)) await write(error.message);
     throw error;
@@ -114,11 +114,12 @@ function isEngineFault(error: unknown): error is Error {
 }
 
 /** Returns the workflow's result. Throws the failure or cancellation that the server shows for the run. */
-function endOf({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
+function toWorkflowResult({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };
-  const at = end.at?.[0];
-  const location = at === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[at]?.id}`;
+  const nodeIndex = end.at?.[0];
+  const location =
+    nodeIndex === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[nodeIndex]?.id}`;
   // Block messages may contain user data. They are in the run's record, which has its own access control.
   throw ApplicationFailure.nonRetryable(
     end.reason === 'deadline'

@@ -8,8 +8,8 @@ import { isForActivity } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
 
 /**
- * Maximum number of characters of unwritten entries that one batch of activities carries. Above it, the entries are
- * written first.
+ * Maximum number of characters of unwritten entries in the inputs of all activities that start together. Above it, the
+ * entries are written first.
  */
 const MAX_CARRIED_CHARACTERS = 65_536;
 
@@ -39,7 +39,7 @@ export interface DriverParts {
 export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
   const { history, inbox, executor } = parts;
   let commands = firstCommands(parts);
-  /** Activities that are left to the next history. */
+  /** Commands for activities that start only after the run has continued as new. */
   const postponedCommands: Command[] = [];
   let reportedState: IdleState = 'running';
   for (;;) {
@@ -55,9 +55,9 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
       await parts.settle();
       return history.carriedState([...postponedCommands, ...commands]);
     }
-    const isExhausted = budget === 'exhausted';
-    if (isExhausted) postponedCommands.push(...commands.filter(isForActivity));
-    await execute(parts, isExhausted ? commands.filter((command) => !isForActivity(command)) : commands);
+    const isAtHardLimit = budget === 'hard-limit';
+    if (isAtHardLimit) postponedCommands.push(...commands.filter(isForActivity));
+    await execute(parts, isAtHardLimit ? commands.filter((command) => !isForActivity(command)) : commands);
     commands = [];
     await inbox.whenFilled();
   }
@@ -68,7 +68,7 @@ async function execute(
   { history, executor, settle }: DriverParts,
   commands: readonly Command[],
 ): Promise<void> {
-  // Each activity carries every unwritten entry.
+  // The input of each activity contains every unwritten entry.
   if (history.unwrittenLength * commands.length > MAX_CARRIED_CHARACTERS) await settle();
   const { activityCount } = executor;
   executor.execute(commands);
@@ -95,13 +95,13 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * Returns how far the history's budget is used. `spent`: the run continues as new as soon as no work is pending.
- * `exhausted`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
+ * Returns how far the history's budget is used. `soft-limit`: the run continues as new as soon as no work is pending.
+ * `hard-limit`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
  * not change within a workflow task.
  */
-function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'spent' | 'exhausted' {
-  if (commandCount >= budget * BUDGET_OVERRUN) return 'exhausted';
+function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'soft-limit' | 'hard-limit' {
+  if (commandCount >= budget * BUDGET_OVERRUN) return 'hard-limit';
   const { historySize, continueAsNewSuggested } = workflowInfo();
-  const isSpent = commandCount >= budget || historySize >= MAX_HISTORY_BYTES || continueAsNewSuggested;
-  return isSpent ? 'spent' : 'available';
+  const isAtSoftLimit = commandCount >= budget || historySize >= MAX_HISTORY_BYTES || continueAsNewSuggested;
+  return isAtSoftLimit ? 'soft-limit' : 'available';
 }

@@ -6,15 +6,16 @@ import { workflowInfo } from '@temporalio/workflow';
  * completed, the stores must not contain the update's effects, because readers would rely on them.
  */
 export class DurabilityTracker {
-  #volatileAt = -1;
+  /** Length of the history when the latest update was accepted. */
+  #updateAtLength = -1;
 
   /** Records that this workflow task has accepted an update. */
   markVolatile(): void {
-    this.#volatileAt = workflowInfo().historyLength;
+    this.#updateAtLength = workflowInfo().historyLength;
   }
 
   /** True once a later workflow task runs. */
   get isDurable(): boolean {
-    return workflowInfo().historyLength > this.#volatileAt;
+    return workflowInfo().historyLength > this.#updateAtLength;
   }
 }

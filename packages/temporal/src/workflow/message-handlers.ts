@@ -13,16 +13,16 @@ import type { Inbox } from './inbox.ts';
 import type { RunHistory } from './run-history.ts';
 
 /** Maximum time for which a cancelled run waits for the cancel request that its signal announced. */
-const ANNOUNCED_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
 
-const resume = defineUpdate<number, [ResumeMessage]>(RESUME_UPDATE);
-const cancel = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
-const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
+const resumeUpdate = defineUpdate<number, [ResumeMessage]>(RESUME_UPDATE);
+const cancelSignal = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
+const childSignal = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
 
 /**
- * Tracks the cancel request of a workflow. Heddle cancels a run with a signal, which carries the reason and the journal
- * entry. The server shows a workflow as cancelled only if its cancellation was also requested, so the sender of the
- * signal announces the request and sends it next.
+ * Tracks the cancel request of a workflow. Heddle cancels a run with a signal that contains the reason and the journal
+ * entry. The server shows a workflow as cancelled only if its cancellation was also requested. The signal therefore
+ * announces a cancel request, which its sender sends next.
  */
 export class CancelTracker {
   #announced = false;
@@ -41,9 +41,9 @@ export class CancelTracker {
     this.#announced = true;
   }
 
-  /** Resolves when the announced request has arrived, or after `ANNOUNCED_MS` if its sender has died. */
+  /** Resolves when the announced request has arrived, or after `REQUEST_TIMEOUT_MS` if its sender has died. */
   async whenRequested(): Promise<void> {
-    if (this.#announced && !this.#requested) await condition(() => this.#requested, ANNOUNCED_MS);
+    if (this.#announced && !this.#requested) await condition(() => this.#requested, REQUEST_TIMEOUT_MS);
   }
 }
 
@@ -62,7 +62,7 @@ export function registerMessageHandlers({
   onChild: (message: ChildMessage) => void;
 }): void {
   setHandler(
-    resume,
+    resumeUpdate,
     async ({ id, chunk, at, atMs, attempt, resumes, seq = 0 }) => {
       if (!history.has(seq)) await history.whenReached(seq);
       return new Promise<number>((onRecorded) => {
@@ -83,9 +83,9 @@ export function registerMessageHandlers({
       },
     },
   );
-  setHandler(cancel, ({ id, chunk, atMs, announced }) => {
+  setHandler(cancelSignal, ({ id, chunk, atMs, announced }) => {
     if (announced) cancels.announce();
     inbox.post({ batch: { id, chunk, events: [{ type: 'cancelled', atMs }] } });
   });
-  setHandler(child, onChild);
+  setHandler(childSignal, onChild);
 }

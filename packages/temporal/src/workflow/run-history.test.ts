@@ -94,7 +94,7 @@ describe('RunHistory', () => {
     expect(next.end).toMatchObject({ status: 'completed' });
   });
 
-  it('continues with the commands that were issued, in their order (R6)', () => {
+  it('continues with the issued commands in the order in which they were issued', () => {
     const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0])]));
     const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });

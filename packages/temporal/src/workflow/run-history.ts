@@ -177,7 +177,10 @@ function keyOf({ type, at }: ActivityCommand): string {
   return `${type}:${at.join('.')}`;
 }
 
-/** Returns the node at an address of odd length. */
+/**
+ * Returns the node at an address of odd length: its indexes alternate between nodes and iterations or branches, and the
+ * last one is a node's.
+ */
 export function nodeAt(skeleton: Region, at: Address): Node {
   let region: Region | undefined = skeleton;
   let node: Node | undefined;

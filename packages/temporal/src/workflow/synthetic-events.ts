@@ -14,8 +14,9 @@ export function createTimerBatch(
     attempt,
   }: { at: Address; timer: TimerName; dueMs: number; attempt: number | undefined },
 ): EventBatch {
+  // An address of even length ends with the index of a branch.
   const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
-  const node = branch === undefined ? at : at.slice(0, -1);
+  const nodeAddress = branch === undefined ? at : at.slice(0, -1);
   return {
     id: `${timer}:${at.join('.')}:${dueMs}`,
     chunk: {
@@ -24,7 +25,7 @@ export function createTimerBatch(
           atMs: dueMs,
           type: 'fired',
           timer,
-          ...(node.length > 0 && { ...placeOf(skeleton, node) }),
+          ...(nodeAddress.length > 0 && { ...placeOf(skeleton, nodeAddress) }),
           ...(branch !== undefined && { branch }),
           ...(attempt !== undefined && { try: attempt }),
         },
