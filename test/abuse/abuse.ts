@@ -36,26 +36,26 @@ export function describeAbuse(environment: () => Environment): void {
 
   describe('isolation of workspaces', () => {
     it('each workspace has its own run ids, and cannot read runs of other workspaces', async () => {
-      const mine = await deploy(GREETING);
-      const theirs = await deploy(GREETING, 'stranger');
+      const adminPath = await deploy(GREETING);
+      const otherPath = await deploy(GREETING, 'otherAdmin');
       const headers = { 'X-Run-Id': 'order-1' };
-      const useId = (caller: 'admin' | 'stranger', path: string, name: string) =>
+      const executeWithId = (caller: 'admin' | 'otherAdmin', path: string, name: string) =>
         call(caller, 'POST', `${path}/execute`, { headers, body: { input: { name } } });
-      dataOf(await useId('admin', mine, 'Ada'), 200);
-      dataOf(await useId('stranger', theirs, 'Eve'), 200);
+      dataOf(await executeWithId('admin', adminPath, 'Ada'), 200);
+      dataOf(await executeWithId('otherAdmin', otherPath, 'Eve'), 200);
       for (const [caller, path] of [
-        ['admin', mine],
-        ['stranger', theirs],
+        ['admin', adminPath],
+        ['otherAdmin', otherPath],
       ] as const)
-        expect(await useId(caller, path, 'again')).toMatchObject({ status: 409 });
-      const read = async (caller: 'admin' | 'stranger', path: string): Promise<Run> =>
+        expect(await executeWithId(caller, path, 'again')).toMatchObject({ status: 409 });
+      const read = async (caller: 'admin' | 'otherAdmin', path: string): Promise<Run> =>
         dataOf(await call(caller, 'GET', `${path}/runs/order-1?includeOutput=true`), 200);
-      expect(await read('admin', mine)).toMatchObject({
+      expect(await read('admin', adminPath)).toMatchObject({
         runId: 'order-1',
         output: { data: { hello: 'Ada' } },
       });
-      expect(await read('stranger', theirs)).toMatchObject({ output: { data: { hello: 'Eve' } } });
-      expect(await call('stranger', 'GET', `${mine}/runs/order-1`)).toMatchObject({ status: 404 });
+      expect(await read('otherAdmin', otherPath)).toMatchObject({ output: { data: { hello: 'Eve' } } });
+      expect(await call('otherAdmin', 'GET', `${adminPath}/runs/order-1`)).toMatchObject({ status: 404 });
     });
 
     it('the run ids "." and "..", and ids with the format of child run ids, are refused', async () => {
@@ -69,36 +69,36 @@ export function describeAbuse(environment: () => Environment): void {
       }
     });
 
-    it('a file record gives no access to another workspace or an anonymous caller', async () => {
-      const mine = await deploy(ECHO);
-      const [theirs, open] = [
-        await deploy(ECHO, 'stranger'),
-        await deploy(ECHO, 'stranger', { isPublic: true }),
+    it('a file record gives neither another workspace nor an anonymous caller access to the file', async () => {
+      const adminPath = await deploy(ECHO);
+      const [otherPath, publicPath] = [
+        await deploy(ECHO, 'otherAdmin'),
+        await deploy(ECHO, 'otherAdmin', { isPublic: true }),
       ];
-      const ran = await execute('admin', mine, { doc: [FILE] });
-      expect(JSON.stringify(ran.output)).toContain(FILE_BASE64);
-      const { doc } = (ran.output as { data: { doc: { base64?: string }[] } }).data;
+      const ownRun = await execute('admin', adminPath, { doc: [FILE] });
+      expect(JSON.stringify(ownRun.output)).toContain(FILE_BASE64);
+      const { doc } = (ownRun.output as { data: { doc: { base64?: string }[] } }).data;
       const record = { ...doc[0], base64: undefined };
       for (const [caller, path] of [
-        ['stranger', theirs],
-        ['nobody', open],
+        ['otherAdmin', otherPath],
+        ['anonymous', publicPath],
       ] as const) {
         const stolen = await execute(caller, path, { doc: [record], any: { copies: [record, record] } });
         expect(JSON.stringify(stolen)).not.toContain(FILE_BASE64);
       }
-      const forged = await execute('stranger', theirs, { any: { copies: [record] } });
+      const forged = await execute('otherAdmin', otherPath, { any: { copies: [record] } });
       const reply = await call(
-        'stranger',
+        'otherAdmin',
         'GET',
-        `${theirs}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
+        `${otherPath}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
       );
       expect(reply.text).not.toContain(FILE_BASE64);
       const { id = '' } = record as { id?: string };
-      const download = `${theirs}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
-      expect(await call('stranger', 'GET', download)).toMatchObject({ status: 404 });
+      const download = `${otherPath}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
+      expect(await call('otherAdmin', 'GET', download)).toMatchObject({ status: 404 });
     });
 
-    it('only the oldest workspace can use the environment variables of the command line', async () => {
+    it('only the oldest workspace can use the environment variables of `heddle serve`', async () => {
       const { echo } = environment();
       const tokenWorkflow = workflow(
         [
@@ -110,17 +110,18 @@ export function describeAbuse(environment: () => Environment): void {
         ],
         ['Start -> Fetch'],
       );
-      const mine = await execute('admin', await deploy(tokenWorkflow));
-      expect(mine.status).toBe('completed');
+      const adminRun = await execute('admin', await deploy(tokenWorkflow));
+      expect(adminRun.status).toBe('completed');
       const tokenRequests = () => echo.requests().filter(({ own }) => own === TOKEN);
       expect(tokenRequests()).toHaveLength(1);
-      expect(JSON.stringify(mine)).not.toContain(TOKEN);
-      const theirs = await call('stranger', 'POST', `${await deploy(tokenWorkflow, 'stranger')}/execute`, {
+      expect(JSON.stringify(adminRun)).not.toContain(TOKEN);
+      const otherPath = await deploy(tokenWorkflow, 'otherAdmin');
+      const otherResponse = await call('otherAdmin', 'POST', `${otherPath}/execute`, {
         body: { async: true },
       });
-      expect(theirs.text).not.toContain(TOKEN);
-      const code = await deploy(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'stranger');
-      const accepted = await call('stranger', 'POST', `${code}/execute`, { body: { async: true } });
+      expect(otherResponse.text).not.toContain(TOKEN);
+      const codePath = await deploy(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'otherAdmin');
+      const accepted = await call('otherAdmin', 'POST', `${codePath}/execute`, { body: { async: true } });
       expect(accepted.text).not.toContain(TOKEN);
       expect(tokenRequests()).toHaveLength(1);
     });
@@ -133,16 +134,16 @@ export function describeAbuse(environment: () => Environment): void {
           ['Start -> Call'],
         ),
       );
-      const theirs = await deploy(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
+      const otherPath = await deploy(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'otherAdmin');
       // The id that a child would have if ids were computed without a secret key.
       const guessed = childIdOf('parent-1', 'Call');
       const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
-      expect(await call('stranger', 'POST', `${theirs}/execute`, claim)).toMatchObject({ status: 400 });
-      const ran = await call('admin', 'POST', `${parent}/execute`, {
+      expect(await call('otherAdmin', 'POST', `${otherPath}/execute`, claim)).toMatchObject({ status: 400 });
+      const response = await call('admin', 'POST', `${parent}/execute`, {
         headers: { 'X-Run-Id': 'parent-1' },
         body: {},
       });
-      expect(dataOf<Run>(ran, 200)).toMatchObject({ output: { result: { result: 'the child' } } });
+      expect(dataOf<Run>(response, 200)).toMatchObject({ output: { result: { result: 'the child' } } });
     });
   });
 
@@ -153,7 +154,7 @@ export function describeAbuse(environment: () => Environment): void {
         ['Start -> Secretary'],
       );
       const path = await deploy(exported, 'admin', { isPublic: true });
-      const plain = await call('nobody', 'POST', `${path}/execute`, { body: {} });
+      const plain = await call('anonymous', 'POST', `${path}/execute`, { body: {} });
       expect(plain.status).toBe(200);
       expect(plain.text).toContain('"told":"yes"');
       expect(plain.text).not.toContain('private note');
@@ -163,11 +164,11 @@ export function describeAbuse(environment: () => Environment): void {
         { stopAfterBlockId: 'Secretary' },
         { selectedOutputs: ['Secretary'], stream: true },
       ]) {
-        const refused = await call('nobody', 'POST', `${path}/execute`, { body });
+        const refused = await call('anonymous', 'POST', `${path}/execute`, { body });
         expect(refused.status).toBe(400);
         expect(refused.text).not.toMatch(/Secretary|Start|private note/);
       }
-      const legacyReply = await call('nobody', 'POST', path.replace('/v2', '') + '/execute', {
+      const legacyReply = await call('anonymous', 'POST', path.replace('/v2', '') + '/execute', {
         body: { selectedOutputs: ['Secretary'], stream: true },
       });
       expect(legacyReply.text).not.toContain('private note');
@@ -180,32 +181,34 @@ export function describeAbuse(environment: () => Environment): void {
       );
       const path = await deploy(exported, 'admin', { isPublic: true });
       for (const body of [{}, { stream: true }]) {
-        const failed = await call('nobody', 'POST', `${path}/execute`, { body });
+        const failed = await call('anonymous', 'POST', `${path}/execute`, { body });
         expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
       }
-      const legacyReply = await call('nobody', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
+      const legacyReply = await call('anonymous', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
       expect(legacyReply.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
     });
 
     it('cannot send an input that exceeds their limits', async () => {
       const path = await deploy(GREETING, 'admin', { isPublic: true });
       const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
-      const refused = await call('nobody', 'POST', `${path}/execute`, { raw });
+      const refused = await call('anonymous', 'POST', `${path}/execute`, { raw });
       expect([400, 413]).toContain(refused.status);
     });
   });
 
   describe('requests that block, break or overload the server', () => {
-    it('500 connections without a body do not block executions', async () => {
+    it('500 connections that never send a request body do not block executions', async () => {
       const { service } = environment();
-      const open = await deploy(GREETING, 'stranger', { isPublic: true });
+      const publicPath = await deploy(GREETING, 'otherAdmin', { isPublic: true });
       const sockets = await Promise.all(
-        Array.from({ length: 500 }, () => openIdleConnection(service.url, `${open}/execute`)),
+        Array.from({ length: 500 }, () => openIdleConnection(service.url, `${publicPath}/execute`)),
       );
       try {
-        const mine = await deploy(GREETING);
-        expect(await execute('admin', mine, { name: 'Ada' })).toMatchObject({ status: 'completed' });
-        expect(await execute('nobody', open, { name: 'Eve' })).toMatchObject({ status: 'completed' });
+        const adminPath = await deploy(GREETING);
+        expect(await execute('admin', adminPath, { name: 'Ada' })).toMatchObject({ status: 'completed' });
+        expect(await execute('anonymous', publicPath, { name: 'Eve' })).toMatchObject({
+          status: 'completed',
+        });
       } finally {
         for (const socket of sockets) socket.destroy();
       }
@@ -270,9 +273,9 @@ export function describeAbuse(environment: () => Environment): void {
       );
       const path = await deploy(GREETING);
       const { blocks, edges } = (exported as { state: { blocks: object; edges: object[] } }).state;
-      const write = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
-      expect(await call('stranger', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
-      expect((await write).status).toBeLessThan(500);
+      const dryRun = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
+      expect(await call('otherAdmin', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
+      expect((await dryRun).status).toBeLessThan(500);
     });
 
     it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
@@ -287,10 +290,13 @@ export function describeAbuse(environment: () => Environment): void {
         ...['Content-Length', 'Transfer-Encoding', 'Trailer', 'Set-Cookie', 'Connection'],
         ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Content-Security-Policy'],
       ];
-      const rows = [...names, 'X-Mine'].map((Key, n) => ({ id: String(n), cells: { Key, Value: '1' } }));
+      const headerRows = [...names, 'X-Mine'].map((Key, n) => ({
+        id: String(n),
+        cells: { Key, Value: '1' },
+      }));
       const path = await deploy(
         workflow(
-          [block('Reply', 'response', { dataMode: 'json', data: '{"a": 1}', headers: rows })],
+          [block('Reply', 'response', { dataMode: 'json', data: '{"a": 1}', headers: headerRows })],
           ['Start -> Reply'],
         ),
       );
@@ -340,7 +346,7 @@ export function describeAbuse(environment: () => Environment): void {
       const path = await deploy(LONG);
       const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
       const { runId } = dataOf<{ runId: string }>(accepted, 202);
-      for (const caller of ['stranger', 'foreign'] as const) {
+      for (const caller of ['otherAdmin', 'otherKey'] as const) {
         for (const [method, target] of [
           ['GET', `${path}/runs/${runId}`],
           ['POST', `${path}/runs/${runId}/cancel`],

@@ -9,11 +9,11 @@ import { dataOf } from './service.ts';
 import type { Caller, ServiceResponse, Service } from './service.ts';
 
 /**
- * The minimum role for each operation, and whether workspace keys may call it: written by hand, not derived from the
+ * The minimum role for each operation, and whether workspace keys may call it: hand-written, not derived from the
  * operations. `any` allows every valid credential, because the response is about the credential itself.
  */
 const ALLOWED: {
-  readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', key: boolean];
+  readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', allowsKeys: boolean];
 } = {
   getApiMeta: ['any', true],
   getUsageLimits: ['any', true],
@@ -128,7 +128,7 @@ const ALLOWED: {
   listChatDeployments: ['read', true],
 };
 
-const RANK = { any: 0, read: 1, write: 2, admin: 3 };
+const ROLE_RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
 function findOperation(id: string): AnyOperation {
   const operation = SERVED_OPERATIONS.find((each) => each.id === id);
@@ -157,15 +157,15 @@ function refusalOf({ status, text }: ServiceResponse): 401 | 403 | 404 | undefin
   return isConcealed ? 404 : undefined;
 }
 
-function expectedRefusalOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
-  if (caller === 'nobody') return 401;
+function expectedRefusalOf(caller: Caller, [minimum, allowsKeys]: readonly [keyof typeof ROLE_RANK, boolean]) {
+  if (caller === 'anonymous') return 401;
   if (minimum === 'any') return undefined;
-  if (caller === 'stranger' || caller === 'foreign') return 404;
-  if (caller === 'shared') return key ? undefined : 403;
-  return RANK[caller] >= RANK[minimum] ? undefined : 403;
+  if (caller === 'otherAdmin' || caller === 'otherKey') return 404;
+  if (caller === 'workspaceKey') return allowsKeys ? undefined : 403;
+  return ROLE_RANK[caller] >= ROLE_RANK[minimum] ? undefined : 403;
 }
 
-const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
+const CALLERS = ['anonymous', 'otherAdmin', 'otherKey', 'read', 'write', 'workspaceKey', 'admin'] as const;
 /** Called last, because they end or delete what other operations need. */
 const DESTRUCTIVE = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
@@ -205,13 +205,13 @@ export function describeAuthorization(service: () => Service): void {
   it('an anonymous caller can execute a public workflow and nothing else', async () => {
     const { call, deploy, workspaces } = service();
     const path = await deploy(GREETING, 'admin', { isPublic: true });
-    const ran = await call('nobody', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
-    const { runId } = dataOf<{ runId: string }>(ran, 200);
+    const response = await call('anonymous', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const { runId } = dataOf<{ runId: string }>(response, 200);
     const workflowId = path.split('/').at(-1) ?? '';
     const subject: Subject = { workflowId, runId, workspaceId: workspaces.first };
     for (const id of Object.keys(ALLOWED)) {
       if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
-      expect([id, (await callAs(call, 'nobody', id, subject)).status]).toEqual([id, 401]);
+      expect([id, (await callAs(call, 'anonymous', id, subject)).status]).toEqual([id, 401]);
     }
   });
 }

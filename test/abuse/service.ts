@@ -16,11 +16,11 @@ const SEALING_KEY = Buffer.alloc(32, 7).toString('base64');
 export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').slice(0, 24)}`;
 
 /**
- * Who sends a request. `read`, `write` and `admin` are members of the first workspace with this role, and `shared` is a
- * key of the first workspace. `stranger` is the admin of the other workspace, and `foreign` is a key of the other
- * workspace. `nobody` has no key.
+ * Who sends a request. `read`, `write` and `admin` are members of the first workspace with this role, and
+ * `workspaceKey` is a key of the first workspace. `otherAdmin` is the admin of the other workspace, and `otherKey` is a
+ * key of the other workspace. `anonymous` has no key.
  */
-export type Caller = 'nobody' | 'stranger' | 'foreign' | 'read' | 'write' | 'admin' | 'shared';
+export type Caller = 'anonymous' | 'otherAdmin' | 'otherKey' | 'read' | 'write' | 'admin' | 'workspaceKey';
 
 export interface ServiceResponse {
   status: number;
@@ -41,14 +41,14 @@ export interface RequestOptions {
 export interface Service {
   readonly url: string;
   readonly process: RunningCommand;
-  /** The oldest workspace, whose admin is Ada, and a second workspace, whose admin is the stranger. */
+  /** The oldest workspace, whose admin is Ada, and a second workspace, whose admin is `otherAdmin`. */
   readonly workspaces: { readonly first: string; readonly other: string };
   /** Returns the key of a caller that has one. */
-  keyOf(caller: Exclude<Caller, 'nobody'>): string;
+  keyOf(caller: Exclude<Caller, 'anonymous'>): string;
   /** Sends a request as `caller`. `path` has no origin. */
   call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<ServiceResponse>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
-  deploy(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
+  deploy(exported: Json, by?: 'admin' | 'otherAdmin', options?: { isPublic?: boolean }): Promise<string>;
 }
 
 /** The store of a service, as options of `heddle serve` and as options of `openServiceStore`. */
@@ -68,11 +68,11 @@ export async function startService(
   );
   try {
     const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };
-    const records = await openServiceStore(store);
+    const serviceStore = await openServiceStore(store);
     try {
-      return serviceOf(started, ready, await createCallers(records, ready));
+      return serviceOf(started, ready, await createCallers(serviceStore, ready));
     } finally {
-      await records.close();
+      await serviceStore.close();
     }
   } catch (error) {
     started.child.kill('SIGKILL');
@@ -88,8 +88,8 @@ async function createCallers(
 ): Promise<{ keys: Keys; other: string }> {
   const createUser = (name: string): Promise<string> =>
     workspaces.createUser({ email: `${name}@heddle.test`, name });
-  const stranger = await createUser('stranger');
-  const other = await workspaces.createWorkspace('Other', stranger);
+  const otherAdmin = await createUser('other-admin');
+  const other = await workspaces.createWorkspace('Other', otherAdmin);
   const createMember = async (role: 'read' | 'write'): Promise<string> => {
     const userId = await createUser(role);
     await workspaces.setMember(workspaceId, userId, role);
@@ -98,13 +98,13 @@ async function createCallers(
   return {
     other,
     keys: {
-      nobody: undefined,
+      anonymous: undefined,
       admin: key,
       read: await createMember('read'),
       write: await createMember('write'),
-      shared: (await keys.create({ workspaceId }, 'shared')).key,
-      stranger: (await keys.create({ userId: stranger }, 'stranger')).key,
-      foreign: (await keys.create({ workspaceId: other }, 'foreign')).key,
+      workspaceKey: (await keys.create({ workspaceId }, 'workspace')).key,
+      otherAdmin: (await keys.create({ userId: otherAdmin }, 'other admin')).key,
+      otherKey: (await keys.create({ workspaceId: other }, 'other workspace')).key,
     },
   };
 }
@@ -131,7 +131,7 @@ function serviceOf(
       status: response.status,
       headers: response.headers,
       text: responseText,
-      body: jsonOf(responseText),
+      body: parseJsonOrEmpty(responseText),
     };
   };
   return {
@@ -160,7 +160,7 @@ export function dataOf<Data>({ status, text, body }: ServiceResponse, expected: 
   return body.data as Data;
 }
 
-function jsonOf(text: string): ServiceResponse['body'] {
+function parseJsonOrEmpty(text: string): ServiceResponse['body'] {
   try {
     return JSON.parse(text) as ServiceResponse['body'];
   } catch {

@@ -7,7 +7,7 @@ import { postgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
 import type { StoreSetup } from './suite.ts';
 
-/** Returns a new data folder as the store of a service. `options` are added to those of `heddle serve`. */
+/** Returns a new data folder as the store of a service. `options` are further options of `heddle serve`. */
 export function folderStore(options: readonly string[] = []): StoreSetup {
   const data = dataFolder(afterAll);
   return {
@@ -21,7 +21,7 @@ export function folderStore(options: readonly string[] = []): StoreSetup {
   };
 }
 
-/** Returns a store in a PostgreSQL database that `open` creates. `options` are added to those of `heddle serve`. */
+/** Returns a store in a PostgreSQL database that `open` creates. `options` are further options of `heddle serve`. */
 export function postgresStore(options: readonly string[] = []): StoreSetup {
   let url = '';
   return {

@@ -2,7 +2,7 @@
 // a tool in each of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process
 // waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point of
 // `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its
-// input ends.
+// stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
@@ -45,7 +45,7 @@ function interruptibleContext(context: Context): Context {
       key,
       async (call) => {
         const result = await work(call);
-        if (key === 'model 1') await reachPoint('answered');
+        if (key === 'model 1') await reachPoint('answer received');
         return result;
       },
       stepOptions,
@@ -55,9 +55,9 @@ function interruptibleContext(context: Context): Context {
     conversation: (id) => {
       const conversation = context.services.conversation(id);
       const add = async (exchange: Json): Promise<void> => {
-        await reachPoint('recorded');
+        await reachPoint('answer recorded');
         await conversation.add(exchange);
-        await reachPoint('kept');
+        await reachPoint('exchange stored');
       };
       return { ...conversation, add };
     },
@@ -69,10 +69,10 @@ function interruptibleContext(context: Context): Context {
 }
 
 async function count(n: Json): Promise<JsonObject> {
-  const number = JSON.stringify(n);
-  appendFileSync(effects, `${number}\n`);
-  process.stdout.write(`${number}\n`);
-  if (number === stop) await new Promise(() => undefined);
+  const line = JSON.stringify(n);
+  appendFileSync(effects, `${line}\n`);
+  process.stdout.write(`${line}\n`);
+  if (line === stop) await new Promise(() => undefined);
   return { counted: n };
 }
 

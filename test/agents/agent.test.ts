@@ -17,7 +17,7 @@ const MODELS = {
 } as const;
 const PROTOCOLS = Object.keys(MODELS) as (keyof typeof MODELS)[];
 const CREDENTIALS = { openai: 'key-of-openai', anthropic: 'key-of-anthropic', google: 'key-of-google' };
-const ASK = { messages: [{ role: 'user', content: 'What is the weather in <start.city>?' }] };
+const AGENT_FIELDS = { messages: [{ role: 'user', content: 'What is the weather in <start.city>?' }] };
 
 type Answers = readonly ModelAnswer[] | ((request: ModelRequest) => ModelAnswer);
 
@@ -50,7 +50,7 @@ async function start(
     ...engineOptions,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const agent = block('A', 'agent', { ...ASK, model: MODELS.openai, ...fields });
+  const agent = block('A', 'agent', { ...AGENT_FIELDS, model: MODELS.openai, ...fields });
   const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, input);
   return { engine, run };
 }
@@ -130,7 +130,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain('"unit"');
   });
 
-  it('returns the fields of its response format, after one repair if they do not match', async () => {
+  it('returns the fields of its response format, and asks the model once to correct an answer that does not match', async () => {
     const server = await modelServer([{ text: '{"degrees": "cold"}' }, { text: '{"degrees": -3}' }]);
     const schema = {
       type: 'object',
@@ -215,7 +215,7 @@ describe('an agent whose provider fails', () => {
 });
 
 describe('an agent whose model makes mistakes', () => {
-  it('tells the model about unknown tools, broken arguments and failed calls', async () => {
+  it('tells the model about unknown tools, invalid arguments and failed calls', async () => {
     const broken: AgentTool = {
       ...weatherTool,
       id: 'broken',
@@ -257,7 +257,7 @@ describe('an agent whose model makes mistakes', () => {
     expect(server.requests).toHaveLength(25);
   });
 
-  it('fails if the answer does not match the response format after the repair', async () => {
+  it('fails if the corrected answer does not match the response format either', async () => {
     const server = await modelServer([{ text: 'It is cold.' }]);
     const responseFormat = { schema: { type: 'object', properties: { degrees: { type: 'number' } } } };
     const result = await ask(server, { fields: { responseFormat } });
@@ -397,7 +397,7 @@ describe('an agent fails before it calls the model if it', () => {
 });
 
 async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
-  const all: RunEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
+  const collected: RunEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
 }

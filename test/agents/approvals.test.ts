@@ -18,7 +18,7 @@ async function startRun(options: EngineOptions, fields: JsonObject = {}) {
 
 describe('the approval of tool calls', () => {
   it('refuses edited arguments that contain a secret or the placeholder of a secret', async () => {
-    const { options, done, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+    const { options, recordedCalls, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await startRun({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
     await run.result();
@@ -41,12 +41,12 @@ describe('the approval of tool calls', () => {
         },
       },
     });
-    expect(done).toEqual([]);
+    expect(recordedCalls).toEqual([]);
     expect(JSON.stringify(server.requests[1]?.body)).toContain('This call was not made');
   });
 
   it('is required if the operator requires it for the tool, even if the agent does not', async () => {
-    const { options, done } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+    const { options, recordedCalls } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
     const recording = recordingTools();
     const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));
     const { run } = await startRun(
@@ -54,7 +54,7 @@ describe('the approval of tool calls', () => {
       { tools: [{ type: 'pay', requireApproval: false }] },
     );
     expect(await run.result()).toMatchObject({ status: 'paused' });
-    expect([done, recording.done]).toEqual([[], []]);
+    expect([recordedCalls, recording.recordedCalls]).toEqual([[], []]);
   });
 
   it.each([
@@ -69,9 +69,9 @@ describe('the approval of tool calls', () => {
     expect(await run.result()).toMatchObject({ status });
   });
 
-  it.each(['yes', 1, []])('set to %j fails the agent before it calls the model', async (requireApproval) => {
+  it.each(['yes', 1, []])('fails the agent before its model call if requireApproval is %j', async (value) => {
     const { options, server } = await startPaymentModel([]);
-    const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
+    const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval: value }] });
     const result = await run.result();
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(
@@ -81,11 +81,11 @@ describe('the approval of tool calls', () => {
   });
 
   it('is not requested for invalid calls', async () => {
-    const broken = [
+    const invalidCalls = [
       { name: 'pay', args: { to: 'ada' } },
       { name: 'refund', args: {} },
     ];
-    const { options } = await startPaymentModel([{ tools: broken }]);
+    const { options } = await startPaymentModel([{ tools: invalidCalls }]);
     const { run } = await startRun(options);
     expect(await run.result()).toMatchObject({
       status: 'completed',

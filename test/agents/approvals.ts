@@ -23,17 +23,17 @@ export function pay(to: string, amount: number) {
 }
 
 /** Returns tools that record their calls: `pay`, and `look`, which needs no approval. */
-export function recordingTools(): { tools: AgentTool[]; done: Json[] } {
-  const done: Json[] = [];
+export function recordingTools(): { tools: AgentTool[]; recordedCalls: Json[] } {
+  const recordedCalls: Json[] = [];
   const record = async (args: JsonObject): Promise<Json> => {
-    done.push(args);
+    recordedCalls.push(args);
     return { done: args };
   };
   const tools = [
     { id: 'pay', description: 'Pays.', parameters: PARAMETERS, run: record },
     { id: 'look', description: 'Looks.', parameters: { type: 'object' }, run: record },
   ];
-  return { tools, done };
+  return { tools, recordedCalls };
 }
 
 /** The rows of an agent's field `tools`: a person must approve calls of `pay`. */
@@ -60,8 +60,8 @@ export async function startPaymentModel(answers: readonly ModelAnswer[], failure
     return answers[round - 1] ?? { text: 'Done.' };
   });
   onTestFinished(() => server.close());
-  const { tools, done } = recordingTools();
-  return { server, options: { blocks: blocks({ tools }), services: server.services }, done };
+  const { tools, recordedCalls } = recordingTools();
+  return { server, options: { blocks: blocks({ tools }), services: server.services }, recordedCalls };
 }
 
 export function roundOf({ body }: ModelRequest): number {
@@ -80,17 +80,17 @@ export async function getOnlyPause(engine: Engine, runId: string): Promise<RunDe
   return pauses[0] as (typeof pauses)[number];
 }
 
-function idsOf({ output }: RunDetail['pauses'][number]): string[] {
+function callIdsOf({ output }: RunDetail['pauses'][number]): string[] {
   return (output as { calls: { id: string }[] }).calls.map(({ id }) => id);
 }
 
 /** Defines the tests of tool calls that need the approval of a person. */
-export function describeApprovals(where: string, open: OpenEngine): void {
-  describe(`tool calls that need approval, ${where}`, () => {
+export function describeApprovals(where: string, openEngine: OpenEngine): void {
+  describe(`${where}, tool calls that need approval`, () => {
     it('are made as approved or edited, or are denied, and the model gets the outcome of each', async () => {
       const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
-      const { server, options, done } = await startPaymentModel([{ tools: calls }]);
-      const engine = await open(options);
+      const { server, options, recordedCalls } = await startPaymentModel([{ tools: calls }]);
+      const engine = await openEngine(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await getOnlyPause(engine, runId);
@@ -104,14 +104,14 @@ export function describeApprovals(where: string, open: OpenEngine): void {
         ],
       });
       // A call that needs no approval does not wait for the approval of other calls.
-      expect(done).toEqual([{ at: 'books' }]);
+      expect(recordedCalls).toEqual([{ at: 'books' }]);
       const decisions = {
         '1.1': { decision: 'approve' },
         '1.2': { decision: 'edit', arguments: { to: 'bob', amount: 20 } },
         '1.4': { decision: 'deny', reason: 'Eve is paid.' },
       };
       const { output } = await engine.resume(runId, { token: pause.token, input: { decisions } });
-      expect(done.slice(1).toSorted(byAmount)).toEqual([
+      expect(recordedCalls.slice(1).toSorted(byAmount)).toEqual([
         { to: 'ada', amount: 1 },
         { to: 'bob', amount: 20 },
       ]);
@@ -142,46 +142,46 @@ export function describeApprovals(where: string, open: OpenEngine): void {
     });
 
     it('can be decided one after another, and calls of a later round need a new approval', async () => {
-      const { server, options, done } = await startPaymentModel([
+      const { server, options, recordedCalls } = await startPaymentModel([
         { tools: [pay('ada', 1), pay('bob', 2)] },
         { tools: [pay('ada', 1)] },
       ]);
-      const engine = await open(options);
+      const engine = await openEngine(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       await result();
       const first = await getOnlyPause(engine, runId);
-      expect(idsOf(first)).toEqual(['1.1', '1.2']);
-      const one = { decisions: { '1.2': { decision: 'approve' } } };
-      expect(await engine.resume(runId, { token: first.token, input: one })).toMatchObject({
+      expect(callIdsOf(first)).toEqual(['1.1', '1.2']);
+      const partialInput = { decisions: { '1.2': { decision: 'approve' } } };
+      expect(await engine.resume(runId, { token: first.token, input: partialInput })).toMatchObject({
         status: 'paused',
       });
       // Neither the same answer again nor another answer to the same pause has an effect.
-      for (const input of [one, { decision: 'approve' }])
+      for (const input of [partialInput, { decision: 'approve' }])
         expect(await engine.resume(runId, { token: first.token, input })).toMatchObject({ status: 'paused' });
       const second = await getOnlyPause(engine, runId);
-      expect(idsOf(second)).toEqual(['1.1']);
-      expect([done, server.requests.length]).toEqual([[{ to: 'bob', amount: 2 }], 1]);
+      expect(callIdsOf(second)).toEqual(['1.1']);
+      expect([recordedCalls, server.requests.length]).toEqual([[{ to: 'bob', amount: 2 }], 1]);
       const { token } = second;
-      await expect(engine.resume(runId, { token, input: one })).rejects.toMatchObject({
+      await expect(engine.resume(runId, { token, input: partialInput })).rejects.toMatchObject({
         code: 'RESUME_INPUT_INVALID',
       });
       expect(await engine.resume(runId, { token, input: { decision: 'deny' } })).toMatchObject({
         status: 'paused',
       });
       const third = await getOnlyPause(engine, runId);
-      expect(idsOf(third)).toEqual(['2.1']);
+      expect(callIdsOf(third)).toEqual(['2.1']);
       expect(await engine.getRun(runId)).toMatchObject({ resumedCount: 2 });
-      const end = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
-      expect(end).toMatchObject({ status: 'completed', output: { toolCalls: { count: 3 } } });
-      expect(done).toEqual([
+      const finalResult = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
+      expect(finalResult).toMatchObject({ status: 'completed', output: { toolCalls: { count: 3 } } });
+      expect(recordedCalls).toEqual([
         { to: 'bob', amount: 2 },
         { to: 'ada', amount: 1 },
       ]);
     });
 
     it('belong to one agent, branch and run: a decision does not affect other calls', async () => {
-      const { options, done } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
-      const engine = await open(options);
+      const { options, recordedCalls } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+      const engine = await openEngine(options);
       const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, agent('A'))],
         ['Start -> P -> A'],
@@ -190,22 +190,22 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       const other = await engine.start({ workflow: definition });
       await Promise.all([result(), other.result()]);
       const { pauses } = await engine.getRun(runId);
-      expect(pauses.map(idsOf)).toEqual([['1.1'], ['1.1']]);
+      expect(pauses.map(callIdsOf)).toEqual([['1.1'], ['1.1']]);
       const token = pauses[0]?.token ?? '';
       await expect(
         engine.resume(other.runId, { token, input: { decision: 'approve' } }),
       ).rejects.toMatchObject({ code: 'RESUME_POINT_NOT_FOUND' });
       await engine.resume(runId, { token, input: { decision: 'approve' } });
-      await expect.poll(() => done.length).toBe(1);
+      await expect.poll(() => recordedCalls.length).toBe(1);
       expect((await engine.getRun(runId)).pauses).toHaveLength(1);
       expect((await engine.getRun(other.runId)).pauses).toHaveLength(2);
-      expect(done).toHaveLength(1);
+      expect(recordedCalls).toHaveLength(1);
     });
 
     it('are neither approved nor made again when the agent is retried', async () => {
       // A model call is attempted four times.
-      const { options, done, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }], 4);
-      const engine = await open(options);
+      const { options, recordedCalls, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }], 4);
+      const engine = await openEngine(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
       const definition = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);
       const { runId, result } = await engine.start({ workflow: definition });
@@ -214,7 +214,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
         status: 'completed',
         output: { content: 'Done.', toolCalls: { count: 1 } },
       });
-      expect(done).toEqual([{ to: 'ada', amount: 1 }]);
+      expect(recordedCalls).toEqual([{ to: 'ada', amount: 1 }]);
       expect(server.requests).toHaveLength(1 + 4 + 1);
     });
   });

@@ -1,7 +1,7 @@
 // A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent
 // makes one payment, which the process approves and the tool appends to `effects`. The process prints each point that
 // it reaches, and waits to be killed at `stop`: `answered` is between the approval and the call, `paid` in the call.
-// With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its input ends.
+// With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
@@ -19,14 +19,14 @@ async function reachPoint(point: string): Promise<void> {
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Attempts of the agent in this process. Each attempt first looks up the key; the second follows the approval. */
-let attempts = 0;
+/** Number of attempts of the agent in this process. Each first looks up the key; the second follows the approval. */
+let attemptCount = 0;
 
 const options = {
   services: { openai: url },
   tenantCredentials: {
     async find() {
-      if (++attempts > 1) await reachPoint('answered');
+      if (++attemptCount > 1) await reachPoint('answered');
       return {
         id: 'key',
         type: 'api_key' as const,

@@ -49,7 +49,7 @@ async function start(
 }
 
 /** Runs a workflow with one block. */
-async function runOne(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
+async function runBlock(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
   const { run } = await start(server, {
     testBlocks: [block('B', type, { ...MODEL, ...fields })],
     edges: ['Start -> B'],
@@ -65,9 +65,10 @@ function requestText(server: ModelServer, number = 1): string {
 
 /** Returns the emissions of the run. */
 async function collectEmissions(run: RunHandle): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for await (const event of run.events()) if (event.type === 'block:emission') all.push(event.emission);
-  return all;
+  const emissions: unknown[] = [];
+  for await (const event of run.events())
+    if (event.type === 'block:emission') emissions.push(event.emission);
+  return emissions;
 }
 
 const ROUTES = [
@@ -174,9 +175,9 @@ describe('an evaluator', () => {
     { id: '2', name: 'Tone', description: 'Is it kind?' },
   ];
 
-  it('returns a score for each metric, in lower case and within its range', async () => {
+  it('returns each score under the lower-case name of its metric, limited to the range of the metric', async () => {
     const server = await objectServer({ clarity: 9, tone: 2.5 });
-    const result = await runOne(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
+    const result = await runBlock(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
     expect(result).toMatchObject({
       status: 'completed',
       output: { content: 'Hi.', model: 'gpt-4o', tokens: { total: 15 }, clarity: 5, tone: 2.5 },
@@ -189,19 +190,27 @@ describe('an evaluator', () => {
       { text: '{"answer": {"clarity": 3}}' },
       { text: '{"answer": {"clarity": 3, "tone": 4}}' },
     );
-    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics });
+    const result = await runBlock(server, 'evaluator', { content: 'Hi.', metrics });
     expect(result).toMatchObject({ output: { clarity: 3, tone: 4, tokens: { total: 30 } } });
   });
 
   it.each<[why: string, metrics: JsonObject[], message: RegExp]>([
     ['no metrics', [], /The block "B" has no metrics/],
     ['a metric without a name', [{ description: 'x' }], /"metrics\.0\.name"/],
-    ['the name of an output', [{ name: 'Cost' }], /a metric "Cost", whose name is reserved for an output/],
-    ['a name twice', [{ name: 'Tone' }, { name: 'tone' }], /two metrics "tone"/],
-    ['an empty range', [{ name: 'Tone', range: { min: 3, max: 1 } }], /lowest score is above its highest/],
+    [
+      'a metric named like an output',
+      [{ name: 'Cost' }],
+      /a metric "Cost", whose name is reserved for an output/,
+    ],
+    ['two metrics of the same name', [{ name: 'Tone' }, { name: 'tone' }], /two metrics "tone"/],
+    [
+      'a metric whose range is empty',
+      [{ name: 'Tone', range: { min: 3, max: 1 } }],
+      /lowest score is above its highest/,
+    ],
   ])('is refused with %s', async (_, invalidMetrics, message) => {
     const server = await modelServer({ text: 'never' });
-    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics: invalidMetrics });
+    const result = await runBlock(server, 'evaluator', { content: 'Hi.', metrics: invalidMetrics });
     expect(result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(result.error?.message).toMatch(message);
     expect(server.requests).toEqual([]);
@@ -212,7 +221,7 @@ describe('a translation', () => {
   it('is the answer of the model', async () => {
     const server = await modelServer({ pieces: ['Bon', 'jour'] });
     const fields = { context: '<start.text>', targetLanguage: 'French' };
-    const result = await runOne(server, 'translate', fields, { text: 'Hello' });
+    const result = await runBlock(server, 'translate', fields, { text: 'Hello' });
     expect(result).toMatchObject({
       status: 'completed',
       output: { content: 'Bonjour', model: 'gpt-4o', tokens: { total: 15 } },
@@ -236,7 +245,7 @@ describe('a translation', () => {
 
   it('needs a language', async () => {
     const server = await modelServer({ text: 'never' });
-    const result = await runOne(server, 'translate', { context: 'Hello', targetLanguage: ' ' });
+    const result = await runBlock(server, 'translate', { context: 'Hello', targetLanguage: ' ' });
     expect(result.error?.message).toContain(
       'The block "B" has fields that it cannot use: "targetLanguage" is empty.',
     );
@@ -335,7 +344,7 @@ describe('a vision block', () => {
 describe('a thinking block', () => {
   it('outputs its thought without a model', async () => {
     const server = await modelServer({ text: 'never' });
-    const result = await runOne(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });
+    const result = await runBlock(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });
     expect(result).toMatchObject({ output: { acknowledgedThought: 'First {"b":1}.' } });
     expect(server.requests).toEqual([]);
   });

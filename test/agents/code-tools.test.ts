@@ -87,7 +87,7 @@ describe('code in a tool file', () => {
     expect(calls.map(({ success }) => success)).toEqual([true, true, false, false]);
   });
 
-  it('has arguments that the author sets and the model does not see', async () => {
+  it('gets arguments that the author sets, which the model does not see', async () => {
     const { calls, offeredTools } = await ask(
       [{ type: 'double', params: { n: 5 } }],
       [{ name: 'double', args: {} }],

@@ -35,7 +35,7 @@ async function ask(server: ModelServer, { fields = {}, options, engine: engineOp
 }
 
 describe('the key of a provider', () => {
-  const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
+  const sentKeyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
 
   /** Every tenant stores a key for every provider. */
   const allKeys: TenantCredentials = {
@@ -58,7 +58,7 @@ describe('the key of a provider', () => {
     ]) {
       const server = await modelServer([{ text: 'Rain.' }]);
       expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
-      keys.push(keyOf(server));
+      keys.push(sentKeyOf(server));
     }
     expect(keys).toEqual([
       'Bearer key-of-openai',
@@ -68,7 +68,7 @@ describe('the key of a provider', () => {
     ]);
   });
 
-  it('of the operator or the workspace is not sent to a base URL that the block sets', async () => {
+  it('is not sent to a base URL that the block sets if it is the key of the operator or of the workspace', async () => {
     const server = await modelServer([{ text: 'Rain.' }]);
     const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
     const engine = {
@@ -80,8 +80,8 @@ describe('the key of a provider', () => {
     const refused = await ask(server, { fields, engine, options: { variables: { AZURE_API_KEY: 'key' } } });
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
     expect(server.requests).toEqual([]);
-    const own = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
-    expect(own).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
+    const resultWithOwnKey = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
+    expect(resultWithOwnKey).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
     expect(JSON.stringify(server.requests[0]?.headers)).not.toMatch(/key-of-the-(?:operator|workspace)/);
   });
 });

@@ -139,7 +139,7 @@ function toolsIn(text: string): string[] {
   return Object.keys(ARGUMENTS).filter((name) => text.includes(`"name":"${name}"`));
 }
 
-/** Returns calls of all tools in the first round, then a text. */
+/** Returns calls of all offered tools in the first round, then text, or JSON that matches the response schema. */
 function answerRequest(request: ModelRequest) {
   const text = JSON.stringify(request.body);
   const names = toolsIn(text);
@@ -153,6 +153,8 @@ function answerRequest(request: ModelRequest) {
 /** Returns the mock of `webhook_request` blocks for a workflow of the fixtures, and no mocks for other workflows. */
 const mocksOf = (file: string) =>
   dirname(file) === FIXTURES ? { types: { webhook_request: { data: null, status: 200, headers: {} } } } : {};
+
+/** Input of every workflow. */
 const input = {
   ...(JSON.parse(readFileSync(join(FIXTURES, 'input.json'), 'utf8')) as JsonObject),
   resumeFile: [
@@ -170,8 +172,8 @@ export type OpenEngine = (
 ) => Promise<Engine>;
 
 /** Runs every exported workflow to completion, with scripted models and simulated services only. */
-export function describeExportedWorkflows(name: string, open: OpenEngine): void {
-  describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
+export function describeExportedWorkflows(where: string, openEngine: OpenEngine): void {
+  describe(`${where}, with scripted models and simulated services, the exported workflow`, () => {
     it.each(files.map((file) => [basename(file), file]))('%s completes', async (_name, file) => {
       const { workflow, blocks: allBlocks } = readWorkflow(file);
       const models = await startModelServer(answerRequest);
@@ -180,7 +182,7 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
         await Promise.all([models.close(), services.close()]);
       });
       const tokens = Object.keys(services.baseUrls).map((service) => [service, `token-of-${service}`]);
-      const engine = await open({
+      const engine = await openEngine({
         blocks: blocks({ defaultModel: 'gpt-4o', tools: [httpGet] }),
         services: { ...models.services, ...services.baseUrls },
         credentials: { ...Object.fromEntries(tokens), openai: 'key', anthropic: 'key', google: 'key' },
@@ -206,8 +208,8 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
       for (const tool of new Set(models.requests.flatMap(({ body }) => toolsIn(JSON.stringify(body)))))
         expect(usedServices).toContain(tool === 'x_search_tweets' ? 'x' : (/^[a-z]+/.exec(tool) ?? [''])[0]);
       expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
-      const results = models.requests.map(({ body }) => JSON.stringify(body)).join('\n');
-      expect(results).not.toMatch(/answered [45]\d\d|CREDENTIAL_UNKNOWN|do not match the schema/);
+      const requestTexts = models.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+      expect(requestTexts).not.toMatch(/answered [45]\d\d|CREDENTIAL_UNKNOWN|do not match the schema/);
     });
   });
 }

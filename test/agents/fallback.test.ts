@@ -27,7 +27,7 @@ describe('fallback models', () => {
         { model: 'openai/gpt-4o', code: 'MODEL_FAILED' },
         { model: `anthropic/${CLAUDE}`, code: 'MODEL_FAILED' },
       ],
-      // 10 tokens at 0.3 and 100 at 2.5.
+      // 10 input tokens at 0.3 and 100 output tokens at 2.5 millionths of a dollar.
       cost: { totalMicros: 253 },
     });
     expect(server.requests.map(({ protocol }) => protocol)).toEqual([

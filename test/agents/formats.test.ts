@@ -17,8 +17,8 @@ const PROVIDERS = [
   'deepseek',
 ];
 
-/** Returns the only request of an agent with this response format. */
-async function requestOf(model: string, schema: JsonObject, fields: JsonObject = {}): Promise<JsonObject> {
+/** Returns the body of the only model request of an agent with this response format. */
+async function requestBodyOf(model: string, schema: JsonObject, fields: JsonObject = {}): Promise<JsonObject> {
   const server = await startModelServer(() => ({ text: '```json\n{"warm":true}\n```' }));
   onTestFinished(() => server.close());
   const engine = await createEngine({
@@ -58,7 +58,7 @@ describe.each<[model: string, path: readonly string[], fields?: JsonObject]>([
       [STRICT, true],
       [LOOSE, false],
     ] as const) {
-      const request = await requestOf(model, schema, fields);
+      const request = await requestBodyOf(model, schema, fields);
       expect((request[first] as JsonObject)[second]).toMatchObject({ name: 'weather', strict, schema });
     }
   });
@@ -80,13 +80,13 @@ describe('a response format', () => {
       { additionalModelRequestFields: { output_config: { format: { schema: STRICT } } } },
     ],
   ])('is sent in the form that %s expects', async (model, expected) => {
-    expect(await requestOf(model, STRICT)).toMatchObject(expected);
+    expect(await requestBodyOf(model, STRICT)).toMatchObject(expected);
   });
 
   it.each(['groq/openai/gpt-oss-20b', 'groq/llama-3.3-70b-versatile', 'deepseek/deepseek-chat'])(
     'is an instruction in the prompt for %s, whose provider refuses schemas',
     async (model) => {
-      const request = await requestOf(model, STRICT, { systemPrompt: 'Be brief.' });
+      const request = await requestBodyOf(model, STRICT, { systemPrompt: 'Be brief.' });
       expect(request).not.toHaveProperty('response_format');
       expect(request['messages']).toMatchObject([
         {

@@ -20,7 +20,7 @@ describe('guardrails for JSON', () => {
     ['7', true],
     [{ a: 1 }, true],
     ['{"a": ', false],
-  ])('%j passes: %s', async (text, passed) => {
+  ])('set `passed` for %j to %s', async (text, passed) => {
     const { output } = await check({ validationType: 'json' }, text);
     expect(output).toMatchObject({ passed, validationType: 'json' });
     expect('error' in (output as object)).toBe(!passed);
@@ -32,7 +32,7 @@ describe('guardrails with a regular expression', () => {
     ['^A-\\d+$', 'A-17', true],
     ['^A-\\d+$', 'B-17', false],
     ['^(?=.*[0-9])(?<word>\\w+)$', 'abc1', true],
-  ])('%s with the text %s passes: %s', async (regex, text, passed) => {
+  ])('set `passed` for the expression %s and the text %s to %s', async (regex, text, passed) => {
     const { output } = await check({ validationType: 'regex', regex }, text);
     expect(output).toMatchObject({ passed, input: text });
   });
@@ -56,7 +56,7 @@ describe('guardrails with a regular expression', () => {
 describe('guardrails for personal data', () => {
   const text = 'Ask ada@example.com';
 
-  it('do not pass a text with personal data', async () => {
+  it('do not pass text with personal data', async () => {
     const { output } = await check({ validationType: 'pii', piiEntityTypes: [] }, text);
     expect(output).toEqual({
       passed: false,
@@ -97,8 +97,12 @@ describe('guardrails against hallucination', () => {
       ...{ blocks: blocks(), services: server.services, tenant: () => 'mine', tenantKnowledge: knowledge },
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const base = { validationType: 'hallucination', knowledgeBaseId: 'kb of mine', model: 'local/scripted' };
-    const guardrails = block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields });
+    const baseFields = {
+      validationType: 'hallucination',
+      knowledgeBaseId: 'kb of mine',
+      model: 'local/scripted',
+    };
+    const guardrails = block('G', 'guardrails', { input: 'Looms weave.', ...baseFields, ...fields });
     const result = await engine.execute({ workflow: workflow([guardrails], ['Start -> G']) });
     return { result, knowledge, requests: server.requests };
   }
@@ -107,7 +111,7 @@ describe('guardrails against hallucination', () => {
     [3, 7, true],
     [8, 7, false],
     [10, 99, true],
-  ])('with the threshold %d and a score of %d pass: %s', async (threshold, score, passed) => {
+  ])('set `passed` for the threshold %d and a score of %d to %s', async (threshold, score, passed) => {
     const { result, knowledge, requests } = await checkAgainstKnowledge(
       { threshold, topK: 2 },
       { score, reasoning: 'Yes.' },

@@ -8,7 +8,7 @@ describe.each(sampledStores('memories with a kill'))(
   (store) => {
     it.each(MEMORY_POINTS)(
       'has the exchange once in its conversation (killed at %s, %s)',
-      async (stop, _when, calls) => {
+      async (stop, _when, callCount) => {
         const { folder, common, expectOneExchange } = await startRememberingModel();
         const engine =
           store === 'sqlite'
@@ -17,7 +17,7 @@ describe.each(sampledStores('memories with a kill'))(
         expect(await startProcess({ engine, ...common, question: 'one', stop }).last).toBe(stop);
         const output: unknown = JSON.parse(await startProcess({ engine, ...common, question: 'one' }).last);
         await startProcess({ engine, ...common, question: 'two' }).last;
-        expectOneExchange(output, calls);
+        expectOneExchange(output, callCount);
       },
     );
   },

@@ -4,7 +4,7 @@ import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { counting, startProcess } from './killed.ts';
 import type { AgentProcess } from './killed.ts';
 
-const engineOn = async (store: string, folder: string): Promise<NonNullable<AgentProcess['engine']>> =>
+const engineOptionsOn = async (store: string, folder: string): Promise<NonNullable<AgentProcess['engine']>> =>
   store === 'sqlite'
     ? { data: join(folder, 'data') }
     : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
@@ -14,7 +14,7 @@ describe.each(sampledStores('tool calls with a kill'))(
   (store) => {
     it('continues the child run if the tool is a workflow, and starts no second one', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
-      const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
+      const options = { engine: await engineOptionsOn(store, folder), ...common, byWorkflow: true };
       expect(await startProcess({ ...options, stop: '4' }).last).toBe('4');
       expect(calls()).toBe(4);
       const output = JSON.parse(await startProcess(options).last) as { children: number };
@@ -24,7 +24,7 @@ describe.each(sampledStores('tool calls with a kill'))(
 
     it('repeats only the interrupted call', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
-      const engine = await engineOn(store, folder);
+      const engine = await engineOptionsOn(store, folder);
       expect(await startProcess({ engine, ...common, stop: '4' }).last).toBe('4');
       expect(calls()).toBe(4);
       expectOneRepeated(JSON.parse(await startProcess({ engine, ...common }).last));

@@ -17,7 +17,7 @@ const PROGRAMS = {
   notifying: fileURLToPath(new URL('notified-process.ts', import.meta.url)),
 };
 
-/** The task of a process, with the options of its engine or worker. */
+/** Options of a process: what it does, and the options of its engine or worker. */
 export interface AgentProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
   models?: Pick<BlocksOptions, 'prices' | 'rates'>;
@@ -101,9 +101,9 @@ export const REMEMBERING = workflow(
  * description, and the number of model calls that the run makes in total.
  */
 export const MEMORY_POINTS = [
-  ['answered', 'before the answer is recorded', 2],
-  ['recorded', 'before the exchange is in the conversation', 1],
-  ['kept', 'before the result of the agent is in the journal', 1],
+  ['answer received', 'before the answer is recorded', 2],
+  ['answer recorded', 'before the exchange is in the conversation', 1],
+  ['exchange stored', 'before the result of the agent is in the journal', 1],
 ] as const;
 
 /** Starts a model that numbers its answers. Returns the options of its process, and a check of the conversation. */
@@ -122,10 +122,10 @@ export async function startRememberingModel() {
      * Expects that the conversation has the exchange once, after the interrupted run ended with `output` and another
      * run asked a second question.
      */
-    expectOneExchange: (output: unknown, calls: number) => {
-      expect(output).toMatchObject({ content: `answer ${calls}` });
-      expect(server.requests).toHaveLength(calls + 1);
-      expect(readConversation()).toEqual(['one', `answer ${calls}`, 'two']);
+    expectOneExchange: (output: unknown, callCount: number) => {
+      expect(output).toMatchObject({ content: `answer ${callCount}` });
+      expect(server.requests).toHaveLength(callCount + 1);
+      expect(readConversation()).toEqual(['one', `answer ${callCount}`, 'two']);
     },
   };
 }
@@ -153,7 +153,7 @@ export const COUNTER = workflow([block('T', 'tally', { n: '<start.n>' })], ['Sta
 export interface KillableProcess {
   /** Resolves with the last line when the process has exited. */
   last: Promise<string>;
-  /** Ends the input of a worker. */
+  /** Closes the stdin of a worker, which then stops. */
   end(): void;
   /** Kills the process with SIGKILL. */
   kill(): void;

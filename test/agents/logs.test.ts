@@ -85,7 +85,7 @@ describe('a logs block', () => {
     expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
   });
 
-  it('leaves out values above a total size', async () => {
+  it('omits values above a total size', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const large = workflow(

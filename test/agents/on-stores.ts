@@ -5,10 +5,10 @@ import { beforeAll, describe, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
-type Open = (options: EngineOptions) => Promise<Engine>;
+type OpenEngine = (options: EngineOptions) => Promise<Engine>;
 
 const openWith =
-  (store: () => EngineOptions): Open =>
+  (store: () => EngineOptions): OpenEngine =>
   async (options) => {
     const engine = await createEngine({ ...options, ...store() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -16,7 +16,7 @@ const openWith =
   };
 
 /** Defines tests on stores in memory, on SQLite and on PostgreSQL. Each engine has its own store. */
-export function describeOnStores(describeTests: (where: string, open: Open) => void): void {
+export function describeOnStores(describeTests: (where: string, openEngine: OpenEngine) => void): void {
   describeTests(
     'in memory',
     openWith(() => ({})),
@@ -25,7 +25,7 @@ export function describeOnStores(describeTests: (where: string, open: Open) => v
     'on SQLite',
     openWith(() => ({ data: dataFolder() })),
   );
-  describe.skipIf(!hasPostgres)('with a database', () => {
+  describe.skipIf(!hasPostgres)('in a database', () => {
     let url = '';
     beforeAll(async () => {
       url = await postgresDatabase();

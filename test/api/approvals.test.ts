@@ -10,7 +10,7 @@ interface PausedRun {
 }
 
 it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
-  const { options: engineOptions, done } = await startPaymentModel([
+  const { options: engineOptions, recordedCalls } = await startPaymentModel([
     { tools: [pay('ada', 1), pay('bob', 2)] },
   ]);
   const api = await testApi({ engineOptions });
@@ -47,7 +47,7 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     '{"decisions": {"1.1": {"decision": "edit", "arguments": {"to": "ada", "amount": 1, "__proto__": {}}}}}';
   const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forged}}`;
   expect(await api.call('POST', `${path}/resume`, { raw })).toMatchObject({ status: 400 });
-  expect(done).toEqual([]);
+  expect(recordedCalls).toEqual([]);
   expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
   const first = { decisions: { '1.2': { decision: 'deny' } } };
   expect(await answer(first)).toMatchObject({ status: 200, data: { status: 'paused' } });
@@ -63,6 +63,6 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     status: 200,
     data: { status: 'completed' },
   });
-  expect(done).toEqual([{ to: 'ada', amount: 1 }]);
+  expect(recordedCalls).toEqual([{ to: 'ada', amount: 1 }]);
   expect((await api.call<PausedRun>('GET', path)).data.paused).toBeNull();
 });
