@@ -56,7 +56,7 @@ async function ask(engine: Engine, question: string, fields: JsonObject = MEMORY
 describe('an agent with a memory', () => {
   it('gets the earlier questions and answers of its conversation only', async () => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     await ask(engine, 'one');
     await ask(engine, 'else', MEMORY_FIELDS, 'c2');
     await ask(engine, 'two');
@@ -65,7 +65,7 @@ describe('an agent with a memory', () => {
 
   it('puts its conversation after instructions and examples, which are not stored', async () => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'example' },
@@ -90,7 +90,7 @@ describe('an agent with a memory', () => {
         ? { text: 'done' }
         : { tools: [{ name: 'look', args: {} }] },
     );
-    const engine = await open(server, {}, [tool]);
+    const engine = await openEngine(server, {}, [tool]);
     await ask(engine, 'one', { ...MEMORY_FIELDS, tools: [{ type: 'look' }] });
     await ask(engine, 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'done', 'two']);
@@ -103,19 +103,19 @@ describe('an agent with a memory', () => {
     [{ memoryType: 'sliding_window_tokens', slidingWindowTokens: 30 }, ['three', 'answer to three']],
     [{ memoryType: 'sliding_window_tokens', slidingWindowTokens: 5 }, []],
     [{ memoryType: 'none' }, []],
-  ])('takes whole exchanges up to the limit: %j', async (fields, earlier) => {
+  ])('gets whole exchanges up to the limit: %j', async (fields, earlierContents) => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     for (const question of ['one', 'two', 'three']) await ask(engine, question);
     await ask(engine, 'four', { ...MEMORY_FIELDS, ...fields });
-    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlier, 'four']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlierContents, 'four']);
   });
 
   it('stores nothing for a question without an answer', async () => {
     const server = await modelServer((request) =>
       request.number === 1 ? { status: 400, message: 'no' } : echo(request),
     );
-    const engine = await open(server);
+    const engine = await openEngine(server);
     const failed = await engine.execute(
       { workflow: agentWorkflow(MEMORY_FIELDS) },
       { question: 'zero', talk: 'c1' },
@@ -128,7 +128,7 @@ describe('an agent with a memory', () => {
 
   it('keeps the exchanges of runs that continue a conversation at the same time', async () => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     const questions = ['a', 'b', 'c', 'd'];
     await Promise.all(questions.map((question) => ask(engine, question)));
     await ask(engine, 'last');
@@ -141,19 +141,19 @@ describe('an agent with a memory', () => {
   it('has its conversation after a restart', async () => {
     const server = await modelServer();
     const data = dataFolder();
-    const first = await open(server, { data });
+    const first = await openEngine(server, { data });
     await ask(first, 'one');
     await first.close();
-    await ask(await open(server, { data }), 'two');
+    await ask(await openEngine(server, { data }), 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('shares nothing with workflows of another tenant', async () => {
     const server = await modelServer();
-    const engine = await open(server, { tenant: (id) => `tenant of ${id}` });
-    for (const id of ['mine', 'foreign'])
+    const engine = await openEngine(server, { tenant: (id) => `tenant of ${id}` });
+    for (const id of ['first', 'second'])
       await engine.execute({ workflow: agentWorkflow(MEMORY_FIELDS, id) }, { question: id, talk: 'c1' });
-    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['foreign']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['second']);
   });
 
   it.each<[why: string, fields: JsonObject, message: RegExp]>([
@@ -179,7 +179,7 @@ describe('an agent with a memory', () => {
     ],
   ])('fails before it calls the model if it %s', async (_why, fields, message) => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question: 'one' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toMatch(message);
@@ -195,10 +195,10 @@ describe('a memory block', () => {
 
   it('adds messages for agents, and gets messages of agents', async () => {
     const server = await modelServer();
-    const engine = await open(server);
+    const engine = await openEngine(server);
     await runMemoryBlock(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
-    const added = { operation: 'add', conversationId: 'c1', role: 'assistant', content: 'hello Ada' };
-    expect(await runMemoryBlock(engine, added)).toMatchObject({
+    const addFields = { operation: 'add', conversationId: 'c1', role: 'assistant', content: 'hello Ada' };
+    expect(await runMemoryBlock(engine, addFields)).toMatchObject({
       output: {
         id: 'c1',
         memories: [
@@ -221,12 +221,12 @@ describe('a memory block', () => {
   });
 
   it('lists conversations, and deletes one', async () => {
-    const engine = await open(await modelServer());
+    const engine = await openEngine(await modelServer());
     for (const id of ['b', 'a']) await runMemoryBlock(engine, { id, content: `in ${id}` });
-    const all = {
+    const expectedOutput = {
       memories: ['a', 'b'].map((id) => ({ id, messages: [{ role: 'user', content: `in ${id}` }] })),
     };
-    expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({ output: all });
+    expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({ output: expectedOutput });
     const empty = { output: { id: 'a', memories: [] } };
     expect(await runMemoryBlock(engine, { operation: 'delete', id: 'a' })).toMatchObject(empty);
     expect(await runMemoryBlock(engine, { operation: 'get', id: 'a' })).toMatchObject(empty);
@@ -236,14 +236,14 @@ describe('a memory block', () => {
   });
 
   it('sees only conversations of its tenant', async () => {
-    const engine = await open(await modelServer(), {
-      tenant: (id) => (id === 'theirs' ? 'b' : 'a'),
+    const engine = await openEngine(await modelServer(), {
+      tenant: (id) => (id === 'other' ? 'b' : 'a'),
     });
     await runMemoryBlock(engine, { id: 'c1', content: 'mine' });
-    const theirs = workflow([block('M', 'memory', { operation: 'getAll' })], ['Start -> M'], {
-      id: 'theirs',
+    const otherWorkflow = workflow([block('M', 'memory', { operation: 'getAll' })], ['Start -> M'], {
+      id: 'other',
     });
-    expect(await engine.execute({ workflow: theirs }, {})).toMatchObject({ output: { memories: [] } });
+    expect(await engine.execute({ workflow: otherWorkflow }, {})).toMatchObject({ output: { memories: [] } });
     expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({
       output: { memories: [{ id: 'c1' }] },
     });
@@ -260,7 +260,7 @@ describe('a memory block', () => {
       'The id of a conversation must have',
     ],
   ])('fails with %s', async (_, fields, message) => {
-    const result = await runMemoryBlock(await open(await modelServer()), fields);
+    const result = await runMemoryBlock(await openEngine(await modelServer()), fields);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
   });

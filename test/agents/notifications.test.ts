@@ -53,8 +53,8 @@ describe('a notification whose tool does not return', () => {
   });
 });
 
-describe('the notification rows of a pause', () => {
-  it('send at most 20 notifications, and cannot come from the input of a run', async () => {
+describe('the notifications of a pause', () => {
+  it('are sent up to a limit of 20, and cannot come from the input of a run', async () => {
     const notificationArgs: JsonObject[] = [];
     const tool = notificationTool(async (args) => {
       notificationArgs.push(args);
@@ -63,13 +63,17 @@ describe('the notification rows of a pause', () => {
     const engine = await createEngine({ blocks: blocks({ tools: [tool] }) });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const rows = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
-    const many = await engine.start({ workflow: approvalFlow(rows) });
-    await many.result();
+    const run = await engine.start({ workflow: approvalFlow(rows) });
+    await run.result();
     expect(notificationArgs).toHaveLength(20);
-    const all = dataOf((await getOnlyPause(engine, many.runId)).output).notifications as JsonObject[];
-    expect(all.at(-1)).toMatchObject({ status: 'failed', error: expect.stringContaining('20') as string });
-    const injected = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
-    await injected.result();
+    const { output } = await getOnlyPause(engine, run.runId);
+    const notifications = dataOf(output).notifications as JsonObject[];
+    expect(notifications.at(-1)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('20') as string,
+    });
+    const runWithInjection = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
+    await runWithInjection.result();
     expect(notificationArgs).toHaveLength(20);
   });
 

@@ -18,13 +18,13 @@ export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) 
   url: `https://heddle.test/resume/${token}`,
 });
 
-/** Returns a workflow that calls the notification tools of these rows, and then waits for a person. */
-export function approvalFlow(notification: Json, fields: JsonObject = {}) {
+/** Returns a workflow that sends these notifications, and then waits for a person. */
+export function approvalFlow(notifications: Json, fields: JsonObject = {}) {
   return workflow(
     [
       block('Approve', 'human_in_the_loop', {
         builderData: [{ name: 'go', type: 'string', value: '<approve.url>' }],
-        notification,
+        notification: notifications,
         ...fields,
       }),
       fn('Done', 'return <approve.submission>'),
@@ -51,8 +51,8 @@ export function dataOf(output: Json): PauseData {
 }
 
 /** Defines the tests of notification tools of pauses. */
-export function describeNotifications(where: string, open: OpenEngineWithLinks): void {
-  describe(`the notifications of a pause, ${where}`, () => {
+export function describeNotifications(where: string, openEngine: OpenEngineWithLinks): void {
+  describe(`${where}, the notifications of a pause`, () => {
     it('are sent once with the URL of the pause before it opens, and each failure is recorded', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
@@ -69,22 +69,22 @@ export function describeNotifications(where: string, open: OpenEngineWithLinks):
           requireApproval: true,
         },
       ];
-      const engine = await open({
+      const engine = await openEngine({
         ...{ blocks: blocks({ tools }), services: services.baseUrls, pauseLinks },
         credentials: { slack: SECRET, github: 'token-of-github' },
         env: { CHANNEL: { value: 'C0123456789', secret: false }, SECRET },
       });
-      const slack = { channel: '{{CHANNEL}}', text: 'See <approve.url> {{SECRET}}' };
-      const issue = { owner: 'o', repo: 'r', title: 't' };
+      const slackParams = { channel: '{{CHANNEL}}', text: 'See <approve.url> {{SECRET}}' };
+      const issueParams = { owner: 'o', repo: 'r', title: 't' };
       const rows = [
         TELL,
-        { type: 'slack', operation: 'send', params: slack },
-        { type: 'slack', params: { ...slack, channel: 'C9' } },
+        { type: 'slack', operation: 'send', params: slackParams },
+        { type: 'slack', params: { ...slackParams, channel: 'C9' } },
         { type: 'carrier_pigeon' },
         { type: 'guarded', params: { text: 'x' } },
         { type: 'tell', params: {} },
         { type: 'workflow_input', params: { workflowId: 'w' } },
-        { type: 'github', operation: 'github_create_issue', params: issue },
+        { type: 'github', operation: 'github_create_issue', params: issueParams },
         { ...TELL, usageControl: 'none' },
       ];
       const { runId, result } = await engine.start({ workflow: approvalFlow(rows) });
@@ -124,7 +124,7 @@ export function describeNotifications(where: string, open: OpenEngineWithLinks):
       const services = await startServices();
       onTestFinished(() => services.close());
       services.loseNext('slack', 1);
-      const engine = await open({
+      const engine = await openEngine({
         ...{ blocks: blocks(), services: services.baseUrls, pauseLinks, credentials: { slack: SECRET } },
       });
       const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
@@ -150,19 +150,19 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       ['an interrupted notification is repeated if its tool allows it', true],
     ])('opens with the sent URL: %s', async (_, idempotent) => {
       const notificationArgs: JsonObject[] = [];
-      const keys: string[] = [];
+      const idempotencyKeys: string[] = [];
       const { promise: slowCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
       const tool = notificationTool(async (args) => {
         notificationArgs.push(args);
         return null;
       });
-      const slow = notificationTool(async (_args, { idempotencyKey, signal }) => {
-        keys.push(idempotencyKey);
-        if (keys.length > 1) return null;
+      const slowTool = notificationTool(async (_args, { idempotencyKey, signal }) => {
+        idempotencyKeys.push(idempotencyKey);
+        if (idempotencyKeys.length > 1) return null;
         onSlowCall();
         return rejectOnAbort(signal);
       });
-      const tools = [tool, { ...slow, id: 'slow', idempotent }];
+      const tools = [tool, { ...slowTool, id: 'slow', idempotent }];
       const options = { blocks: blocks({ tools }), pauseLinks };
       const startProcess = await prepareStore();
       const first = await startProcess(options);
@@ -175,7 +175,8 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
       const { token, output } = await getOnlyPause(engine, runId);
       expect(notificationArgs).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
-      expect(keys).toEqual(idempotent ? [keys[0], keys[0]] : [keys[0]]);
+      const [key] = idempotencyKeys;
+      expect(idempotencyKeys).toEqual(idempotent ? [key, key] : [key]);
       expect(dataOf(output).notifications).toMatchObject([
         { title: 'Tell', status: 'sent' },
         { title: 'Slow', status: idempotent ? 'sent' : 'unknown' },

@@ -1,7 +1,7 @@
 // A process that a test kills: `node notified-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its workflow
 // waits for a person, after a notification that appends the URL of the pause to `effects`. If `stop` is `notified`, the
 // process kills itself between the end of that notification and the pause. With `engine` it runs the workflow and
-// prints the output of the pause; with `worker` it is a worker until its input ends.
+// prints the output of the pause; with `worker` it is a worker until its stdin ends.
 import { appendFileSync, existsSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
@@ -31,7 +31,7 @@ const options = {
 };
 
 /** Starts the run or continues it, and returns the output of its pause. */
-async function runToItsPause(): Promise<Json> {
+async function runUntilPaused(): Promise<Json> {
   const engine = await createEngine({ ...options, ...runtime.engine });
   await engine.deploy(NOTIFYING);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
@@ -49,4 +49,4 @@ if (runtime.worker) {
   const worker = await createWorker({ ...options, ...runtime.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
-} else process.stdout.write(`${JSON.stringify(await runToItsPause())}\n`);
+} else process.stdout.write(`${JSON.stringify(await runUntilPaused())}\n`);

@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 const CLAUDE = 'claude-sonnet-4-5';
 const NOVA = 'bedrock/amazon.nova-lite-v1:0';
 const TITAN = 'bedrock/amazon.titan-text-lite-v1';
-const ROWS = [{ type: 'weather' }];
+const TOOLS = [{ type: 'weather' }];
 const MESSAGES = [
   { role: 'system', content: 'You report the weather.' },
   { role: 'user', content: 'How is it in Oslo?' },
@@ -23,7 +23,7 @@ const forecast: AgentTool = {
 };
 
 /** Runs an agent, which calls a tool once if it has one. Returns its result, and the requests to the model. */
-async function run(fields: JsonObject) {
+async function runAgent(fields: JsonObject) {
   const hasTools = fields['tools'] !== undefined;
   const server = await startModelServer(({ number }) =>
     hasTools && number === 1 ? { tools: [{ name: 'weather', args: {} }] } : { text: 'Rain.' },
@@ -41,7 +41,7 @@ async function run(fields: JsonObject) {
 }
 
 async function requestsOf(fields: JsonObject): Promise<JsonObject[]> {
-  const { result, requests } = await run(fields);
+  const { result, requests } = await runAgent(fields);
   expect(result).toMatchObject({ status: 'completed' });
   return requests;
 }
@@ -49,21 +49,21 @@ async function requestsOf(fields: JsonObject): Promise<JsonObject[]> {
 /** Returns the path of each part of a request that is marked for the cache. */
 function markedPaths(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  const own = 'cache_control' in value || 'cachePoint' in value ? [path] : [];
-  return [...own, ...Object.entries(value).flatMap(([key, part]) => markedPaths(part, `${path}/${key}`))];
+  const ownPath = 'cache_control' in value || 'cachePoint' in value ? [path] : [];
+  return [...ownPath, ...Object.entries(value).flatMap(([key, part]) => markedPaths(part, `${path}/${key}`))];
 }
 
 describe('the prompt cache of a provider', () => {
   it('contains the instructions and each round of an agent with tools', async () => {
-    const requests = await requestsOf({ model: CLAUDE, tools: ROWS });
+    const requests = await requestsOf({ model: CLAUDE, tools: TOOLS });
     expect(requests.map((request) => markedPaths(request))).toEqual([
       ['/system/0', '/messages/0/content/0'],
       ['/system/0', '/messages/2/content/0'],
     ]);
   });
 
-  it('is marked after the text on Bedrock, for models that support it', async () => {
-    const [request] = await requestsOf({ model: NOVA, tools: ROWS });
+  it('is marked by a part after the text on Bedrock, for models that support it', async () => {
+    const [request] = await requestsOf({ model: NOVA, tools: TOOLS });
     expect(markedPaths(request)).toEqual(['/system/1', '/messages/0/content/1']);
     const [titanRequest] = await requestsOf({ model: TITAN, promptCaching: true });
     expect(markedPaths(titanRequest)).toEqual([]);
@@ -77,12 +77,12 @@ describe('the prompt cache of a provider', () => {
   });
 
   it('is not used if the author switches it off', async () => {
-    const [request] = await requestsOf({ model: CLAUDE, tools: ROWS, promptCaching: false });
+    const [request] = await requestsOf({ model: CLAUDE, tools: TOOLS, promptCaching: false });
     expect(markedPaths(request)).toEqual([]);
   });
 
   it('cannot be set to a value that is neither true nor false', async () => {
-    const { result, requests } = await run({ model: CLAUDE, promptCaching: 'maybe' });
+    const { result, requests } = await runAgent({ model: CLAUDE, promptCaching: 'maybe' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(requests).toEqual([]);
   });

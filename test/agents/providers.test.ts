@@ -89,7 +89,7 @@ async function modelServer(...answers: readonly ModelAnswer[]): Promise<ModelSer
 
 async function ask(
   server: ModelServer,
-  { provider, credential = 'secret-key', ...row }: Case,
+  { provider, credential = 'secret-key', ...testCase }: Case,
   agentFields: JsonObject = {},
 ) {
   const engine = await createEngine({
@@ -98,20 +98,20 @@ async function ask(
     credentials: credential === null ? {} : { [provider]: credential },
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const fields = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }], model: row.model };
-  const agent = block('A', 'agent', { ...fields, ...row.fields, ...agentFields });
+  const fields = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }], model: testCase.model };
+  const agent = block('A', 'agent', { ...fields, ...testCase.fields, ...agentFields });
   return engine.execute({ workflow: workflow([agent], ['Start -> A']) }, {});
 }
 
-describe.each(CASES.map((row) => [`${row.provider} ${row.variant ?? ''}`.trim(), row] as const))(
+describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim(), each] as const))(
   'an agent with %s',
-  (_, row) => {
+  (_, testCase) => {
     it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
       const server = await modelServer(
         { tools: [{ name: 'weather', args: { city: 'Oslo' } }], input: 20, output: 5 },
         { pieces: ['It is', ' cold.'], input: 30, output: 7 },
       );
-      const result = await ask(server, row, { tools: [{ type: 'weather' }] });
+      const result = await ask(server, testCase, { tools: [{ type: 'weather' }] });
       expect(result).toMatchObject({
         status: 'completed',
         output: {
@@ -120,8 +120,8 @@ describe.each(CASES.map((row) => [`${row.provider} ${row.variant ?? ''}`.trim(),
           toolCalls: { count: 1, list: [{ name: 'weather', result: { city: 'Oslo', degrees: 7 } }] },
         },
       });
-      expect(server.requests.map(({ path }) => path)).toEqual([row.path, row.path]);
-      const [name, value] = row.header;
+      expect(server.requests.map(({ path }) => path)).toEqual([testCase.path, testCase.path]);
+      const [name, value] = testCase.header;
       for (const { headers } of server.requests) expect(headers[name]).toContain(value);
       expect(JSON.stringify(server.requests[1]?.body)).toMatch(/degrees\\*":7/);
       expect(JSON.stringify(result)).not.toContain('secret-key');
@@ -131,14 +131,14 @@ describe.each(CASES.map((row) => [`${row.provider} ${row.variant ?? ''}`.trim(),
       const server = await modelServer({ text: '{"warm":false}' });
       const properties = { warm: { type: 'boolean' } };
       const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
-      const result = await ask(server, row, { responseFormat: { name: 'weather', schema } });
+      const result = await ask(server, testCase, { responseFormat: { name: 'weather', schema } });
       expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
       expect(JSON.stringify(server.requests[0]?.body)).toContain('warm');
     });
 
     it('fails with the message of the provider, without the key', async () => {
       const server = await modelServer({ status: 400, message: 'No such model for secret-key.' });
-      const result = await ask(server, row);
+      const result = await ask(server, testCase);
       expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
       expect(result.error?.message).toContain('No such model');
       expect(JSON.stringify(result)).not.toContain('secret-key');

@@ -29,8 +29,8 @@ describe('the rate limits of a key', () => {
     const engine = await engineFor(server, { clock, ...rateOptions({ tokensPerMinute: 6000 }) });
     await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
-    // The 2000 tokens of the first call take 20 s. A call may exceed the rate by 6 s, but the next call needs more than
-    // that, so it waits for all 20 s.
+    // At this rate, the 2000 tokens of the first call use up 20 s. Calls may run ahead of the rate by 6 s, but the next
+    // call alone, with its 1000 output tokens, needs 10 s. So it waits for all 20 s.
     await clock.due(20_000);
     clock.advance(20_000);
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -126,10 +126,10 @@ describe.skipIf(!hasPostgres)('two engines on one database', () => {
     const postgres = { url: await postgresDatabase() };
     const clock = new TestClock(1_000_000);
     const options = { postgres, ...rateOptions({ requestsPerMinute: 2 }) };
-    const one = await engineFor(server, { ...options, clock });
-    const other = await engineFor(server, { ...options, clock });
-    await runAgent(one);
-    const run = await other.start(AGENT_FLOW);
+    const firstEngine = await engineFor(server, { ...options, clock });
+    const secondEngine = await engineFor(server, { ...options, clock });
+    await runAgent(firstEngine);
+    const run = await secondEngine.start(AGENT_FLOW);
     await clock.due(30_000);
     expect(server.requests).toHaveLength(1);
     clock.advance(30_000);

@@ -60,17 +60,17 @@ const CASES: readonly (readonly [
 describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPattern, reasoningTokens) => {
   it.each([{}, { whole: true }] as const)(
     'has the effort of the block, is emitted beside the answer, and is sent back with tool results (%j)',
-    async (form) => {
+    async (answerForm) => {
       const { thoughts, result, requestBodies } = await ask(
         [
           {
-            ...form,
+            ...answerForm,
             reasoning: 'I must look.',
             tools: [{ name: 'weather', args: {} }],
             output: 20,
             reasoned: 15,
           },
-          { ...form, reasoning: ' Seven is cold.', text: 'No.', output: 20, reasoned: 15 },
+          { ...answerForm, reasoning: ' Seven is cold.', text: 'No.', output: 20, reasoned: 15 },
         ],
         { model, reasoningEffort: 'high', tools: [{ type: 'weather' }] },
       );

@@ -123,7 +123,7 @@ describe('a cap on spending', () => {
     expect(retried).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(server.requests).toHaveLength(4);
     const next = await runAgent(engine, {}, 'two');
-    // About 200 output tokens at 10 each, and the input.
+    // About 200 output tokens at 10 millionths of a dollar each, and the input.
     expect(next).toMatchObject(expectedRefusal('workspace'));
     const { usedMicros } = (next.error as unknown as { details: { usedMicros: number } }).details;
     expect(usedMicros).toBeGreaterThan(2000);
@@ -134,8 +134,8 @@ describe('a cap on spending', () => {
     const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
     const engine = await engineFor(server, { maxCost: { tenant: { dollars: 0.05 } } });
     const runs = await Promise.all(Array.from({ length: 12 }, () => runAgent(engine)));
-    const paid = runs.filter(({ status }) => status === 'completed').length;
-    expect(paid).toBe(4);
+    const completedCount = runs.filter(({ status }) => status === 'completed').length;
+    expect(completedCount).toBe(4);
     expect(server.requests).toHaveLength(4);
     expect(runs.filter(({ error }) => error?.code === 'SPENDING_CAP_REACHED')).toHaveLength(8);
   });

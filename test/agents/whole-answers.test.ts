@@ -172,10 +172,11 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
 
   it('with an error that a gateway forwards is handled like the error itself', async () => {
     const clock = new TestClock();
-    const error = (code: number, message: string): ModelAnswer => ({
+    const errorAnswer = (code: number, message: string): ModelAnswer => ({
       body: JSON.stringify({ type: 'error', error: { type: 'error', code, message, status: 'X' }, message }),
     });
-    const { server, run } = await start([error(429, 'slow down'), error(401, 'no')], { model }, { clock });
+    const answers = [errorAnswer(429, 'slow down'), errorAnswer(401, 'no')];
+    const { server, run } = await start(answers, { model }, { clock });
     await clock.due(1000);
     clock.advance(1000);
     const result = await run.result();
@@ -238,8 +239,8 @@ describe('an answer of a model', () => {
 
   it('with an error without a status is requested again', async () => {
     const clock = new TestClock();
-    const error = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
-    const { run } = await start([error, error, error, error], {}, { clock });
+    const errorAnswer = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
+    const { run } = await start([errorAnswer, errorAnswer, errorAnswer, errorAnswer], {}, { clock });
     for (const ms of [1000, 2000, 4000]) {
       await clock.due(ms);
       clock.advance(ms);
@@ -267,7 +268,7 @@ describe('an answer of a model', () => {
   });
 
   it('of Google that needs another request is continued', async () => {
-    const first = {
+    const partialAnswer = {
       candidates: [
         {
           content: { role: 'model', parts: [{ text: 'It is' }] },
@@ -277,7 +278,7 @@ describe('an answer of a model', () => {
       ],
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 12 },
     };
-    const { server, result } = await ask([{ body: JSON.stringify(first) }, { text: ' cold.' }], {
+    const { server, result } = await ask([{ body: JSON.stringify(partialAnswer) }, { text: ' cold.' }], {
       model: 'gemini-2.5-flash',
     });
     expect(result).toMatchObject({ status: 'completed', output: { content: 'It is cold.' } });

@@ -6,14 +6,14 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** A request that an operation accepts. */
+/** A request that an operation accepts. In the body, `{n}` is a placeholder for a number that makes names unique. */
 export interface AcceptedCall {
   path: { [name: string]: string };
   query?: { [name: string]: string };
   body?: object;
 }
 
-/** A workflow that ends immediately. Without a Response block it sets no HTTP status in the older interface. */
+/** A workflow that ends immediately. It has no Response block, which could set the status of a legacy response. */
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 /** A file that can be imported. */
@@ -93,7 +93,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     'GET',
     `/api/v2/workflows/${plain}/state`,
   );
-  const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
+  const [variablesId = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
   const [first, second] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
   const [third, fourth] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
   const fifth = await executeWorkflow(api, approval);
@@ -108,8 +108,8 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     });
   const { id: keyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'unwanted');
   const onWebhook = { path: { triggerId: triggers.webhookId } };
-  const download = await executeWorkflow(api, files, { doc: FILE });
-  const contextOf = (run: Run): string => run.paused?.contextId ?? '';
+  const runWithFile = await executeWorkflow(api, files, { doc: FILE });
+  const contextIdOf = (run: Run): string => run.paused?.contextId ?? '';
   const pausedRun = { workflowId: approval, executionId: third.runId };
   const onTarget = { path: { workflowId: target } };
   const { workspaceId } = api;
@@ -133,16 +133,16 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     executeTool: { body: { workspaceId, input: { text: 'hi' } } },
     executeWorkflowV2: { body: { input: { name: 'Ada' } } },
     downloadWorkflowRunFileV2: {
-      path: { workflowId: files, runId: download.runId, fileId: download.files?.[0]?.id ?? '' },
+      path: { workflowId: files, runId: runWithFile.runId, fileId: runWithFile.files?.[0]?.id ?? '' },
     },
     // A repeated answer with the same content is accepted.
     resumeWorkflowRunV2: {
       path: { workflowId: approval, runId: first.runId },
-      body: { contextId: contextOf(first), input: { ok: true } },
+      body: { contextId: contextIdOf(first), input: { ok: true } },
     },
     cancelRunV2: { path: { workflowId: approval, runId: fourth.runId } },
     cancelExecution: { path: { workflowId: approval, executionId: fifth.runId } },
-    previewWorkflowRunFromBlock: { query: { blockId: words, sourceRunId: runId } },
+    previewWorkflowRunFromBlock: { query: { blockId: variablesId, sourceRunId: runId } },
     executeWorkflow: { body: {} },
     updateWorkflowV2: { ...onTarget, body: { description: 'New' } },
     deleteWorkflowV2: { path: { workflowId: unwanted } },
@@ -228,9 +228,9 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     listPausedExecutions: { path: { workflowId: approval } },
     getPausedExecution: { path: pausedRun },
     getPausedExecutionByResumePath: { path: pausedRun },
-    getPauseContext: { path: { ...pausedRun, contextId: contextOf(third) } },
+    getPauseContext: { path: { ...pausedRun, contextId: contextIdOf(third) } },
     resumeExecution: {
-      path: { workflowId: approval, executionId: second.runId, contextId: contextOf(second) },
+      path: { workflowId: approval, executionId: second.runId, contextId: contextIdOf(second) },
       body: { ok: true },
     },
   };

@@ -35,10 +35,10 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     data: { status: 'paused', paused: { contextId: null, calls: null } },
   });
   const { contextId } = paused;
-  const answer = (input: object, options = {}) =>
+  const resume = (input: object, options = {}) =>
     api.call('POST', `${path}/resume`, { body: { contextId, input }, ...options });
-  expect(await answer({ decision: 'approve' }, { key })).toMatchObject({ status: 403 });
-  const refused = await answer({ decisions: { '2.1': { decision: 'approve' } } });
+  expect(await resume({ decision: 'approve' }, { key })).toMatchObject({ status: 403 });
+  const refused = await resume({ decisions: { '2.1': { decision: 'approve' } } });
   expect(refused).toMatchObject({
     status: 400,
     body: { error: { message: expect.stringContaining('no call "2.1" waits here, only 1.1, 1.2') } },
@@ -49,8 +49,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   expect(await api.call('POST', `${path}/resume`, { raw })).toMatchObject({ status: 400 });
   expect(recordedCalls).toEqual([]);
   expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
-  const first = { decisions: { '1.2': { decision: 'deny' } } };
-  expect(await answer(first)).toMatchObject({ status: 200, data: { status: 'paused' } });
+  const firstAnswer = { decisions: { '1.2': { decision: 'deny' } } };
+  expect(await resume(firstAnswer)).toMatchObject({ status: 200, data: { status: 'paused' } });
   const next = (await api.call<PausedRun>('GET', path)).data.paused;
   expect(next).toMatchObject({ pausePointCount: 2, resumedCount: 1, calls: [{ id: '1.1' }] });
   expect((await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`)).body).toMatchObject({
@@ -58,8 +58,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     totalPauseCount: 2,
     resumedCount: 1,
   });
-  const last = { contextId: next.contextId, input: { decision: 'approve' } };
-  expect(await api.call('POST', `${path}/resume`, { body: last })).toMatchObject({
+  const lastBody = { contextId: next.contextId, input: { decision: 'approve' } };
+  expect(await api.call('POST', `${path}/resume`, { body: lastBody })).toMatchObject({
     status: 200,
     data: { status: 'completed' },
   });

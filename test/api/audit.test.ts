@@ -13,23 +13,25 @@ await sql`create trigger no_audit before insert on audit begin select raise(abor
   database,
 );
 
-const RECORDED = SERVED_OPERATIONS.filter(({ audit }) => audit).map(
+const AUDITED_OPERATIONS = SERVED_OPERATIONS.filter(({ audit }) => audit).map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
 
-/** Returns the whole content of the tables that operations of the service write. */
+/** Returns all rows of the tables to which operations of the service write. */
 async function readTables(): Promise<object[]> {
-  const tables = ['workflows', 'workflow_versions', 'workflow_folders', 'graph_ids', 'operation_receipts'];
-  const all = [...tables, 'secrets', 'credentials', 'sandboxes'];
+  const tables = [
+    ...['workflows', 'workflow_versions', 'workflow_folders', 'graph_ids', 'operation_receipts'],
+    ...['secrets', 'credentials', 'sandboxes'],
+  ];
   return Promise.all(
-    all.map(
+    tables.map(
       async (table) => (await sql`select * from ${sql.table(table)} order by 1, 2`.execute(database)).rows,
     ),
   );
 }
 
 describe('an audit event that cannot be recorded', () => {
-  it.each(RECORDED)('prevents or rolls back %s', async (title, operation) => {
+  it.each(AUDITED_OPERATIONS)('prevents or rolls back %s', async (title, operation) => {
     const accepted = calls[title];
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
     const query = new URLSearchParams(accepted?.query).toString();

@@ -6,10 +6,10 @@ import { testApi } from '../support/api.ts';
 
 const MAX_BYTES = 1000;
 /** The time limit for the next bytes of a body. */
-const BODY_MS = 30_000;
-const define = operationsOf<object>();
+const BODY_TIMEOUT_MS = 30_000;
+const defineOperation = operationsOf<object>();
 
-const common = {
+const commonDeclaration = {
   method: 'POST',
   tag: 'Bodies',
   principals: USER_PRINCIPALS,
@@ -24,8 +24,8 @@ const success = (schema: z.ZodType) => [{ status: 200, schema, description: 'Wha
 
 let bytesRead = 0;
 
-const sendBytes = define({
-  ...common,
+const sendBytes = defineOperation({
+  ...commonDeclaration,
   id: 'sendBytes',
   path: '/api/v2/bodies/bytes',
   summary: 'Receive bytes',
@@ -39,8 +39,8 @@ const sendBytes = define({
   },
 });
 
-const sendForm = define({
-  ...common,
+const sendForm = defineOperation({
+  ...commonDeclaration,
   id: 'sendForm',
   path: '/api/v2/bodies/form',
   summary: 'Receive a form',
@@ -51,8 +51,8 @@ const sendForm = define({
   },
 });
 
-const sendJson = define({
-  ...common,
+const sendJson = defineOperation({
+  ...commonDeclaration,
   id: 'sendJson',
   path: '/api/v2/bodies/json',
   summary: 'Receive JSON',
@@ -66,7 +66,7 @@ const area: Area<object, typeof operations> = { name: 'bodies', operations, serv
 const timerCallbacks: (() => void)[] = [];
 const every = (ms: number, callback: () => void) => {
   // Timers with other intervals belong to the service.
-  if (ms !== BODY_MS) return () => undefined;
+  if (ms !== BODY_TIMEOUT_MS) return () => undefined;
   timerCallbacks.push(callback);
   return () => void timerCallbacks.splice(timerCallbacks.indexOf(callback), 1);
 };
@@ -87,12 +87,12 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: apiKey =
   return { status: response.status, data, message: error?.message };
 }
 
-/** Returns a body of `count` chunks, without a Content-Length. `sent` counts the chunks that were read. */
-function createChunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
+/** Returns a body of `count` chunks, without a Content-Length. `read` counts the chunks that were read. */
+function createChunks(count: number, size: number, read = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (sent.chunks++ < count) controller.enqueue(new Uint8Array(size));
+        if (read.chunks++ < count) controller.enqueue(new Uint8Array(size));
         else controller.close();
       },
     },
@@ -114,15 +114,15 @@ describe('a body of raw bytes', () => {
   });
 
   it('is refused above its maximum size, without reading the rest', async () => {
-    const sent = { chunks: 0 };
-    const body = createChunks(1000, 100, sent);
+    const read = { chunks: 0 };
+    const body = createChunks(1000, 100, read);
     expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
-    expect(sent.chunks).toBeLessThan(15);
+    expect(read.chunks).toBeLessThan(15);
     const large = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
     expect(large).toMatchObject(tooLarge);
   });
 
-  it('is refused in another media type, and for callers without access before it is read', async () => {
+  it('is refused in another media type, and is not read for callers without access', async () => {
     expect(await send('bytes', { type: 'application/json', body: '{}' })).toMatchObject({
       status: 415,
       message: 'Request body must be sent as text/csv or application/zip',
@@ -173,7 +173,7 @@ describe('a form', () => {
       'file must be of type file',
     ],
     [
-      'with a part twice',
+      'with a repeated part',
       [
         ['title', 'Loom'],
         ['title', 'Loom'],

@@ -5,8 +5,8 @@ import { GREETING } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 
-/** The operations that a host can withhold, with their capabilities: written by hand, not derived from operations. */
-const WITHHELD: { readonly [id: string]: string } = {
+/** The capability of each operation that a host can withhold: hand-written, not derived from the operations. */
+const CAPABILITIES: { readonly [id: string]: string } = {
   deployWorkflow: 'deploy.api',
   undeployWorkflow: 'deploy.api',
   activateWorkflowVersion: 'deploy.api',
@@ -36,11 +36,11 @@ const WITHHELD: { readonly [id: string]: string } = {
   deleteSecret: 'secrets.manage',
 };
 
-const capabilities: (string | undefined)[] = [];
+const checkedCapabilities: (string | undefined)[] = [];
 const api = await testApi({
   access: (stored) => ({
     async check(principal, workspaceId, role, capability) {
-      capabilities.push(capability);
+      checkedCapabilities.push(capability);
       const decision = await stored.check(principal, workspaceId, role, capability);
       if (decision !== 'granted' || capability === undefined) return decision;
       return 'PERMISSION_GROUP_CAPABILITY_BLOCKED';
@@ -49,8 +49,8 @@ const api = await testApi({
 });
 const { call, store, workspaceId } = api;
 const workflowId = await api.createDraft(GREETING);
-const stranger = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
-const { key: foreign } = await store.keys.create({ userId: stranger }, 'foreign');
+const otherUserId = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+const { key: otherKey } = await store.keys.create({ userId: otherUserId }, 'other');
 
 function send(operation: AnyOperation, key = api.key) {
   const { method, path, body } = requestOf(operation, { workflowId, runId: 'none', workspaceId });
@@ -62,11 +62,11 @@ describe('a host that withholds capabilities', () => {
     const declared = SERVED_OPERATIONS.flatMap(({ id, capability }) =>
       capability ? [[id, capability]] : [],
     );
-    expect(Object.fromEntries(declared)).toEqual(WITHHELD);
+    expect(Object.fromEntries(declared)).toEqual(CAPABILITIES);
   });
 
   it.each(
-    SERVED_OPERATIONS.filter(({ id }) => id in WITHHELD).map(
+    SERVED_OPERATIONS.filter(({ id }) => id in CAPABILITIES).map(
       (operation) => [operation.id, operation] as const,
     ),
   )('refuses %s to members with the role, and conceals it from others', async (id, operation) => {
@@ -76,16 +76,16 @@ describe('a host that withholds capabilities', () => {
     else {
       expect(refused.status).toBe(403);
       expect(errorIn(refused.body)).toMatchObject({
-        message: `The workspace withholds ${WITHHELD[id]} from you`,
+        message: `The workspace withholds ${CAPABILITIES[id]} from you`,
         details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
       });
     }
-    expect(await send(operation, foreign)).toMatchObject({ status: 404 });
+    expect(await send(operation, otherKey)).toMatchObject({ status: 404 });
   });
 
   it('checks no capability for other operations', async () => {
-    capabilities.length = 0;
+    checkedCapabilities.length = 0;
     expect(await call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`)).toMatchObject({ status: 200 });
-    expect(capabilities).toEqual([undefined]);
+    expect(checkedCapabilities).toEqual([undefined]);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 
 /**
- * The required declarations of each served operation. They are written by hand, not derived from the operations:
+ * The required declarations of each served operation. They are hand-written, not derived from the operations:
  * copied from the specification, or decided by us for operations that only Heddle has.
  */
 const CONTRACT = new URL('contract.tsv', import.meta.url);

@@ -56,10 +56,10 @@ describe('the audit event of an engine action', () => {
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
     workflowId = await api.deploy(REPLY_WORKFLOW);
-    const first = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
+    const reply = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
     const countRuns = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
-    return { event, path: pathOf(first.data.runId, 'rerun'), isDone: async () => (await countRuns()) === 2 };
+    return { event, path: pathOf(reply.data.runId, 'rerun'), isDone: async () => (await countRuns()) === 2 };
   }
 
   const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
@@ -85,7 +85,7 @@ describe('the audit event of an engine action', () => {
 
   it.each(EVENTS)('%s is not lost when the process ends after the action', async (event) => {
     const action = await actionOf(event);
-    // As after a crash, all later writes fail.
+    // As after a crash, the service cannot update the event after the action.
     await sql`create trigger ended before update on audit begin select raise(abort, 'The process has ended.'); end`.execute(
       database(),
     );
@@ -110,7 +110,7 @@ describe('the audit event of an engine action', () => {
     const { path } = await actionOf('RUN_CANCELLED');
     const { engine } = api;
     const cancel = () => Promise.reject(new Error('The connection was lost.'));
-    const broken = await testApi({
+    const apiWithFailingCancel = await testApi({
       store: api.store,
       engine: new Proxy(engine, {
         get(target, name) {
@@ -119,7 +119,7 @@ describe('the audit event of an engine action', () => {
         },
       }),
     });
-    expect((await broken.call('POST', path, { key: api.key })).status).toBe(500);
+    expect((await apiWithFailingCancel.call('POST', path, { key: api.key })).status).toBe(500);
     expect(await readEvents()).toEqual([{ action: 'RUN_CANCELLED', outcome: 'intended' }]);
   });
 });
