@@ -28,7 +28,7 @@ function contentsOf({ body }: ModelRequest): string[] {
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
 }
 
-async function open(server: ModelServer, options: EngineOptions = {}, tools: AgentTool[] = []) {
+async function openEngine(server: ModelServer, options: EngineOptions = {}, tools: AgentTool[] = []) {
   const engine = await createEngine({
     blocks: blocks({ tools }),
     services: server.services,
