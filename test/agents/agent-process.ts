@@ -1,4 +1,4 @@
-// A process that a test kills: `node agent-process.ts OPTIONS`, where OPTIONS is JSON (see `killed.ts`). Its agent calls
+// A process that a test kills: `node agent-process.ts OPTIONS`; OPTIONS is JSON (see `killed.ts`). Its agent calls
 // a tool in each of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process
 // waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point of
 // `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its

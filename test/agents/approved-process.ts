@@ -1,4 +1,4 @@
-// A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is JSON (see `killed.ts`). Its agent
+// A process that a test kills: `node approved-process.ts OPTIONS`; OPTIONS is JSON (see `killed.ts`). Its agent
 // makes one payment, which the process approves and the tool appends to `effects`. The process prints each point that
 // it reaches, and waits to be killed at `stop`: `answered` is between the approval and the call, `paid` in the call.
 // With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its stdin ends.

@@ -1,4 +1,4 @@
-// A process that a test kills: `node notified-process.ts OPTIONS`, where OPTIONS is JSON (see `killed.ts`). Its workflow
+// A process that a test kills: `node notified-process.ts OPTIONS`; OPTIONS is JSON (see `killed.ts`). Its workflow
 // waits for a person, after a notification that appends the URL of the pause to `effects`. If `stop` is `notified`, the
 // process kills itself between the end of that notification and the pause. With `engine` it runs the workflow and
 // prints the output of the pause; with `worker` it is a worker until its stdin ends.
