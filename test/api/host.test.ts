@@ -61,7 +61,7 @@ describe('a host with its own workflows, sessions and roles', () => {
     expect(lines.length).toBeLessThan(40);
   });
 
-  it('runs its workflows for its sessions, below its own path', async () => {
+  it('runs its workflows for its sessions, under its own base path', async () => {
     const ran = await send('POST', '/api/v2/workflows/greeting/execute', 'eve', { input: { name: 'Eve' } });
     expect(ran).toMatchObject({ status: 200, body: { data: { output: { data: { hello: 'Eve' } } } } });
     const path = `/api/v2/workflows/greeting/runs/${ran.body.data.runId}`;
@@ -117,7 +117,7 @@ describe('a host with its own workflows, sessions and roles', () => {
   });
 });
 
-describe('an area of a host', () => {
+describe('an area (a module of API operations) of a host', () => {
   it('has its own table, in the same database and transaction as the other areas', async () => {
     const api = await testApi({ areas: [ratings()] });
     const id = await api.deploy(GREETING);
@@ -160,19 +160,23 @@ it('the most specific route handles a request, regardless of the order of the ar
     services: () => ({}),
   });
   const place = z.string();
-  const named = createEchoArea('named', 'own', z.strictObject({ place }));
-  const open = createEchoArea('open', '{part}', z.strictObject({ place, part: z.string() }));
+  const fixed = createEchoArea('fixed', 'own', z.strictObject({ place }));
+  const parameterized = createEchoArea(
+    'parameterized',
+    '{part}',
+    z.strictObject({ place, part: z.string() }),
+  );
   for (const areas of [
-    [named, open],
-    [open, named],
+    [fixed, parameterized],
+    [parameterized, fixed],
   ]) {
     const { call } = await testApi({ areas });
-    expect(await call('GET', '/api/v2/places/here/own')).toMatchObject({ data: 'named' });
-    expect(await call('GET', '/api/v2/places/here/other')).toMatchObject({ data: 'open' });
+    expect(await call('GET', '/api/v2/places/here/own')).toMatchObject({ data: 'fixed' });
+    expect(await call('GET', '/api/v2/places/here/other')).toMatchObject({ data: 'parameterized' });
   }
 });
 
-it('a resource of several workspaces needs access to all of them, and is concealed otherwise', async () => {
+it('a resource of several workspaces is concealed from callers without access to all of them', async () => {
   const linkArea: Area = {
     name: 'links',
     operations: {
@@ -191,7 +195,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
           const { from, to } = path as { from: string; to: string };
           return Promise.resolve({ value: { from, to }, workspaceIds: [from, to] });
         }),
-        success: [{ status: 200, schema: z.unknown(), description: 'The sides' }],
+        success: [{ status: 200, schema: z.unknown(), description: 'Both workspaces' }],
         errors: [400, 401, 403, 404, 429],
         handle: (_services, _call, value) => Promise.resolve({ data: value }),
       }),
@@ -207,12 +211,12 @@ it('a resource of several workspaces needs access to all of them, and is conceal
   expect(await statusOf(workspaceId, mine)).toBe(200);
   expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
   // A key of one workspace has no access to the other workspace.
-  const { key } = await store.keys.create({ workspaceId }, 'of one side');
+  const { key } = await store.keys.create({ workspaceId }, 'of one workspace');
   const response = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
   expect(response).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
 });
 
-describe('a resource of an organization', () => {
+describe('an operation on an organization', () => {
   const createOrganizationArea = (changes: object = {}): Area => ({
     name: 'organizations',
     operations: {
@@ -241,12 +245,12 @@ describe('a resource of an organization', () => {
     if (id === 'mine') return Promise.resolve('granted');
     return Promise.resolve(id === 'guild' && role === 'admin' ? 'ORGANIZATION_ADMIN_REQUIRED' : 'concealed');
   };
-  const access = (stored: Access): Access => ({
-    check: (...args) => stored.check(...args),
+  const access = (storeAccess: Access): Access => ({
+    check: (...args) => storeAccess.check(...args),
     checkOrganization,
   });
 
-  it('needs the role that the host sets, conceals other organizations, and refuses all workspace keys', async () => {
+  it('checks the role with the access port of the host, conceals other organizations, and refuses workspace keys', async () => {
     const { call, store, workspaceId } = await testApi({ areas: [createOrganizationArea()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const getOrganization = (id: string, apiKey?: string) =>
@@ -265,7 +269,7 @@ describe('a resource of an organization', () => {
       expect(await getOrganization(id, key)).toMatchObject({ status: 403, body: refusal });
   });
 
-  it('may also belong to workspaces: the caller then needs access to all of them', async () => {
+  it('also needs access to all workspaces of its resource', async () => {
     const linked = record('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
       return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });
@@ -280,15 +284,15 @@ describe('a resource of an organization', () => {
     expect((await orgApi.call('GET', '/api/v2/organizations/mine', { key })).status).toBe(403);
   });
 
-  it('needs an access port with checkOrganization, and accepts no workspace keys', async () => {
+  it('needs an access port with checkOrganization, and must not permit workspace keys', async () => {
     await expect(testApi({ areas: [createOrganizationArea()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
-    const open = testApi({
+    const rejected = testApi({
       areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
       access,
     });
-    await expect(open).rejects.toThrow(/a workspace key has no access to organizations/);
+    await expect(rejected).rejects.toThrow(/the key of a workspace has access to no organization/);
   });
 });
 
@@ -347,15 +351,15 @@ describe('createApi refuses', () => {
     expect(closed).toEqual(['execute']);
   });
 
-  it('an operation that contradicts itself', async () => {
+  it('an operation whose declaration contradicts itself', async () => {
     const { executeWorkflow } = execute().operations;
-    const withRow = (row: object): Area => ({
+    const withOverrides = (overrides: object): Area => ({
       ...execute(),
-      operations: { executeWorkflow: { ...executeWorkflow, ...row } },
+      operations: { executeWorkflow: { ...executeWorkflow, ...overrides } },
     });
-    expect(await tryCreate([withRow({ role: 'admin' })])).toMatch(/can never have the role admin/);
-    expect(await tryCreate([withRow({ principals: [] })])).toMatch(/no principal may call it/);
-    expect(await tryCreate([withRow({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
+    expect(await tryCreate([withOverrides({ role: 'admin' })])).toMatch(/can never have the role admin/);
+    expect(await tryCreate([withOverrides({ principals: [] })])).toMatch(/no principal may call it/);
+    expect(await tryCreate([withOverrides({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
       /without an action/,
     );
   });

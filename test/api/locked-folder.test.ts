@@ -19,8 +19,8 @@ await sql`update workflows set folder_path = ${innerFolder} where workspace_id =
   api.store.database,
 );
 
-/** Changes to the accepted requests of operations that name a folder. */
-const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
+/** By operation id: the fields of the accepted request that are replaced so that it names the locked folder. */
+const FOLDER_OVERRIDES: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
   createWorkflowV2: { body: { folderPath: innerFolder } },
   moveWorkflows: { body: { folderPath: innerFolder } },
   previewWorkflowImport: { body: { folderPath: innerFolder } },
@@ -30,10 +30,10 @@ const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: stri
   deleteWorkflowsFolder: { query: { path: innerFolder } },
 };
 
-const CHANGES = SERVED_OPERATIONS.filter(
+const WRITE_OPERATIONS = SERVED_OPERATIONS.filter(
   ({ tag, scope }) => tag === 'Workflows' && scope === 'api:write',
 ).map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-const WRITES = CHANGES.filter(([, { audit }]) => audit !== undefined);
+const AUDITED_OPERATIONS = WRITE_OPERATIONS.filter(([, { audit }]) => audit !== undefined);
 
 async function setLocked(locked: 0 | 1): Promise<void> {
   await sql`update workflow_folders set locked = ${locked} where path = ${LOCKED}`.execute(
@@ -55,9 +55,9 @@ function lockBeforeNextTransaction(): void {
   );
 }
 
-async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promise<void> {
+async function expectLocked([title, operation]: (typeof WRITE_OPERATIONS)[number]): Promise<void> {
   const accepted = calls[title];
-  const { body, query } = IN_FOLDER[operation.id] ?? {};
+  const { body, query } = FOLDER_OVERRIDES[operation.id] ?? {};
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
   const search = new URLSearchParams({ ...accepted?.query, ...query }).toString();
   const before = await api.settledRows();
@@ -73,18 +73,21 @@ async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promi
 }
 
 describe('a folder that a host has locked', () => {
-  it.each(CHANGES)('refuses %s with 423, and nothing is recorded', async (...change) => {
+  it.each(WRITE_OPERATIONS)('refuses %s with 423, and nothing is recorded', async (...entry) => {
     await setLocked(1);
-    await expectLocked(change);
+    await expectLocked(entry);
   });
 
-  it.each(WRITES)('refuses %s with 423 if it is locked after the request was checked', async (...change) => {
-    await setLocked(0);
-    lockBeforeNextTransaction();
-    await expectLocked(change);
-  });
+  it.each(AUDITED_OPERATIONS)(
+    'refuses %s with 423 if it is locked after the request was checked',
+    async (...entry) => {
+      await setLocked(0);
+      lockBeforeNextTransaction();
+      await expectLocked(entry);
+    },
+  );
 
-  it('does not stop runs, and is not visible to other workspaces', async () => {
+  it('does not prevent runs, and is not visible to other workspaces', async () => {
     await setLocked(1);
     const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
     const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });

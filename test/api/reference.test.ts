@@ -49,15 +49,15 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
 
   sampledIt('lists every operation, and loads nothing from other servers', async () => {
     const { page, urls, errors } = await openPage(browser, { width: 1280, height: 900 });
-    const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
+    const listed = await page.locator('.opblock-summary').evaluateAll((all) =>
       all.map((one) => {
         const text = (selector: string): string => one.querySelector(selector)?.textContent ?? '';
         const path = text('.opblock-summary-path').replaceAll('\u200b', '');
         return `${text('.opblock-summary-method').toLowerCase()} ${path}`;
       }),
     );
-    expect(shown.length).toBeGreaterThan(16);
-    expect(shown.toSorted()).toEqual((await readDocumentedOperations()).toSorted());
+    expect(listed.length).toBeGreaterThan(16);
+    expect(listed.toSorted()).toEqual((await readDocumentedOperations()).toSorted());
     await page.locator('.opblock-summary').first().click();
     await page.waitForSelector('.opblock-body');
     expect(urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
@@ -75,10 +75,10 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
     }
     await expect.poll(() => page.locator('.opblock-body .response').count()).toBeGreaterThan(12);
     expect(await width()).toBe(390);
-    const texts = await page
+    const descriptionWidths = await page
       .locator('.opblock-body .response-col_description')
       .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width));
-    expect(Math.min(...texts)).toBeGreaterThan(200);
+    expect(Math.min(...descriptionWidths)).toBeGreaterThan(200);
     expect(errors).toEqual([]);
   });
 });

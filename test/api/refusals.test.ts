@@ -58,17 +58,21 @@ async function expectRefused(
   const code = operation.legacy ? undefined : STATUS_CODES[status];
   expect({ status: response.status, code: error.code }).toEqual({ status, code });
   expect(error.message).toMatch(/./);
-  const known = operation.legacy ? ['details', 'error'] : ['error'];
-  expect(known).toEqual(expect.arrayContaining(Object.keys(response.body as object)));
+  const knownFields = operation.legacy ? ['details', 'error'] : ['error'];
+  expect(knownFields).toEqual(expect.arrayContaining(Object.keys(response.body as object)));
   expect(['code', 'message', 'details']).toEqual(expect.arrayContaining(Object.keys(error)));
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
   return error;
 }
 
-const TABLE = SERVED_OPERATIONS.map(
+const OPERATIONS = SERVED_OPERATIONS.map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
-const SAMPLE = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
+const SAMPLE = sample(
+  OPERATIONS,
+  Math.ceil(OPERATIONS.length / 3),
+  'operations that record nothing when they refuse',
+);
 /** Operations whose body may have any fields. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 
@@ -95,8 +99,8 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
   if (Object.keys(params.shape).length > 0 && id !== 'setSecret')
     it('unknown ids', async () => {
       for (const name of Object.keys(params.shape)) {
-        const nothing = name === 'version' ? '999999' : 'nothing';
-        expect((await expectStatus(404, { path: { [name]: nothing } })).message).toMatch(/not found/);
+        const unknownId = name === 'version' ? '999999' : 'nothing';
+        expect((await expectStatus(404, { path: { [name]: unknownId } })).message).toMatch(/not found/);
       }
     });
 
@@ -182,7 +186,7 @@ function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Par
 }
 
 // Last, because these calls change the resources of the other tests.
-describe.each(TABLE)('%s', (_title, operation) => {
+describe.each(OPERATIONS)('%s', (_title, operation) => {
   it('accepts its request, responds with the declared body, and records its declared action', async () => {
     const before = api.rows()['audit'] ?? 0;
     const response = await send(operation);

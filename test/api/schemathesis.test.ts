@@ -40,8 +40,8 @@ const CHECKS = [
 /** The statuses of each operation's responses. */
 type Statuses = Map<string, Set<number>>;
 
-/** Paths without parameters come first: `runs/preview` is not the run `preview`. */
-const PATHS = SERVED_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(
+/** In the order of the number of parameters, so that `runs/preview` is not the run `preview`. */
+const ROUTES = SERVED_OPERATIONS.toSorted((a, b) => countParameters(a) - countParameters(b)).map(
   ({ id, method, path }) => ({
     id,
     method,
@@ -49,13 +49,13 @@ const PATHS = SERVED_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersO
   }),
 );
 
-function parametersOf({ path }: { path: string }): number {
-  return path.split('{').length;
+function countParameters({ path }: { path: string }): number {
+  return path.split('{').length - 1;
 }
 
-function operationOf(request: Request): string | undefined {
+function operationIdOf(request: Request): string | undefined {
   const { pathname } = new URL(request.url);
-  return PATHS.find(({ method, path }) => method === request.method && path.test(pathname))?.id;
+  return ROUTES.find(({ method, path }) => method === request.method && path.test(pathname))?.id;
 }
 
 /** The operations of a quick run: an eighth of all operations. */
@@ -70,7 +70,7 @@ async function startServer({ api }: TestApi): Promise<{ url: string; statusesByI
   const statusesById: Statuses = new Map(SAMPLE.map((id) => [id, new Set()]));
   const handle = async (request: Request): Promise<Response> => {
     const response = await api.fetch(request);
-    statusesById.get(operationOf(request) ?? '')?.add(response.status);
+    statusesById.get(operationIdOf(request) ?? '')?.add(response.status);
     return response;
   };
   const listener = getRequestListener(handle, { overrideGlobalObjects: false });
@@ -101,7 +101,7 @@ function runSchemathesis(
 if (!isFull) reportSkipped('the phase "coverage" of schemathesis, and most examples');
 
 /** The operations of each test. At full scale, each tag has its own test, so that a test ends within its time limit. */
-const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
+const TEST_CASES: readonly (readonly [string, readonly string[]])[] = isFull
   ? [...Map.groupBy(SERVED_OPERATIONS, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,
     )
@@ -138,7 +138,7 @@ async function testOperations(operations: readonly string[]) {
 }
 
 describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
-  it.each(PARTS)(
+  it.each(TEST_CASES)(
     '%s get responses that match the document, and no internal errors',
     { timeout: isFull ? 1_800_000 : 300_000 },
     async (_name, operations) => {

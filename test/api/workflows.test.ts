@@ -59,13 +59,13 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   };
 }
 
-const NAMES = sampledStores('workflows');
+const STORES = sampledStores('workflows');
 
-describe.each(NAMES)('the API of workflows on %s', (name) => {
+describe.each(STORES)('the API of workflows on %s', (storeName) => {
   let api: WorkflowsApi;
   let workspaceId: string;
   beforeAll(async () => {
-    api = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
+    api = await setUp(storeName === 'postgres' ? await postgresDatabase() : undefined);
     workspaceId = api.workspaceId;
   });
   const remove = (path: string, query = '') =>
@@ -276,9 +276,9 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       block_id: 'fn',
       params: { type: 'function', name: 'Fn', inputs: { code: 'return 1' } },
     };
-    const wire = { operation_type: 'edit', block_id: start, params: { connections: { source: 'fn' } } };
+    const connect = { operation_type: 'edit', block_id: start, params: { connections: { source: 'fn' } } };
     const bad = { operation_type: 'delete', block_id: 'none' };
-    const dry = await apply({ operations: [add, wire] }, '?dryRun=true');
+    const dry = await apply({ operations: [add, connect] }, '?dryRun=true');
     expect(dry.data).toMatchObject({
       dryRun: true,
       applied: 2,
@@ -294,7 +294,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
     expect(Object.keys((await readState()).data.blocks)).toEqual([start]);
     expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED']);
-    const done = await apply({ operations: [add, wire, bad] });
+    const done = await apply({ operations: [add, connect, bad] });
     expect(done.data).toMatchObject({
       dryRun: false,
       applied: 2,
@@ -324,7 +324,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     ).toBe(409);
   });
 
-  it('hides workflows and folders from other people, and refuses draft edits by workspace keys', async () => {
+  it('hides workflows and folders from other users, and refuses draft edits by workspace keys', async () => {
     const { id } = await api.createWorkflow(workspaceId, 'private');
     const emailOf = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
     const stranger = await api.store.workspaces.createUser({ email: emailOf('s'), name: 'S' });
@@ -364,7 +364,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
   });
 
   it('lists workflows with an index for each sort order', async () => {
-    if (name === 'postgres') return;
+    if (storeName === 'postgres') return;
     for (const column of ['position', 'name', 'created_at', 'updated_at']) {
       const plan = await sql<{ detail: string }>`explain query plan select * from workflows
         where workspace_id = 'w' and archived_at is null order by ${sql.ref(column)}, id limit 51`.execute(

@@ -5,7 +5,7 @@ import { openHostileImages, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
 import { useHarness } from './suite.ts';
 
-const WAIT_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 const highestLevel = levels.at(-1) as Level;
 
 describe('a build of hostile packages', () => {
@@ -13,7 +13,7 @@ describe('a build of hostile packages', () => {
   let hostile: HostileImages;
   beforeAll(async () => {
     hostile = await openHostileImages();
-  }, WAIT_MS);
+  }, TIMEOUT_MS);
   afterAll(() => hostile.close());
 
   const HOSTILE: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
@@ -22,21 +22,17 @@ describe('a build of hostile packages', () => {
       ['covers', 'buries'],
       /buries cannot be loaded: under the carpet/,
     ],
-    ['close the global object', ['seals'], /cannot be loaded: .*not extensible/],
-    [
-      'take the names that the guest runtime defines',
-      ['occupies'],
-      /occupies cannot be loaded: .*__heddleImage/,
-    ],
+    ['make the global object non-extensible', ['seals'], /cannot be loaded: .*not extensible/],
+    ['define globals of the guest runtime', ['occupies'], /occupies cannot be loaded: .*__heddleImage/],
     ['forge reports to the builder', ['reports'], /reports cannot be loaded: .*report/],
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
-    ['continue in endless microtasks', ['turns'], /take more than 2000 ms|more than 64 MiB/],
-    ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
+    ['queue microtasks endlessly', ['turns'], /take more than 2000 ms|more than 64 MiB/],
+    ['allocate memory outside the heap', ['swells'], /allocation failed|more than 64 MiB/],
   ];
 
   it.each(sample(HOSTILE, 4, 'builds of hostile packages'))(
     'fails if they %s',
-    { timeout: WAIT_MS },
+    { timeout: TIMEOUT_MS },
     async (_what, dependencies, message) => {
       const { harness } = holder;
       await harness.reset();

@@ -26,7 +26,7 @@ interface State {
   readonly language?: 'javascript' | 'python';
   readonly code: string;
   /** The code of earlier jobs that keep the job in the queue. */
-  readonly behind?: string;
+  readonly blockingCode?: string;
   /** Whether an earlier job starts the process. */
   readonly warm?: boolean;
   /** Returns whether the job is in the state. `calls` is the number of calls to the host. */
@@ -41,7 +41,7 @@ const STATES: readonly State[] = [
   {
     name: 'queued behind another',
     code: 'return 1',
-    behind: LOOP,
+    blockingCode: LOOP,
     warm: true,
     isReached: (sandbox) => sandbox.stats().running > 0,
     blocksThread: true,
@@ -144,11 +144,11 @@ const PYTHON_STATES = sample(
 
 watchHost();
 
-describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name', ({ options }) => {
   it.each([...JAVASCRIPT_STATES, ...PYTHON_STATES])(
     'ends, and so does its process if the job blocks the thread: $name',
     async (state) => {
-      const { language = 'javascript', code, behind, warm, isReached, blocksThread } = state;
+      const { language = 'javascript', code, blockingCode, warm, isReached, blocksThread } = state;
       let calls = 0;
       const limits = { cpuMs: 25_000, wallMs: 25_000 };
       const newPids = watchNewProcesses();
@@ -164,16 +164,16 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
       });
       onTestFinished(() => sandbox.close());
       if (warm === true) await sandbox.run({ runId: 'r', language, code: 'return 0' });
-      const stop = new AbortController();
-      const { signal } = stop;
+      const controller = new AbortController();
+      const { signal } = controller;
       const others =
-        behind === undefined
+        blockingCode === undefined
           ? []
-          : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
+          : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: blockingCode, signal }));
       const job = sandbox.run({ runId: 'r', language, code, signal });
       await waitUntil(() => isReached(sandbox, calls));
       const pids = newPids();
-      stop.abort();
+      controller.abort();
       const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
       for (const outcome of outcomes)
         expect(outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
@@ -201,10 +201,10 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     };
     const sandbox = createSandbox({ ...options, images });
     onTestFinished(() => sandbox.close());
-    const stop = new AbortController();
-    const job = sandbox.run({ runId: 'r', code: 'return 1', image: 'late', signal: stop.signal });
+    const controller = new AbortController();
+    const job = sandbox.run({ runId: 'r', code: 'return 1', image: 'late', signal: controller.signal });
     await openCalled.promise;
-    stop.abort();
+    controller.abort();
     expect(await job).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
     loading.reject(new Error('no code awaits this'));
     expect(sandbox.stats()).toMatchObject({ processes: 0, queued: 0, totals: { CANCELLED: 1 } });
@@ -221,10 +221,10 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
       const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';
       await sandbox.run({ runId: 'r', language, code });
       for (let round = 0; round < 8; round++) {
-        const stop = new AbortController();
-        const job = sandbox.run({ runId: 'r', language, code, signal: stop.signal });
+        const controller = new AbortController();
+        const job = sandbox.run({ runId: 'r', language, code, signal: controller.signal });
         for (let turn = 0; turn < round * 4; turn++) await new Promise((resolve) => setImmediate(resolve));
-        stop.abort();
+        controller.abort();
         const outcome = await job;
         expect(outcome.ok ? outcome.json.length : outcome.error.code).toSatisfy(
           (end) => end === 3_000_002 || end === 'CANCELLED',
@@ -243,10 +243,10 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     await sandbox.run({ runId: 'r', code: 'return 0' });
     const ends = new Set<string>();
     for (let round = 0; round < 60; round++) {
-      const stop = new AbortController();
-      const job = sandbox.run({ runId: 'r', code: `return ${round}`, signal: stop.signal });
+      const controller = new AbortController();
+      const job = sandbox.run({ runId: 'r', code: `return ${round}`, signal: controller.signal });
       for (let turn = 0; turn < round % 12; turn++) await new Promise((resolve) => setImmediate(resolve));
-      stop.abort();
+      controller.abort();
       const outcome = await job;
       ends.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
     }

@@ -2,8 +2,8 @@ import { parseSync } from 'oxc-parser';
 import { readJson, readText, walk } from '../repo/sources.ts';
 import { GROUPS } from './groups.ts';
 
-/** A reference to a test by its file and title. `row` is a string of one row, for a test with several rows. */
-interface Test {
+/** A reference to a test by its file and title. For a table of tests, `row` is a string that only one row contains. */
+interface TestReference {
   readonly file: string;
   readonly title: string;
   readonly row?: string;
@@ -13,14 +13,14 @@ interface Test {
 export interface Case {
   readonly id: string;
   readonly tries: string;
-  readonly by: readonly (string | Test)[];
+  readonly by: readonly (string | TestReference)[];
 }
 
 /** Attacks that were known before the sandbox was built, and attacks that its design suggests. */
 export const CORPUS = readJson<readonly Case[]>('test/attacks/corpus.json');
 
 /** The file of each attack's group, below test/attacks, by the attack's id. */
-const FILES: ReadonlyMap<string, string> = new Map(
+const GROUP_FILES: ReadonlyMap<string, string> = new Map(
   Object.entries(GROUPS).flatMap(([file, { attacks }]) => attacks.map(({ id }) => [id, file] as const)),
 );
 
@@ -66,22 +66,23 @@ function stringsOf(file: string): FileStrings {
   return strings;
 }
 
-/** Returns a message for each reference of a case that leads to no test. */
+/** Returns a message for each reference of a case to a test that does not exist, and for a case without tests. */
 export function faultsOf({ id, tries, by }: Case): string[] {
   if (by.length === 0) return [`${id} (${tries}) has no test`];
-  return by.flatMap((one) => {
-    if (typeof one === 'string') return FILES.has(one) ? [] : [`${id}: there is no attack ${one}`];
-    const { titles, all } = stringsOf(one.file);
-    if (!titles.has(one.title)) return [`${id}: ${one.file} has no test "${one.title}"`];
-    const { row } = one;
-    return row === undefined || all.has(row) ? [] : [`${id}: "${one.title}" has no case "${row}"`];
+  return by.flatMap((reference) => {
+    if (typeof reference === 'string')
+      return GROUP_FILES.has(reference) ? [] : [`${id}: there is no attack ${reference}`];
+    const { file, title, row } = reference;
+    const { titles, all } = stringsOf(file);
+    if (!titles.has(title)) return [`${id}: ${file} has no test "${title}"`];
+    return row === undefined || all.has(row) ? [] : [`${id}: "${title}" has no case "${row}"`];
   });
 }
 
-const linkOf = (one: string | Test): string =>
-  typeof one === 'string'
-    ? `[${one}](../test/attacks/${FILES.get(one)})`
-    : `[${one.file.split('/').at(-1)}](../${one.file})`;
+const linkOf = (reference: string | TestReference): string =>
+  typeof reference === 'string'
+    ? `[${reference}](../test/attacks/${GROUP_FILES.get(reference)})`
+    : `[${reference.file.split('/').at(-1)}](../${reference.file})`;
 
 /** Returns the table of the corpus: each case, what it tries, and its tests. */
 export function corpusTable(): string[] {

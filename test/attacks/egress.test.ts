@@ -5,14 +5,14 @@ import { servers } from './javascript/servers.ts';
 import { OUTER } from './network.ts';
 import { testAttacks } from './suite.ts';
 
-/** Environment variables that set a proxy. No proxy listens at the address that they get. */
-const PROXIES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY'];
+/** Environment variables that set a proxy. The tests set them to an address at which no proxy listens. */
+const PROXY_ENV = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY'];
 
 beforeAll(() => {
-  for (const name of PROXIES) process.env[name] = name.startsWith('NODE') ? '1' : 'http://127.0.0.1:9/';
+  for (const name of PROXY_ENV) process.env[name] = name.startsWith('NODE') ? '1' : 'http://127.0.0.1:9/';
 });
 afterAll(() => {
-  for (const name of PROXIES) delete process.env[name];
+  for (const name of PROXY_ENV) delete process.env[name];
 });
 
 testAttacks(egress);

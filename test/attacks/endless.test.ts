@@ -40,9 +40,9 @@ const EMPTY_BODIES = [
   '\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0'.repeat(3_000),
 ];
 
-const TIME = { timeout: 120_000 };
+const LONG_TIMEOUT = { timeout: 120_000 };
 
-/** The server runs in its own thread, so that its time is not measured as that of the client. */
+/** The server runs in its own thread, so that it does not delay the event loop of the client, which is measured. */
 const SERVER = `
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');
@@ -91,7 +91,7 @@ describe('a server that never ends its response', () => {
 
   it.each(Object.entries(ENDLESS).map(([path, [what]]) => ({ what, path })))(
     'is disconnected by many concurrent requests long before their timeout: $what',
-    TIME,
+    LONG_TIMEOUT,
     async ({ path }) => {
       for (const code of await codesOf(path, 100_000)) expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|FAILED)$/);
     },

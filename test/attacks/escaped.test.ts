@@ -47,13 +47,13 @@ const ATTACKS: readonly (readonly [title: string, statement: string, expected: s
   ...Object.entries({
     'a map': 'new Map([["t", "done"]])',
     'a date': 'new Date(0)',
-    'a pattern that backtracks': '/(a+)+$/',
+    'a regular expression that backtracks': '/(a+)+$/',
     'a very large BigInt': 'done(job, { text: 2n ** 99999n })',
     'an error': 'new Error("x")',
-    'a list': '[done(job)]',
-    'a nested object': 'done(job, { more: {} })',
+    'an array': '[done(job)]',
+    'an object in an unknown field': 'done(job, { more: {} })',
     'a string object instead of a string': 'done(job, { text: new String("1") })',
-    'one buffer, sent as many buffers': 'done(job, { a: new Uint8Array(8).buffer })',
+    'an ArrayBuffer in an unknown field': 'done(job, { a: new Uint8Array(8).buffer })',
   }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
     'a message inside the declared length of another message',

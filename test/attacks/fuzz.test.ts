@@ -148,24 +148,24 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
 });
 
 /**
- * Whether Python's recursion limit is removed. A quick run only keeps the limit, because each recursion needs a new
+ * Whether Python's recursion limit is removed. A quick run only tests with the limit, because each recursion needs a new
  * interpreter, which is slow.
  */
 const LIMIT_IS_REMOVED = [false, true].slice(0, scale(1, 2));
 const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
-const PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
+const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
 describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
   it.each(LIMIT_IS_REMOVED)(
-    'ends at most its own job, with the recursion limit of Python removed (%s)',
+    'ends at most its own job (recursion limit removed: %s)',
     { timeout: scale(600_000, 1_800_000) },
     async (isUnlimited) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());
       const outcomes: Record<string, string> = {};
       for (const [what, code] of sampledCases) {
-        const program = `${PRELUDE}${isUnlimited ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
+        const program = `${FILLED_PRELUDE}${isUnlimited ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
         const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
         const outcome = await sandbox.run({ ...job, code: program });
         outcomes[what] = outcome.ok ? 'OK' : outcome.error.code;

@@ -38,7 +38,7 @@ CYCLIC.push(CYCLIC);
 describe.each(levelsAtScale())('a response of the host to a job, isolation $name', ({ options }) => {
   watchHost();
 
-  const sandboxOf = (fetch: NonNullable<SandboxOptions['fetch']>) => {
+  const openSandbox = (fetch: NonNullable<SandboxOptions['fetch']>) => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 }, fetch });
     onTestFinished(() => sandbox.close());
     return sandbox;
@@ -47,7 +47,7 @@ describe.each(levelsAtScale())('a response of the host to a job, isolation $name
   it.each(sample(THROWN_VALUES, 3, 'values that the host throws'))(
     'becomes an error in the code if the host throws %s',
     async (_what, thrown) => {
-      const sandbox = sandboxOf(() => {
+      const sandbox = openSandbox(() => {
         const { promise, reject } = Promise.withResolvers<never>();
         reject(thrown);
         return promise;
@@ -64,16 +64,16 @@ describe.each(levelsAtScale())('a response of the host to a job, isolation $name
     ['an object with a BigInt', responseOf({ status: 1n as never })],
     ['an object with cyclic headers', responseOf({ headers: CYCLIC as never })],
   ])('becomes an error in the code if it is %s', async (_what, response) => {
-    const sandbox = sandboxOf(() => Promise.resolve(response as EgressResponse));
+    const sandbox = openSandbox(() => Promise.resolve(response as EgressResponse));
     const js = await sandbox.run({ runId: 'r', code: GET.javascript });
     expect(formatOutcome(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
     expect(formatOutcome(await sandbox.run({ runId: 'r', code: 'return 1' })).text).toBe('1');
   });
 
   it.each(['javascript', 'python'] as const)(
-    'ends its own job if it exceeds the bridge limit, in %s',
+    'ends only its own job if it exceeds the bridge limit, in %s',
     async (language) => {
-      const sandbox = sandboxOf(async () => responseOf({ body: new Uint8Array(3_000_000) }));
+      const sandbox = openSandbox(async () => responseOf({ body: new Uint8Array(3_000_000) }));
       const limits = { bridgeChars: 2_000_000 };
       const outcome = await sandbox.run({ runId: 'r', language, code: GET[language], limits });
       expect(formatOutcome(outcome).exact).toBe('BRIDGE_LIMIT');
@@ -83,7 +83,7 @@ describe.each(levelsAtScale())('a response of the host to a job, isolation $name
 
   it('is ignored after its job has ended', async () => {
     const pending: (() => void)[] = [];
-    const sandbox = sandboxOf(
+    const sandbox = openSandbox(
       () => new Promise((resolve) => pending.push(() => resolve(responseOf({ statusText: 'late' })))),
     );
     const late = 'fetch("http://ok.test/").then(() => { console.log("late"); globalThis.late = 1 })';

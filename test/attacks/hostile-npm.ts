@@ -18,16 +18,16 @@ const BUILT_INS = `[
   [Reflect, ['apply', 'construct', 'ownKeys', 'get']], [Date, ['now']], [Error, ['captureStackTrace']],
 ]`;
 
-/** Code that defines `put`, which replaces a built-in with a function that returns garbage. */
+/** Code that defines `breakBuiltIn`, which replaces a built-in with a function that returns garbage. */
 const BREAK = `const broken = function () { return 'forged'; };
-const put = (target, key) => { try { target[key] = broken; } catch {} };`;
+const breakBuiltIn = (target, key) => { try { target[key] = broken; } catch {} };`;
 
 /** The hostile npm packages of all images, and of builds that must fail. */
 export const HOSTILE_NPM: readonly FixturePackage[] = [
   pkg(
     'replaces',
     `${BREAK} const all = ${BUILT_INS};
-    for (let i = 0; i < all.length; i++) for (let j = 0; j < all[i][1].length; j++) put(all[i][0], all[i][1][j]);
+    for (let i = 0; i < all.length; i++) for (let j = 0; j < all[i][1].length; j++) breakBuiltIn(all[i][0], all[i][1][j]);
     globalThis.Promise = globalThis.Map = globalThis.Error = globalThis.Proxy = globalThis.String = broken;`,
   ),
   pkg(
@@ -91,9 +91,9 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     `const names = ['fs', 'fs/promises', 'child_process', 'net', 'tls', 'dns', 'http', 'https', 'http2', 'dgram', 'vm', 'v8', 'worker_threads', 'cluster',
       'module', 'inspector', 'repl', 'process', 'os'];
     const fs = require('fs'); const child = require('node:child_process'); const net = require('net'); const vm = require('vm'); const os = require('os');
-    const told = (act) => { try { const value = act(); return typeof value + ' ' + (value && value.length); } catch (error) { return String(error.message); } };
+    const describeResult = (act) => { try { const value = act(); return typeof value + ' ' + (value && value.length); } catch (error) { return String(error.message); } };
     exports.calls = () => [() => fs.readFileSync('/etc/passwd'), () => fs.promises.readFile('/etc/passwd'), () => child.execSync('id'), () => child.spawn('sh'),
-      () => net.connect(80, '127.0.0.1'), () => vm.runInThisContext('process'), () => vm.Script('1'), () => fs.constructor.constructor('return process')()].map(told);
+      () => net.connect(80, '127.0.0.1'), () => vm.runInThisContext('process'), () => vm.Script('1'), () => fs.constructor.constructor('return process')()].map(describeResult);
     exports.host = () => os.hostname() + os.userInfo;
     exports.process = () => ['binding', '_linkedBinding', 'dlopen', 'mainModule', 'kill', 'exit', 'getuid', 'send', 'report', 'constructor.constructor']
       .filter((path) => path.split('.').reduce((value, key) => value == null ? value : value[key], process) !== undefined);

@@ -1,6 +1,6 @@
 import type { IndexedWheel } from '../support/python/python-index.ts';
 
-/** Returns code that records in the interpreter that a module with this name ran. */
+/** Returns code that adds the name of its module to the list `builtins.marks` of the interpreter. */
 const mark = (name: string): string =>
   `import builtins\nbuiltins.marks = [*getattr(builtins, "marks", []), "${name}"]\n`;
 

@@ -54,7 +54,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B10',
-      title: 'values that JSON cannot represent become null or are left out',
+      title: 'values that JSON cannot represent become null or are omitted',
       code: 'return { s: Symbol("x"), f() {}, u: undefined, n: NaN, i: -Infinity, z: -0, d: new Date(0), m: new Map([[1, 2]]), p: new Proxy({ a: 1 }, {}), r: /x/, e: new Error("x") }',
       expected: '{"n":null,"i":null,"z":0,"d":"1970-01-01T00:00:00.000Z","m":{},"p":{"a":1},"r":{},"e":{}}',
     },
@@ -170,7 +170,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B29',
-      title: 'a thenable that answers twice, then throws',
+      title: 'a thenable that settles twice, then throws',
       code: 'return { then(resolve, reject) { resolve(1); resolve(2); reject(3); throw 4 } }',
       expected: '1',
     },

@@ -17,7 +17,7 @@ const builtinAttack = (
   expected: ['TIMEOUT_CPU', ...MEMORY_OUTCOMES, ...otherOutcomes] as Expected,
 });
 
-/** Calls every function of the guest runtime that leaves the isolate, with almost no stack left. */
+/** Defines `descend`, which calls functions of the guest runtime with almost no stack left. */
 const AT_STACK_END = `
   // These are created at their first use, which needs stack.
   await fetch('http://10.0.0.1/').catch(() => 0); crypto.subtle; structuredClone([1]);
@@ -38,7 +38,7 @@ export const builtins: AttackGroup = {
     ),
     builtinAttack(
       'V02',
-      'the longest string in capitals',
+      'the longest string, converted to upper case',
       'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length',
     ),
     builtinAttack(

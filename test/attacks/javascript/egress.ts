@@ -81,7 +81,7 @@ const URLS: Readonly<Record<string, string>> = {
   N32h: 'HTTP://127.0.0.1:${internalPort}',
 };
 
-const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
+const urlRequests: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
   id,
   title: `a request to ${url}`,
   code: requestCode(url),
@@ -98,10 +98,10 @@ const redirectAttack = (id: string, title: string, location: string, status = 30
   expected: DENIED,
 });
 
-const requests: readonly Attack[] = [
+const otherRequests: readonly Attack[] = [
   {
     id: 'N24',
-    title: 'a host name of one word, as in internal networks',
+    title: 'a host name of a single label, as in internal networks',
     code: requestCode('http://redis:${internalPort}/'),
     expected: DENIED,
   },
@@ -184,8 +184,8 @@ const requests: readonly Attack[] = [
 export const egress: AttackGroup = {
   name: 'Network and SSRF',
   language: 'javascript',
-  attacks: [...urls, ...requests],
+  attacks: [...urlRequests, ...otherRequests],
 };
 
 /** The attacks with URLs only, for policies that allow no private address. */
-export const urlAttacks: AttackGroup = { ...egress, attacks: urls };
+export const urlAttacks: AttackGroup = { ...egress, attacks: urlRequests };

@@ -7,7 +7,7 @@ export const floods: AttackGroup = {
   attacks: [
     {
       id: 'R19',
-      title: 'console output is truncated, and costs only processor time of the job',
+      title: 'console output is truncated, and costs only CPU time of the job',
       code: 'for (;;) console.log("x".repeat(1000))',
       limits: { cpuMs: 200, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',
@@ -57,7 +57,7 @@ export const floods: AttackGroup = {
     },
     {
       id: 'R22c',
-      title: 'intervals without a pause',
+      title: 'intervals without a delay',
       code: 'for (let i = 0; i < 500; i++) setInterval(() => {}, 0); await new Promise(() => {})',
       expected: 'BRIDGE_LIMIT',
     },

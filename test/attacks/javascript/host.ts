@@ -8,17 +8,17 @@ const codeThroughConstructor = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
   return await F('return typeof require + typeof process + typeof module + typeof globalThis.process')();`;
-const NOTHING = '"undefinedundefinedundefinedundefined"';
+const ALL_UNDEFINED = '"undefinedundefinedundefinedundefined"';
 
 const chainAttack = (id: string, start: string, constructor: string) => ({
   id,
   title: `the constructor chain of ${start} ends in the isolate`,
   code: codeThroughConstructor(constructor),
-  values: { given: {} },
-  expected: NOTHING,
+  values: { value: {} },
+  expected: ALL_UNDEFINED,
 });
 
-/** Attempts to access the process from the isolate. */
+/** Attempts to reach Node.js and the host from the isolate. */
 export const host: AttackGroup = {
   name: 'Access to the host',
   language: 'javascript',
@@ -31,7 +31,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H02',
-      title: 'the names of other runtimes',
+      title: 'the globals of other runtimes',
       code: `return ${RUNTIME_GLOBALS}.filter((name) => typeof globalThis[name] !== 'undefined')`,
       expected: '[]',
     },
@@ -139,7 +139,7 @@ export const host: AttackGroup = {
       expected: ['SYNTAX_ERROR', 'MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE'],
     },
     chainAttack('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
-    chainAttack('H24', 'a value', 'given.constructor.constructor'),
+    chainAttack('H24', 'a value', 'value.constructor.constructor'),
     chainAttack('H25', 'the async function itself', '(async () => {}).constructor'),
     chainAttack('H26', 'a response', '(await fetch(`http://ok.test:${outerPort}/`)).constructor.constructor'),
     {

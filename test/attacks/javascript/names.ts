@@ -1,7 +1,7 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 import { DENIED, requestCode } from './egress.ts';
 
-/** URLs of hosts and ports that DENY_POLICY does not allow, in every notation. */
+/** URLs whose port is not allowed by default, or whose host DENY_POLICY refuses, in every notation. */
 const URLS: Readonly<Record<string, string>> = {
   N25: 'http://ok.test:22/',
   N25b: 'http://ok.test:6379/',
@@ -23,7 +23,10 @@ const URLS: Readonly<Record<string, string>> = {
   N61d: 'http://deep.x.ÖL.test/',
 };
 
-/** A policy that refuses these names. The tests also allow the server of the attack network that they lead to. */
+/**
+ * A policy that refuses these names. The tests also allow the address to which the attack network resolves the names,
+ * so that the name alone is the reason for a refusal.
+ */
 export const DENY_POLICY = { denyHosts: ['no.test', '*.öl.test'] } as const;
 
 const attack = ([id, url]: [string, string]): Attack => ({
