@@ -56,13 +56,13 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
   ),
   pkg(
     'intercepts',
-    `const state = (exports.state = { way: '', found: '' });
+    `const state = (exports.state = { postType: '', globalTypes: '' });
     const own = Object.getOwnPropertyDescriptor(globalThis, '__heddle');
     const look = () => typeof WebAssembly + ' ' + typeof SharedArrayBuffer + ' ' + typeof Atomics + ' ' + typeof ArrayBuffer.prototype.resize;
     try {
       const boot = globalThis.__heddle;
       Object.defineProperty(globalThis, '__heddle', { configurable: true, writable: true, value: (post) => {
-        state.way = typeof post; state.found = look(); return boot(post); } });
+        state.postType = typeof post; state.globalTypes = look(); return boot(post); } });
     } catch {}`,
   ),
   pkg(

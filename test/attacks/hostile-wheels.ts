@@ -70,7 +70,7 @@ sys.path_hooks.insert(0, forged)
 builtins.open = builtins.print = forged
 builtins.__import__ = watched
 json.JSONEncoder.default = random.seed = forged
-def more():
+def patch_json():
     builtins.eval = builtins.sorted = builtins.repr = forged
     json.dumps = json.loads = asyncio.iscoroutine = forged
 `,

@@ -9,7 +9,7 @@ const TICK_MS = 20;
 interface ThreadTimes {
   /** How long the thread ran. */
   readonly ranMs: number;
-  /** How long the thread was runnable but got no processor. */
+  /** How long the thread was runnable but waited for a CPU. */
   readonly queuedMs: number;
 }
 
@@ -26,20 +26,20 @@ interface Stalls {
 }
 
 /**
- * Watches how late timers of this thread fire. `startTimes` starts a measurement, and returns a function that reads it.
- * The source of this function also runs in another thread.
+ * Watches how late timers of this thread fire. `startMeasurement` starts to measure the times of the thread, and
+ * returns a function that reads them. The source of this function also runs in another thread.
  */
-function watchStalls(tickMs: number, minStallMs: number, startTimes: () => () => ThreadTimes): Stalls {
+function watchStalls(tickMs: number, minStallMs: number, startMeasurement: () => () => ThreadTimes): Stalls {
   // Both threads share this clock; `performance` starts per thread.
   const now = (): number => Number(process.hrtime.bigint()) / 1e6;
   let stalls: Stall[] = [];
   let last = now();
-  let readTimes = startTimes();
+  let readTimes = startMeasurement();
   const check = (): void => {
     const nowMs = now();
     if (nowMs - last - tickMs >= minStallMs) stalls.push({ from: last + tickMs, to: nowMs, ...readTimes() });
     last = nowMs;
-    readTimes = startTimes();
+    readTimes = startMeasurement();
   };
   const timer = setInterval(check, tickMs);
   timer.unref();
@@ -75,16 +75,17 @@ function readThreadTimes(): Map<string, ThreadTimes> {
  * Starts a measurement of the main thread. `queuedMs` includes the longest wait of another thread, because the main
  * thread may have waited for that thread: V8 collects garbage in several threads.
  */
-function startMainTimes(): () => ThreadTimes {
-  const startTimes = readThreadTimes();
+function measureMainThread(): () => ThreadTimes {
+  const timesAtStart = readThreadTimes();
   return () => {
-    const endTimes = readThreadTimes();
-    const since = (id: string, what: keyof ThreadTimes): number =>
-      (endTimes.get(id)?.[what] ?? 0) - (startTimes.get(id)?.[what] ?? 0);
+    const timesAtEnd = readThreadTimes();
+    const since = (id: string, key: keyof ThreadTimes): number =>
+      (timesAtEnd.get(id)?.[key] ?? 0) - (timesAtStart.get(id)?.[key] ?? 0);
     // The id of the main thread is that of the process.
-    const own = String(process.pid);
-    const others = [...endTimes.keys()].filter((id) => id !== own).map((id) => since(id, 'queuedMs'));
-    return { ranMs: since(own, 'ranMs'), queuedMs: since(own, 'queuedMs') + Math.max(0, ...others) };
+    const mainId = String(process.pid);
+    const otherIds = [...timesAtEnd.keys()].filter((id) => id !== mainId);
+    const longestWaitMs = Math.max(0, ...otherIds.map((id) => since(id, 'queuedMs')));
+    return { ranMs: since(mainId, 'ranMs'), queuedMs: since(mainId, 'queuedMs') + longestWaitMs };
   };
 }
 
@@ -110,7 +111,7 @@ export interface LagMonitor {
 }
 
 export function watchLag(): LagMonitor {
-  const stalls = watchStalls(TICK_MS, MAX_LAG_MS, startMainTimes);
+  const stalls = watchStalls(TICK_MS, MAX_LAG_MS, measureMainThread);
   const worker = new Worker(BASELINE, { eval: true });
   worker.unref();
 
@@ -126,10 +127,10 @@ export function watchLag(): LagMonitor {
       stalls.take();
     },
     async lagMs() {
-      const own = stalls.take();
-      const others = await readBaseline();
-      const lags = own.map((stall) => {
-        const machineMs = others.reduce((ms, other) => ms + overlap(stall, other), 0);
+      const ownStalls = stalls.take();
+      const baselineStalls = await readBaseline();
+      const lags = ownStalls.map((stall) => {
+        const machineMs = baselineStalls.reduce((ms, other) => ms + overlap(stall, other), 0);
         return Math.max(stall.ranMs, stall.to - stall.from - Math.max(machineMs, stall.queuedMs));
       });
       return Math.round(Math.max(0, ...lags));

@@ -10,17 +10,17 @@ export interface Level {
   readonly options: SandboxOptions;
 }
 
-const path = bubblewrap();
-const tools: IsolationOptions = path === undefined ? {} : { bubblewrap: path };
+const bubblewrapPath = bubblewrap();
+const tools: IsolationOptions = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 const { level: highest } = await probeIsolation(tools);
-const level = (name: 'strict' | 'standard'): Level => ({
+const createLevel = (name: 'strict' | 'standard'): Level => ({
   name,
   options: { isolation: { ...tools, level: name } },
 });
 
 /** The levels for attacks: `standard`, which every Linux supports, and `strict` if this machine supports it. */
 export const levels: readonly Level[] =
-  highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];
+  highest === 'strict' ? [createLevel('standard'), createLevel('strict')] : [createLevel('standard')];
 
 /** Returns the levels for tests that have the same result on each: in a quick run only the highest. */
 export function levelsAtScale(): readonly Level[] {

@@ -4,11 +4,12 @@ import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 const FILL_MEMORY = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
-const sleepCode = (then: string): string => `await new Promise((r) => setTimeout(r, 300)); return "${then}"`;
+const sleepCode = (result: string): string =>
+  `await new Promise((r) => setTimeout(r, 300)); return "${result}"`;
 
 watchHost();
 
-describe.each(levelsAtScale())('jobs during an attack, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('during an attack, isolation $name', ({ options }) => {
   let sandbox: Sandbox;
   beforeAll(() => {
     sandbox = createSandbox({ ...options, maxProcesses: 1, limits: { cpuMs: 25_000, memoryMiB: 32 } });
@@ -17,19 +18,19 @@ describe.each(levelsAtScale())('jobs during an attack, isolation $name', ({ opti
 
   const run = (runId: string, code: string): Promise<FunctionOutcome> => sandbox.run({ runId, code });
 
-  it('of other runs survive if an isolate runs out of memory', async () => {
+  it('jobs of other runs complete if an isolate runs out of memory', async () => {
     const otherJob = run('other', sleepCode('alive'));
     expect(await run('memory', FILL_MEMORY)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await otherJob).toMatchObject({ ok: true, json: '"alive"' });
   });
 
-  it('of the same run are retried if their isolate runs out of memory', async () => {
+  it('jobs of the same run are retried if their isolate runs out of memory', async () => {
     const otherJob = run('memory', sleepCode('again'));
     expect(await run('memory', FILL_MEMORY)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await otherJob).toMatchObject({ ok: true, json: '"again"' });
   });
 
-  it('are served while sixteen runs each use their maximum memory', async () => {
+  it('jobs are served while sixteen runs each use their maximum memory', async () => {
     const fill =
       'const a = []; for (let i = 0; i < 2500; i++) a.push(new Array(1000).fill(i)); globalThis.kept = a; return 1';
     for (let i = 0; i < 16; i++) expect(await run(`full${i}`, fill)).toMatchObject({ ok: true, json: '1' });

@@ -59,7 +59,7 @@ let smuggledCount = 0;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
 /** Raw responses by path, some of them invalid. */
-const RAW: Readonly<Record<string, string>> = {
+const RAW_RESPONSES: Readonly<Record<string, string>> = {
   '/garbage': '\0\xff garbage\r\n\r\n',
   '/old': 'HTTP/0.9 200 OK\r\n\r\nok',
   '/two-lengths': `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
@@ -80,12 +80,12 @@ const RAW: Readonly<Record<string, string>> = {
   '/location': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1\x00/\r\nContent-Length: 0\r\n\r\n',
 };
 
-const createRaw = () =>
+const createRawResponder = () =>
   createRawServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (data) => {
       const path = data.toString('latin1').split(' ')[1] ?? '';
-      socket.end(RAW[path] ?? '', 'latin1');
+      socket.end(RAW_RESPONSES[path] ?? '', 'latin1');
     });
   });
 
@@ -112,7 +112,7 @@ const CHANGING_NAMES: Readonly<Record<string, readonly (readonly IpAddress[])[]>
 
 const ipv6 = (address: string): readonly IpAddress[] => [{ address, family: 6 }];
 
-/** Names that the attacker's resolver answers. */
+/** The addresses of the names that the attacker's resolver knows. */
 const NAMES: Readonly<Record<string, readonly IpAddress[]>> = {
   'ok.test': [OUTER],
   'no.test': [OUTER],
@@ -141,7 +141,7 @@ export async function openNetwork(): Promise<Network> {
     countConnection,
   );
   const outer = createServer(serve);
-  const raw = createRaw();
+  const raw = createRawResponder();
   const internalPort = await listen(internal, '127.0.0.1', 0);
   // Machines without IPv6 have no such targets.
   await listen(internal6, '::1', internalPort).catch(() => undefined);

@@ -9,7 +9,7 @@ const hostileImages = useHostileImages('kept', 'replaces', 'pollutes', 'freezes'
 
 testAttacks(packages, { share: 1 / 3, sandbox: { images: hostileImages.images } });
 
-describe('the name of an image', () => {
+describe('an image whose name looks like a path, a query or a property', () => {
   const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: hostileImages.images } });
 
   it.each([
@@ -25,7 +25,7 @@ describe('the name of an image', () => {
     '',
     'a'.repeat(100_000),
     '0'.repeat(64),
-  ])('that points to another file is unknown: %j', async (image) => {
+  ])('is not found: %j', async (image) => {
     const { harness } = holder;
     await harness.reset();
     const outcome = await harness.sandbox.run({ runId: 'run', code: 'return 1', image });

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 
-/** Shared objects of this process. A change of one of them affects the host. */
-const HOLDERS: readonly object[] = [
+/** Shared objects of this process. A change to one of them affects the host. */
+const SHARED_OBJECTS: readonly object[] = [
   Object,
   Function,
   Array,
@@ -60,14 +60,14 @@ type Snapshot = ReadonlyMap<object, ReadonlyMap<PropertyKey, PropertyDescriptor>
 
 function takeSnapshot(): Snapshot {
   return new Map(
-    HOLDERS.map((holder) => [
+    SHARED_OBJECTS.map((holder) => [
       holder,
       new Map(Reflect.ownKeys(holder).map((key) => [key, Reflect.getOwnPropertyDescriptor(holder, key)!])),
     ]),
   );
 }
 
-const sameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
+const isSameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
   a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
 
 /** Records the properties of the shared objects. `changes` returns those that were added, removed or replaced since. */
@@ -76,12 +76,14 @@ export function watchPrototypes(): { changes(): string[] } {
   return {
     changes: () =>
       [...takeSnapshot()].flatMap(([holder, properties]) => {
-        const known = baseline.get(holder)!;
+        const baselineProperties = baseline.get(holder)!;
         const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
         // The test runner adds and removes globals.
         const compared = holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
-        const changed = [...compared].filter(([key, property]) => !sameProperty(known.get(key), property));
-        const removed = [...known.keys()].filter((key) => !properties.has(key));
+        const changed = [...compared].filter(
+          ([key, property]) => !isSameProperty(baselineProperties.get(key), property),
+        );
+        const removed = [...baselineProperties.keys()].filter((key) => !properties.has(key));
         return [
           ...changed.map(([key]) => `${name}: ${String(key)}`),
           ...removed.map((key) => `${name}: no ${String(key)}`),

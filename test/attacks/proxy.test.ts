@@ -47,7 +47,7 @@ const REQUESTS: typeof TUNNELS = [
     REFUSED,
   ],
   [
-    'two requests in one piece',
+    'two pipelined requests',
     `GET http://ok.test:O/ HTTP/1.1${CRLF}${HOST}${CRLF}${get('http://127.0.0.1:I/')}`,
     /outer[^]*HTTP\/1\.1 403/,
   ],
@@ -63,15 +63,15 @@ const REQUESTS: typeof TUNNELS = [
   ],
   ['bytes that are not a request', '\0\xff\xfe'.repeat(999), REFUSED],
   [
-    'a request in a tunnel, before it is open',
+    'a request that is sent before its tunnel is open',
     `${connectTo('ok.test:O')}${get('/')}`,
     /^HTTP\/1\.1 200 Connected[^]*outer/,
   ],
 ];
 
 /** Returns the whole response to the bytes. */
-async function responseTo(path: string, bytes: string): Promise<string> {
-  const socket = connect(path);
+async function responseTo(socketPath: string, bytes: string): Promise<string> {
+  const socket = connect(socketPath);
   let text = '';
   socket.setEncoding('latin1').on('data', (data: string) => (text += data));
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -85,16 +85,16 @@ async function responseTo(path: string, bytes: string): Promise<string> {
 describe('the proxy of a native image', () => {
   let network: Network;
   let egress: Egress;
-  const host = watchHost();
+  const holder = watchHost();
   beforeAll(() => {
-    ({ network } = host.watch);
+    ({ network } = holder.watch);
     egress = createEgress({ allowPrivate: [`${OUTER.address}/32`], ports: 'any' }, (host) =>
       network.resolve(host),
     );
   });
   afterAll(() => egress.close());
 
-  const open = async (check: (url: string) => Promise<Target>): Promise<Proxy> => {
+  const openProxy = async (check: (url: string) => Promise<Target>): Promise<Proxy> => {
     const proxy = await Proxy.open({
       send: (request, signal) => egress.fetch({ ...request, signal }),
       check,
@@ -108,7 +108,7 @@ describe('the proxy of a native image', () => {
   it.each([...TUNNELS, ...REQUESTS])(
     'forwards nothing to an internal server: %s',
     async (_what, bytes, response) => {
-      const proxy = await open((url) => egress.check(url));
+      const proxy = await openProxy((url) => egress.check(url));
       const requestBytes = bytes
         .replaceAll(/(?<=:)I/g, String(network.internalPort))
         .replaceAll(/(?<=:)O/g, String(network.outerPort));
@@ -139,7 +139,7 @@ describe('the proxy of a native image', () => {
     const { server, target, connections } = await startCountingServer();
     const checkCalled = Promise.withResolvers<void>();
     const checkResult = Promise.withResolvers<Target>();
-    const proxy = await open(() => {
+    const proxy = await openProxy(() => {
       checkCalled.resolve();
       return checkResult.promise;
     });
@@ -162,7 +162,7 @@ describe('the proxy of a native image', () => {
     const { server, target } = await startCountingServer();
     const accepted = once(server, 'connection');
     const checkResult = Promise.withResolvers<Target>();
-    const proxy = await open(() => checkResult.promise);
+    const proxy = await openProxy(() => checkResult.promise);
     const client = connect(proxy.path);
     client.on('error', () => undefined);
     client.write(connectTo('ok.test:1'), () => client.destroy());
@@ -175,7 +175,7 @@ describe('the proxy of a native image', () => {
 
   it('ends its tunnels with the job', async () => {
     const { server, target } = await startCountingServer();
-    const proxy = await open(async () => target);
+    const proxy = await openProxy(async () => target);
     const accepted = once(server, 'connection');
     const client = connect(proxy.path);
     client.on('error', () => undefined);

@@ -7,8 +7,8 @@ import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
-const bench = await setUpNativeImages();
-afterAll(() => bench.close());
+const nativeImages = await setUpNativeImages();
+afterAll(() => nativeImages.close());
 
 /** Strings that a shell would run, expand or treat as the end of a here-document. */
 const HOSTILE_TO_SHELLS = [
@@ -34,12 +34,12 @@ END
 ls /tmp/owned 2>/dev/null
 echo "__HEDDLE_RESULT__=$(f "$x" <start.text> "<start.text>" '<start.text>' "$y" "$z" "$d" "$(printf '%s.' <start.text>)")" # <start.text>`;
 
-describe.skipIf(bench.python === undefined)('shell scripts in the engine', { timeout: 120_000 }, () => {
+describe.skipIf(nativeImages.python === undefined)('scripts in a native image', { timeout: 120_000 }, () => {
   let engine: Engine;
   beforeAll(async () => {
     engine = await createEngine({
-      ...(bench.images && { images: bench.images }),
-      sandbox: { isolation: bench.isolation },
+      ...(nativeImages.images && { images: nativeImages.images }),
+      sandbox: { isolation: nativeImages.isolation },
       env: { K: { value: 'of the environment', secret: false } },
     });
     // Opens the image and starts the sandbox first, so that this time is not counted as lag of an attack.
@@ -48,7 +48,7 @@ describe.skipIf(bench.python === undefined)('shell scripts in the engine', { tim
   afterAll(() => engine.close());
 
   const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
-    block(name, 'function', { code, language: 'shell', sandboxId: bench.python as string, ...fields });
+    block(name, 'function', { code, language: 'shell', sandboxId: nativeImages.python as string, ...fields });
   const run = (blocks: TestBlock[], edges: string[], input: Json = {}) =>
     engine.execute({ workflow: workflow(blocks, edges) }, input);
 
@@ -70,7 +70,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     });
   });
 
-  it('fail their block with an exit code and take its error edge, and are ended by their timeout', async () => {
+  it('fail their block if they exit with an error code or exceed its timeout', async () => {
     const failed = await run(
       [sh('S', 'echo why >&2; exit 7'), fn('H', 'return <s.error>')],
       ['Start -> S', 'S:error -> H'],
@@ -96,7 +96,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
 
   // Variables cannot hold a null character, which is refused.
   it.each([...HOSTILE_STRINGS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
-    'get the string %j unchanged, and never as code, unquoted, in all quotes and in here-documents',
+    'get the string %j unchanged, and never as code: unquoted, in all quotes and in here-documents',
     async (text) => {
       const result = await run(
         [sh('S', SCRIPT), fn('Z', 'return [<s.result>, <s.stdout>]')],
@@ -132,7 +132,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['endless lines', 'yes | head -n 3000000', 'OK'],
     ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
   ])('do not block their host with %s', async (_what, code, expected) => {
-    const outcome = await bench.run({ code });
+    const outcome = await nativeImages.run({ code });
     expect(outcome.ok ? 'OK' : outcome.error.code).toBe(expected);
   });
 
@@ -147,7 +147,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['endless bytes', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
   ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, expected) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
-    const outcome = await bench.run({ language: 'python', code });
+    const outcome = await nativeImages.run({ language: 'python', code });
     expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(expected);
   });
 });

@@ -19,7 +19,7 @@ import { levels, type Level } from './levels.ts';
 import { watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
-const WAIT_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 const highestLevel = levels.at(-1) as Level;
 
 type Language = AttackGroup['language'];
@@ -33,7 +33,7 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   beforeAll(async () => {
     holder.hostile = await openHostileImages();
     for (const name of names) await holder.hostile.open(name);
-  }, WAIT_MS);
+  }, TIMEOUT_MS);
   afterAll(() => holder.hostile.close());
   const images: ImageSource = { open: (id) => holder.hostile.open(id) };
   return Object.assign(holder, { images });
@@ -44,7 +44,7 @@ export function testTenants(
   { images }: { readonly images: ImageSource },
   language: Language,
   image: HostileImage,
-  [keep, tell]: readonly [keep: string, tell: string],
+  [storeSecretCode, readSecretCode]: readonly [storeSecretCode: string, readSecretCode: string],
 ): void {
   describe.runIf(process.platform === 'linux')('tenants that share an image', () => {
     watchHost();
@@ -62,14 +62,14 @@ export function testTenants(
         const newPids = watchNewProcesses();
         const run = (tenant: string, code: string) =>
           sandbox.run({ runId: 'run', tenant, language, image, code });
-        expect(formatOutcome(await run('a', keep)).text).toBe('1');
+        expect(formatOutcome(await run('a', storeSecretCode)).text).toBe('1');
         const firstPids = newPids();
-        const output = formatOutcome(await run('b', tell)).text;
+        const output = formatOutcome(await run('b', readSecretCode)).text;
         expect(new Set(JSON.parse(output) as unknown[])).toEqual(new Set([null]));
         const allPids = newPids();
         expect(allPids.length).toBeGreaterThan(firstPids.length);
       },
-      WAIT_MS,
+      TIMEOUT_MS,
     );
   });
 }
@@ -151,7 +151,7 @@ export function testStoredFiles(
           expect(formatOutcome(await runWithImage(holder.hostile.images, id)).text).toBe('1');
         }
       },
-      WAIT_MS,
+      TIMEOUT_MS,
     );
   });
 }

@@ -7,8 +7,8 @@ import { MAX_LAG_MS } from './lag.ts';
 import { levels } from './levels.ts';
 import { useHarness } from './suite.ts';
 
-/** Keeps this thread busy for an amount of processor time. */
-function spend(ms: number): void {
+/** Keeps this thread busy for an amount of CPU time. */
+function useCpu(ms: number): void {
   const start = process.threadCpuUsage();
   for (let spentUs = 0; spentUs < ms * 1e3;) {
     const { user, system } = process.threadCpuUsage(start);
@@ -16,7 +16,7 @@ function spend(ms: number): void {
   }
 }
 
-describe('the invariants of the attack suite', () => {
+describe('the checks of the invariants of the attack suite', () => {
   const holder = useHarness(levels[0]!);
 
   it('detect a connection to the internal server, even between two attacks', async () => {
@@ -30,7 +30,7 @@ describe('the invariants of the attack suite', () => {
   });
 
   it.each([
-    ['work', () => spend(2 * MAX_LAG_MS)],
+    ['work', () => useCpu(2 * MAX_LAG_MS)],
     ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MAX_LAG_MS)],
     ['waiting for a program', () => void execFileSync('sleep', [String((2 * MAX_LAG_MS) / 1e3)])],
   ])('detect that the event loop is blocked by %s', async (_what, block) => {
@@ -41,10 +41,10 @@ describe('the invariants of the attack suite', () => {
     expect(await holder.harness.violations('')).toEqual([]);
   });
 
-  it('ignore a pause of the whole process by the machine', async () => {
+  it('ignore that the operating system pauses the whole process', async () => {
     await holder.harness.reset();
-    const stop = `kill -STOP ${process.pid}; sleep ${(2 * MAX_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
-    await promisify(execFile)('sh', ['-c', stop]);
+    const pauseCommand = `kill -STOP ${process.pid}; sleep ${(2 * MAX_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
+    await promisify(execFile)('sh', ['-c', pauseCommand]);
     expect(await holder.harness.violations('')).toEqual([]);
   });
 

@@ -41,27 +41,27 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       },
     );
 
-    it('each have a process with the permission model and without an environment', async () => {
+    it('each have their own process, with the permission model of Node.js and without an environment', async () => {
       const newPids = watchNewProcesses();
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());
       const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
       expect(await Promise.all(jobs)).toMatchObject([{ ok: true }, { ok: true }]);
-      const programs = newPids().filter((pid) => wordsOf(pid, 'cmdline')[0] === process.execPath);
+      const programs = newPids().filter((pid) => readProc(pid, 'cmdline')[0] === process.execPath);
       expect(programs).toHaveLength(2);
       for (const pid of programs) {
-        const names = wordsOf(pid, 'environ').map((entry) => entry.split('=')[0]);
+        const names = readProc(pid, 'environ').map((entry) => entry.split('=')[0]);
         expect(names.filter((name) => !/^(?:NODE_CHANNEL_|PWD$)/.test(name ?? ''))).toEqual([]);
-        expect(wordsOf(pid, 'cmdline')).toEqual(expect.arrayContaining(['--permission', '--jitless']));
+        expect(readProc(pid, 'cmdline')).toEqual(expect.arrayContaining(['--permission', '--jitless']));
       }
     });
 
-    it('get different random numbers in every block and every process', async () => {
+    it('get different random numbers in every job and every process', async () => {
       const sandbox = createSandbox({ ...options, maxProcesses: 1 });
       onTestFinished(() => sandbox.close());
       const numbers = new Set<string>();
       for (const tenant of ['a', 'b', 'a', 'b'])
-        for (let block = 0; block < 3; block++) {
+        for (let job = 0; job < 3; job++) {
           const code = 'return [Math.random(), crypto.randomUUID()]';
           const outcome = await sandbox.run({ runId: 'r', tenant, code });
           for (const value of JSON.parse(outcome.ok ? outcome.json : '[]') as unknown[])
@@ -72,6 +72,6 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
   },
 );
 
-function wordsOf(pid: number, file: 'cmdline' | 'environ'): string[] {
+function readProc(pid: number, file: 'cmdline' | 'environ'): string[] {
   return readFileSync(`/proc/${pid}/${file}`, 'latin1').split('\0').filter(Boolean);
 }

@@ -6,7 +6,7 @@ import { watchPrototypes } from './prototypes.ts';
 
 /** Secrets for which attacks search: one in the environment of this process, one in its memory. */
 const SECRETS = [`env-${randomUUID()}`, `heap-${randomUUID()}`];
-const VARIABLE = 'HEDDLE_ATTACK_TARGET';
+const SECRET_VARIABLE = 'HEDDLE_ATTACK_TARGET';
 
 const heap: { secret?: string | undefined } = {};
 
@@ -21,7 +21,7 @@ export interface Watch {
 }
 
 export async function openWatch(): Promise<Watch> {
-  [process.env[VARIABLE], heap.secret] = SECRETS;
+  [process.env[SECRET_VARIABLE], heap.secret] = SECRETS;
   const network = await openNetwork();
   const lag = watchLag();
   const prototypes = watchPrototypes();
@@ -40,7 +40,7 @@ export async function openWatch(): Promise<Watch> {
       ];
     },
     async close() {
-      delete process.env[VARIABLE];
+      delete process.env[SECRET_VARIABLE];
       await lag.stop();
       network.close();
     },

@@ -151,7 +151,7 @@ const otherRequests: readonly Attack[] = [
   {
     id: 'N36b',
     title: 'very long response headers',
-    code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "taken", (e) => e.code)',
+    code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "accepted", (e) => e.code)',
     expected: ['"EGRESS_FAILED"', '"EGRESS_TOO_LARGE"'],
   },
   {

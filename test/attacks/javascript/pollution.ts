@@ -46,8 +46,8 @@ export const pollution: AttackGroup = {
     {
       id: 'P07',
       title: 'inputs with __proto__ arrive as own keys',
-      code: 'return [Object.keys(given), ({}).polluted === undefined, Object.getPrototypeOf(given) === Object.prototype]',
-      values: { given: JSON.parse('{"a":1,"__proto__":{"polluted":1}}') as unknown },
+      code: 'return [Object.keys(input), ({}).polluted === undefined, Object.getPrototypeOf(input) === Object.prototype]',
+      values: { input: JSON.parse('{"a":1,"__proto__":{"polluted":1}}') as unknown },
       expected: '[["a","__proto__"],true,true]',
     },
     replacedBuiltins(

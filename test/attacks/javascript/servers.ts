@@ -76,13 +76,13 @@ export const servers: AttackGroup = {
       id: 'N49',
       title: 'redirects to every other scheme, and to invalid URLs',
       code: `const all = ['ws://ok.test/', 'wss://ok.test/', 'ftp://ok.test/', 'data:text/html,x', 'javascript:1', 'blob:http://ok.test/x', 'about:blank', 'gopher://ok.test/', 'unix:/run/x', 'http://', 'http://[', '//', 'http:///', 'HTTPS://127.0.0.1:\${internalPort}/'];
-        return await Promise.all(all.map((at) => fetch(\`http://ok.test:\${outerPort}/to?at=\${encodeURIComponent(at)}\`).then((r) => 'taken ' + at, (e) => e.code))).then((list) => [...new Set(list)])`,
+        return await Promise.all(all.map((at) => fetch(\`http://ok.test:\${outerPort}/to?at=\${encodeURIComponent(at)}\`).then((r) => 'accepted ' + at, (e) => e.code))).then((list) => [...new Set(list)])`,
       expected: '["EGRESS_DENIED"]',
     },
     {
       id: 'N50',
       title: 'invalid and impossible lengths of bodies',
-      code: `const seen = []; for (const name of ['huge-length', 'negative-length', 'exponent-length', 'endless-length', 'cut']) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => 'taken ' + name, (e) => e.code)); return [...new Set(seen)]`,
+      code: `const seen = []; for (const name of ['huge-length', 'negative-length', 'exponent-length', 'endless-length', 'cut']) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => 'accepted ' + name, (e) => e.code)); return [...new Set(seen)]`,
       expected: ['["EGRESS_FAILED"]', '["EGRESS_TOO_LARGE","EGRESS_FAILED"]'],
     },
     {

@@ -1,21 +1,21 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Little processor time but a long wall time, so that a busy machine does not change the outcome. */
-const CPU = { cpuMs: 150, wallMs: 20_000 };
-const WALL = { cpuMs: 20_000, wallMs: 250 };
+/** A short limit of CPU time and a long limit of wall time, so that a busy machine does not change the outcome. */
+const SHORT_CPU = { cpuMs: 150, wallMs: 20_000 };
+const SHORT_WALL = { cpuMs: 20_000, wallMs: 250 };
 
 const endlessCode = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
-  limits: CPU,
+  limits: SHORT_CPU,
   expected: 'TIMEOUT_CPU',
 });
 const waitingCode = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
-  limits: WALL,
+  limits: SHORT_WALL,
   expected: 'TIMEOUT_WALL',
 });
 
@@ -56,7 +56,7 @@ export const time: AttackGroup = {
     ),
     endlessCode(
       'R06c',
-      'a regular expression in replace with the unicode sets flag',
+      'a regular expression in replace with the unicodeSets flag',
       'return "x".repeat(40).replace(/(?:[\\p{L}--[a-w]]|x|\\w)+$(?<!x)/v, "")',
     ),
     endlessCode(
@@ -154,7 +154,7 @@ export const time: AttackGroup = {
       id: 'R28e',
       title: 'endless digests',
       code: 'for (;;) try { await crypto.subtle.digest("SHA-512", new Uint8Array(1e5)) } catch {}',
-      limits: CPU,
+      limits: SHORT_CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
     },
     waitingCode(
@@ -193,7 +193,7 @@ export const time: AttackGroup = {
       id: 'R27c',
       title: 'endless microtasks after the result',
       code: 'Promise.resolve().then(() => 0).then(() => 0).then(() => 0).then(() => 0).then(function f() { Promise.resolve().then(f) }); return "first"',
-      limits: CPU,
+      limits: SHORT_CPU,
       expected: ['"first"', 'TIMEOUT_CPU'],
     },
     {

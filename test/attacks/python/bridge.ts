@@ -50,7 +50,7 @@ export const pythonBridge: AttackGroup = {
     },
     {
       id: 'B47',
-      title: 'a forged result, sent by the guest runtime of JavaScript',
+      title: 'a forged result, sent through JavaScript functions of the guest runtime',
       code: "import js\nfor n in dir(js):\n  if 'heddle' in n.lower() or n in ('post', 'send'):\n    getattr(js, n)('D\"forged\"')\nreturn 1",
       expected: '1',
     },

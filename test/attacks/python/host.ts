@@ -8,10 +8,10 @@ const attempt = (lines: string, setup = ''): string =>
     .join('\n')}\nexcept BaseException as e:\n  return 'refused'`;
 
 /** The result of `PROBE` if the code reaches no global of Node.js. */
-const NOTHING = '"undefinedundefinedundefined"';
+const ALL_UNDEFINED = '"undefinedundefinedundefined"';
 const PROBE = 'return typeof require + typeof process + typeof module';
 
-/** Attempts to access the isolate's JavaScript from Python, and the process from that JavaScript. */
+/** Attempts to access the isolate's JavaScript from Python, and Node.js from that JavaScript. */
 export const pythonHost: AttackGroup = {
   name: 'Python: access to the host',
   language: 'python',
@@ -20,19 +20,19 @@ export const pythonHost: AttackGroup = {
       id: 'H31',
       title: 'JavaScript’s Function through the module js',
       code: `import js\nreturn js.Function('${PROBE}')()`,
-      expected: NOTHING,
+      expected: ALL_UNDEFINED,
     },
     {
       id: 'H32',
       title: 'run_js of Pyodide',
       code: "from pyodide.code import run_js\nreturn run_js('typeof require + typeof process + typeof module')",
-      expected: NOTHING,
+      expected: ALL_UNDEFINED,
     },
     {
       id: 'H33',
       title: 'the interpreter’s own function to evaluate JavaScript, through ctypes',
       code: "import ctypes\nf = ctypes.CDLL(None).emscripten_run_script_string\nf.restype = ctypes.c_char_p\nreturn f(b'typeof require + typeof process + typeof module').decode()",
-      expected: NOTHING,
+      expected: ALL_UNDEFINED,
     },
     {
       id: 'H34',
@@ -201,14 +201,14 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H51',
-      title: 'code objects made by hand',
+      title: 'hand-written bytecode',
       code: "def f(): pass\nc = f.__code__\ntry:\n  g = type(f)(c.replace(co_code=bytes([0xff] * 64)), {})\n  g()\nexcept BaseException:\n  pass\nreturn 'alive'",
       limits: { cpuMs: 2_000, wallMs: 4_000 },
       expected: ['"alive"', 'USER_ERROR', 'SANDBOX_CRASHED', 'TIMEOUT_CPU', 'TIMEOUT_WALL'],
     },
     {
       id: 'H52',
-      title: 'a module that the code has compiled itself',
+      title: 'an extension module that the code has written itself',
       code: attempt(
         "open('/tmp/own.so', 'wb').write(bytes.fromhex('0061736d01000000') + b'x' * 64)\nspec = importlib.util.spec_from_loader('own', importlib.machinery.ExtensionFileLoader('own', '/tmp/own.so'))\nimportlib.util.module_from_spec(spec)\nreturn 'LOADED'",
         'import importlib.machinery, importlib.util',

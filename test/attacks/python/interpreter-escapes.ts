@@ -1,17 +1,17 @@
 import type { AttackGroup } from '../attack.ts';
 
-const CPU = { cpuMs: 400, wallMs: 20_000 };
+const SHORT_CPU = { cpuMs: 400, wallMs: 20_000 };
 const FAILURES = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 const PROBE = 'return typeof require + typeof process + typeof globalThis.process';
-const NOTHING = 'undefinedundefinedundefined';
+const ALL_UNDEFINED = 'undefinedundefinedundefined';
 
-/** Returns code that calls several functions, and returns the results of those that did not fail. */
-const callEach = (setup: string, ways: readonly string[]): string => `${setup}
-ways = [${ways.map((way) => `lambda: ${way}`).join(', ')}]
+/** Returns code that evaluates several expressions, and returns the results of those that did not fail. */
+const evaluateEach = (setup: string, expressions: readonly string[]): string => `${setup}
+expressions = [${expressions.map((expression) => `lambda: ${expression}`).join(', ')}]
 outcomes = []
-for way in ways:
+for evaluate in expressions:
   try:
-    outcomes.append(str(way()))
+    outcomes.append(str(evaluate()))
   except BaseException as e:
     pass
 return outcomes`;
@@ -39,7 +39,7 @@ return outcomes`,
     {
       id: 'D02',
       title: 'devices, and file descriptors that the process inherited',
-      code: callEach('import os', [
+      code: evaluateEach('import os', [
         ...['/dev/stdin', '/dev/tty', '/dev/mem', '/dev/fd/5', '/proc/self/fd/3', '/proc/self/maps'].map(
           (path) => `open("${path}").read(9) or 1 / 0`,
         ),
@@ -58,8 +58,8 @@ for o in (heddle_runtime._bridge, heddle_sync._bridge, heddle_streams.lines.prin
     try:
       out.append(getattr(o, n).constructor.constructor("${PROBE}")())
     except BaseException:
-      out.append("${NOTHING}")
-return [x for x in out if x != "${NOTHING}"]`,
+      out.append("${ALL_UNDEFINED}")
+return [x for x in out if x != "${ALL_UNDEFINED}"]`,
       expected: '[]',
     },
     {
@@ -68,7 +68,7 @@ return [x for x in out if x != "${NOTHING}"]`,
       code: `import pyodide_js
 from pyodide.code import run_js
 return run_js("""((pyodide) => { const seen = new Set(); const out = []; const look = (o, depth) => { if (o === null || !/^(object|function)$/.test(typeof o) || seen.has(o) || seen.size > 20000) return; seen.add(o);
-  try { const F = o.constructor && o.constructor.constructor; if (typeof F === 'function' && F !== Function && F('${PROBE}')() !== '${NOTHING}') out.push('foreign') } catch {}
+  try { const F = o.constructor && o.constructor.constructor; if (typeof F === 'function' && F !== Function && F('${PROBE}')() !== '${ALL_UNDEFINED}') out.push('foreign') } catch {}
   if (depth > 0) for (const key of Reflect.ownKeys(o)) { try { look(o[key], depth - 1) } catch {} } };
   look(pyodide._module, 3); look(pyodide._api, 3); return seen.size > 500 ? out.join() : 'nothing to look at' })""")(pyodide_js)`,
       limits: { cpuMs: 10_000, wallMs: 20_000 },
@@ -108,7 +108,7 @@ return sorted(set(outcomes))`,
     {
       id: 'D07',
       title: 'servers, processes and browsers of the standard library',
-      code: callEach('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
+      code: evaluateEach('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
         'socket.create_server(("127.0.0.1", 0))',
         '__import__("socketserver").TCPServer(("127.0.0.1", 0), None)',
         '__import__("multiprocessing").Process(target=print).start()',
@@ -161,7 +161,7 @@ return outcomes`,
       id: 'D14',
       title: 'alarms and timers that continue after the job',
       before:
-        'import faulthandler, signal, threading\nfor way in (lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: signal.alarm(1), lambda: faulthandler.dump_traceback_later(0.01, repeat=True), lambda: threading.Timer(0.01, print).start()):\n  try: way()\n  except BaseException: pass\nreturn 1',
+        'import faulthandler, signal, threading\nfor start in (lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: signal.alarm(1), lambda: faulthandler.dump_traceback_later(0.01, repeat=True), lambda: threading.Timer(0.01, print).start()):\n  try: start()\n  except BaseException: pass\nreturn 1',
       code: 'import time\ntime.sleep(0.1)\nreturn 1',
       expected: '1',
       stdout: /^$/,
@@ -169,13 +169,13 @@ return outcomes`,
     {
       id: 'D15',
       title: 'files that are larger than the memory',
-      code: callEach('import os\nopen("/tmp/a", "w").close()', [
+      code: evaluateEach('import os\nopen("/tmp/a", "w").close()', [
         'os.truncate("/tmp/a", 2 ** 40)',
         'os.truncate("/tmp/a", 2 ** 31)',
         'os.pwrite(os.open("/tmp/a", os.O_RDWR), b"x", 2 ** 40)',
         '__import__("mmap").mmap(-1, 2 ** 31)',
       ]),
-      limits: CPU,
+      limits: SHORT_CPU,
       expected: ['[]', 'TIMEOUT_CPU', ...FAILURES],
     },
     {
@@ -191,7 +191,7 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
       id: 'D17',
       title: 'a number that is parsed from many digits',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn int("9" * 10 ** 7) % 7',
-      limits: CPU,
+      limits: SHORT_CPU,
       expected: ['TIMEOUT_CPU', ...FAILURES],
     },
     {
@@ -211,7 +211,7 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
       id: 'D20',
       title: 'callbacks that schedule callbacks endlessly',
       code: 'import asyncio\nloop = asyncio.get_event_loop()\ndef again(): loop.call_soon(again)\nagain()\nawait asyncio.sleep(1e6)',
-      limits: CPU,
+      limits: SHORT_CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
     },
   ],

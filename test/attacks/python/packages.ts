@@ -32,7 +32,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y04',
       title: 'built-ins, the JSON encoder and random numbers, replaced in the initial memory of jobs',
       image,
-      code: 'import json, patches\npatches.more()\nreturn {"dumps": json.dumps({}), "value": [1, "x", None]}',
+      code: 'import json, patches\npatches.patch_json()\nreturn {"dumps": json.dumps({}), "value": [1, "x", None]}',
       expected: '{"dumps":"forged","value":[1,"x",null]}',
     },
     {
@@ -46,7 +46,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y06',
       title: 'replaced functions of the runtime that collect the inputs of jobs',
       image,
-      before: 'planted = "of the job before"\nreturn planted',
+      before: 'planted = "of the earlier job"\nreturn planted',
       code: 'import overtakes\nreturn [len(overtakes.SEEN) > 0, sum("plan" + "ted" in text for text in overtakes.SEEN)]',
       expected: '[true,0]',
     },
