@@ -18,7 +18,10 @@ interface Chunk {
 }
 
 /** Sends the messages and reads the streamed response. */
-async function call(url: string, messages: Message[]): Promise<{ text: string; calls: { id: string }[] }> {
+async function requestModel(
+  url: string,
+  messages: Message[],
+): Promise<{ text: string; calls: { id: string }[] }> {
   const tools = [{ type: 'function', function: COUNT }];
   const response = await fetch(`${url}/chat/completions`, {
     method: 'POST',
@@ -41,7 +44,7 @@ async function call(url: string, messages: Message[]): Promise<{ text: string; c
 async function ask(url: string, save: (result: object) => void): Promise<AgentRun> {
   const messages: Message[] = [{ role: 'user', content: QUESTION }];
   for (let calls = 0; ; calls++) {
-    const answer = await call(url, messages);
+    const answer = await requestModel(url, messages);
     save(answer);
     if (answer.calls.length === 0) return { text: answer.text, calls };
     const result = { counted: calls };

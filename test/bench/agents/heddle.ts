@@ -41,7 +41,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkl
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
 /** Returns a workload: a run of a block with `size` steps. */
-async function stepsOf(size: number): Promise<TimedWorkload> {
+async function stepsWorkload(size: number): Promise<TimedWorkload> {
   const steps: BlockExecutor = {
     types: ['steps'],
     class: 'effect',
@@ -67,5 +67,5 @@ async function stepsOf(size: number): Promise<TimedWorkload> {
 export const heddle: Contender = {
   agent: (rounds) => agentOf(rounds, undefined),
   'durable agent': (rounds) => agentOf(rounds, newFolder()),
-  steps: stepsOf,
+  steps: stepsWorkload,
 };

@@ -24,7 +24,7 @@ interface Sqlite {
   SqliteSaver: { fromConnString(file: string): object };
 }
 
-let thread = 0;
+let threadCount = 0;
 
 /** Returns the prebuilt agent, with or without a checkpointer. */
 function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
@@ -43,11 +43,11 @@ function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
     // Without this method, LangChain downloads a tokenizer to estimate the usage.
     Object.assign(llm, { getNumTokens: async () => 0 });
     const folder = isDurable ? mkdtempSync(join(tmpdir(), 'heddle-bench-')) : undefined;
-    const checkpointer = folder === undefined ? undefined : await saverIn(folder);
+    const checkpointer = folder === undefined ? undefined : await openSaver(folder);
     const agent = createReactAgent({ llm, tools: [count], checkpointer });
     return {
       async ask() {
-        const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${thread++}` } };
+        const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${threadCount++}` } };
         const input = { messages: [{ role: 'user', content: QUESTION }] };
         const { messages } = await agent.invoke(input, config);
         const calls = messages.filter((message) => message.getType() === 'tool').length;
@@ -60,7 +60,7 @@ function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
   });
 }
 
-async function saverIn(folder: string): Promise<object> {
+async function openSaver(folder: string): Promise<object> {
   const { SqliteSaver } = await peer<Sqlite>('@langchain/langgraph-checkpoint-sqlite');
   return SqliteSaver.fromConnString(join(folder, 'graph.db'));
 }

@@ -24,15 +24,15 @@ export async function benchApi(
     throw new Error(`autocannon is missing, because the peers are not installed: ${problem}`);
   const pace = { ...(quick ? QUICK : FULL), quick };
   const results: Result[] = [];
-  const others = new Map<string, Figures>();
+  const otherFigures = new Map<string, Figures>();
   const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
     say(`${row.name} …`);
     const servers: Server[] = [];
     try {
       for (const contender of row.contenders) servers.push(await Server.start(contender, row.storage));
-      for (const result of await measureRow(row, servers, { pace, others })) {
-        others.set(result.row.name, result);
+      for (const result of await measureRow(row, servers, { pace, otherFigures })) {
+        otherFigures.set(result.row.name, result);
         results.push(result);
       }
     } finally {

@@ -81,7 +81,7 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
-  /** Runs a workflow once and fills the lists. */
+  /** Runs a workflow once and fills the lists. Returns the endpoints that read them. */
   async function fillLists(): Promise<Pick<Contender, 'reads'>> {
     const response = await api.fetch(
       new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),

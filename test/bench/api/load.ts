@@ -4,8 +4,8 @@ import { commonPeer } from '../peer.ts';
 import { medianOf } from '../worker.ts';
 import type { Server } from './server.ts';
 
-/** The part of autocannon that is used here. It is installed with the peers. */
-interface Options {
+/** The options of autocannon that are used here. The package is installed with the peers. */
+interface AutocannonOptions {
   url: string;
   method: string;
   headers: { [name: string]: string };
@@ -23,7 +23,7 @@ interface LoadResult {
   statusCodeStats: { [status: string]: { count: number } };
 }
 type Autocannon = (
-  options: Options,
+  options: AutocannonOptions,
   callback: (error: Error | null, result: LoadResult) => void,
 ) => EventEmitter;
 
@@ -48,7 +48,7 @@ export interface LoadSample {
   p50: number;
   p99: number;
   perSecond: number;
-  /** Processor time of the server per request. */
+  /** CPU time of the server per request. */
   cpuMs: number;
 }
 
@@ -57,14 +57,14 @@ export async function sendRequests(server: Server, spec: RequestSpec, amount: nu
   const { isAsync, startsRuns } = spec;
   const stepsBefore = isAsync || startsRuns ? await server.number('steps') : 0;
   const cpuBefore = await server.number('cpu');
-  const { times, fromMs, lastMs } = await sendAll(server.origin, spec, amount);
+  const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, amount);
   if (isAsync) await server.untilSteps(stepsBefore + amount);
-  const tookMs = (isAsync ? performance.now() : lastMs) - fromMs;
+  const tookMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
   const cpuMs = (await server.number('cpu')) - cpuBefore;
   if (startsRuns) await server.untilSteps(stepsBefore + amount);
   return {
-    p50: medianOf(times),
-    p99: quantileOf(times, 0.99),
+    p50: medianOf(responseTimesMs),
+    p99: quantileOf(responseTimesMs, 0.99),
     perSecond: (amount / tookMs) * 1000,
     cpuMs: cpuMs / amount,
   };
@@ -75,17 +75,17 @@ export function quantileOf(values: readonly number[], quantile: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] as number;
 }
 
-async function sendAll(
+async function runAutocannon(
   origin: string,
   spec: RequestSpec,
   amount: number,
-): Promise<{ times: number[]; fromMs: number; lastMs: number }> {
+): Promise<{ responseTimesMs: number[]; startMs: number; lastResponseMs: number }> {
   const { method = 'POST', path, headers, body, status, text } = spec;
   const connections = Math.min(spec.connections, amount);
   const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
-  const times: number[] = [];
-  const fromMs = performance.now();
-  let lastMs = fromMs;
+  const responseTimesMs: number[] = [];
+  const startMs = performance.now();
+  let lastResponseMs = startMs;
   commonPeer<Autocannon>('autocannon')(
     {
       ...{ url: origin + path, method, headers, connections, amount, sampleInt: 20 },
@@ -94,12 +94,12 @@ async function sendAll(
     },
     (error, result) => (error ? reject(error) : resolve(result)),
   ).on('response', (_client: unknown, _status: number, _bytes: number, tookMs: number) => {
-    times.push(tookMs);
-    lastMs = performance.now();
+    responseTimesMs.push(tookMs);
+    lastResponseMs = performance.now();
   });
   const totals = await promise;
   const correct = totals.statusCodeStats[status]?.count ?? 0;
-  if (correct === amount && totals.mismatches === 0) return { times, fromMs, lastMs };
+  if (correct === amount && totals.mismatches === 0) return { responseTimesMs, startMs, lastResponseMs };
   throw new Error(
     `${correct} of ${amount} responses have status ${status}, ${totals.mismatches} do not contain ${text}; ` +
       `${totals.errors} errors, ${totals.timeouts} timeouts`,

@@ -20,7 +20,8 @@ const MIN_REQUESTS = 40;
 class ContenderSampler {
   readonly contender: ContenderName;
   readonly samples: Sample[] = [];
-  missing: string | undefined;
+  /** Why the contender is not measured further. */
+  failure: string | undefined;
   readonly #row: ApiRow;
   readonly #server: Server;
   readonly #pace: Pace & { quick: boolean };
@@ -42,7 +43,7 @@ class ContenderSampler {
   }
 
   async sample(): Promise<void> {
-    if (this.missing === undefined)
+    if (this.failure === undefined)
       await this.#attempt(async () => void this.samples.push(await this.#measure()));
   }
 
@@ -63,7 +64,7 @@ class ContenderSampler {
     try {
       await measure();
     } catch (error) {
-      this.missing = error instanceof Error ? error.message : String(error);
+      this.failure = error instanceof Error ? error.message : String(error);
     }
   }
 }
@@ -72,29 +73,29 @@ class ContenderSampler {
 export async function measureRow(
   row: ApiRow,
   servers: readonly Server[],
-  { pace, others }: { pace: Pace & { quick: boolean }; others: ReadonlyMap<string, Figures> },
+  { pace, otherFigures }: { pace: Pace & { quick: boolean }; otherFigures: ReadonlyMap<string, Figures> },
 ): Promise<Result[]> {
   const samplers = servers.map((server) => new ContenderSampler(row, server, pace));
   for (const sampler of samplers) await sampler.warmUp();
   for (let round = 0; round < pace.rounds; round++)
     for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed()) await sampler.sample();
-  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), others));
+  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), otherFigures));
 }
 
 function samplesOf(
-  line: Pick<ApiLine<never>, 'over'> & { figure: PropertyKey },
+  line: Pick<ApiLine<never>, 'differenceTo'> & { figure: PropertyKey },
   samplers: readonly ContenderSampler[],
 ): ContenderSamples[] {
   const figure = String(line.figure);
-  const all = samplers.map(({ contender, samples, missing }) => ({
+  const contenders = samplers.map(({ contender, samples, failure }) => ({
     name: NAMES[contender],
     values: samples.map((sample) => sample[figure] as number),
-    missing,
+    missing: failure,
   }));
-  const { over } = line;
-  if (over === undefined) return all;
-  const [ours, compared] = ['heddle', over].map((contender) =>
-    all.find(({ name }) => name === NAMES[contender as ContenderName]),
+  const { differenceTo } = line;
+  if (differenceTo === undefined) return contenders;
+  const [ours, compared] = ['heddle', differenceTo].map((contender) =>
+    contenders.find(({ name }) => name === NAMES[contender as ContenderName]),
   );
   if (!ours || !compared) return [];
   const values = ours.values.map((value, round) => value - (compared.values[round] as number));

@@ -9,10 +9,10 @@ import type { StreamsSample } from './streams.ts';
 export interface ApiLine<Sample> extends Line {
   figure: keyof Sample;
   /** If set, the line shows by how much Heddle exceeds this contender, per round. */
-  over?: ContenderName;
+  differenceTo?: ContenderName;
 }
 
-interface Common {
+interface CommonRow {
   /** Selects rows for `--only`. */
   name: string;
   storage: Storage;
@@ -22,13 +22,13 @@ interface Common {
 }
 
 /** One measurement of repeated requests or of concurrent streams, and the lines that show it. */
-export type ApiRow = Common &
+export type ApiRow = CommonRow &
   (
     | { lines: readonly ApiLine<LoadSample>[]; request(server: Server): RequestSpec }
     | { lines: readonly ApiLine<StreamsSample>[]; streams: { full: number; quick: number } }
   );
 
-const ALL: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
+const ALL_CONTENDERS: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
 const MAX_OVERHEAD_MS = 0.5;
 /** Upper bound for the cost of a refusal, as a multiple of a constant response. */
 const MAX_REFUSAL_RATIO = 3;
@@ -49,9 +49,9 @@ const STORAGES: readonly (readonly [Storage, string])[] = [
   ['folder', 'in a data folder'],
 ];
 
-/** Returns a function that creates the request of a run. `more` has further fields of the body. */
-function runRequestOf(more: object): (server: Server) => Pick<RequestSpec, 'path' | 'headers' | 'body'> {
-  return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...more, input: {} }) });
+/** Returns a function that creates the request of a run. `fields` are added to the body. */
+function runRequestOf(fields: object): (server: Server) => Pick<RequestSpec, 'path' | 'headers' | 'body'> {
+  return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...fields, input: {} }) });
 }
 
 function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
@@ -62,18 +62,25 @@ function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, MAX_OVERHEAD_MS),
   };
   return {
-    ...{ name, storage, contenders: ALL },
+    ...{ name, storage, contenders: ALL_CONTENDERS },
     request: (server) => ({ ...runRequest(server), connections: 1, status: 200, text: '"n":1' }),
     lines: [
       { ...withPeers, name, unit: 'ms', figure: 'p50' },
-      { ...withoutPeers, ...bounded, name: `${name}: over Hono`, unit: 'ms', figure: 'p50', over: 'hono' },
+      {
+        ...withoutPeers,
+        ...bounded,
+        name: `${name}: over Hono`,
+        unit: 'ms',
+        figure: 'p50',
+        differenceTo: 'hono',
+      },
       { ...withPeers, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
       {
         ...withoutPeers,
         name: `${name}: processor time over Hono`,
         unit: 'ms',
         figure: 'cpuMs',
-        over: 'hono',
+        differenceTo: 'hono',
       },
     ],
   };
@@ -90,7 +97,7 @@ function concurrentRow(
   // A constant response has no run that continues after it.
   const compared = isAsync ? withPeersOnly : withPeers;
   return {
-    ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL },
+    ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL_CONTENDERS },
     request: (server) => ({ ...runRequest(server), connections: 32, ...expected }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
@@ -127,7 +134,7 @@ const deliveries: ApiRow = {
 };
 
 const streams: ApiRow = {
-  ...{ name: 'open streams', storage: 'memory', contenders: ALL },
+  ...{ name: 'open streams', storage: 'memory', contenders: ALL_CONTENDERS },
   streams: { full: 1000, quick: 200 },
   lines: [
     { ...withPeers, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
@@ -139,27 +146,27 @@ const streams: ApiRow = {
 
 const READ_P99_MS = 50;
 
-/** Rows that read from 10,000 workflows and 100,000 runs. `more` has filters of the list. */
+/** Rows that read from 10,000 workflows and 100,000 runs. `query` selects and sorts the items of the list. */
 const READS: {
-  readonly [name: string]: { endpoint: ReadName; more?: string; text: string };
+  readonly [name: string]: { endpoint: ReadName; query?: string; text: string };
 } = {
   'list of 10,000 workflows: a page': { endpoint: 'workflows', text: '"Workflow ' },
   'list of 10,000 workflows: a page sorted by last update': {
-    ...{ endpoint: 'workflows', more: '&sortBy=updatedAt&sortOrder=desc', text: '"Workflow ' },
+    ...{ endpoint: 'workflows', query: '&sortBy=updatedAt&sortOrder=desc', text: '"Workflow ' },
   },
   'list of 10,000 workflows: a page without matches': {
-    ...{ endpoint: 'workflows', more: '&search=none', text: '"data":[]' },
+    ...{ endpoint: 'workflows', query: '&search=none', text: '"data":[]' },
   },
   'list of 10,000 workflows: one workflow': { endpoint: 'workflow', text: '"Step"' },
   'log of 100,000 runs: a page': { endpoint: 'logs', text: '"runId"' },
   'log of 100,000 runs: a page sorted by duration': {
-    ...{ endpoint: 'logs', more: '&sortBy=durationMs', text: '"runId"' },
+    ...{ endpoint: 'logs', query: '&sortBy=durationMs', text: '"runId"' },
   },
   'log of 100,000 runs: a page of failed runs': {
-    ...{ endpoint: 'logs', more: '&status=failed&details=full', text: '"failed"' },
+    ...{ endpoint: 'logs', query: '&status=failed&details=full', text: '"failed"' },
   },
   'log of 100,000 runs: a page without matches': {
-    ...{ endpoint: 'logs', more: '&triggers=none&workflowName=none', text: '"data":[]' },
+    ...{ endpoint: 'logs', query: '&triggers=none&workflowName=none', text: '"data":[]' },
   },
   'log of 100,000 runs: one run': { endpoint: 'log', text: '"traceSpans"' },
   'log of 100,000 runs: statistics of all': {
@@ -173,7 +180,7 @@ const FILLED: readonly (readonly [Storage, string])[] = [
 ];
 
 function readRow(key: string, [storage, label]: readonly [Storage, string]): ApiRow {
-  const { endpoint, more = '', text } = READS[key] as (typeof READS)[string];
+  const { endpoint, query = '', text } = READS[key] as (typeof READS)[string];
   const name = key + label;
   const bounded = {
     target: `≤ ${READ_P99_MS} ms`,
@@ -183,7 +190,7 @@ function readRow(key: string, [storage, label]: readonly [Storage, string]): Api
     ...{ name, storage, contenders: ['heddle'] },
     request(server) {
       const { path, headers } = server.endpoint(endpoint);
-      return { method: 'GET', path: path + more, headers, connections: 1, status: 200, text };
+      return { method: 'GET', path: path + query, headers, connections: 1, status: 200, text };
     },
     lines: [
       { ...withoutPeers, name: `${name}: p50`, unit: 'ms', figure: 'p50' },

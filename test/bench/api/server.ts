@@ -51,7 +51,7 @@ export class Server {
     return endpoint;
   }
 
-  /** Returns the number of steps, the processor time in milliseconds, or the live memory in KB. */
+  /** Returns the number of steps, the CPU time in milliseconds, or the live memory in KB. */
   async number(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
     return ((await this.#ask(figure)) as { number: number }).number;
   }

@@ -16,9 +16,9 @@ export interface StreamsSample {
   perStreamKb: number;
 }
 
-/** One stream: its text, and the time of its first frame. */
+/** An open stream: the time of its first frame, and a promise of its whole text. */
 interface OpenStream {
-  firstMs: number;
+  firstFrameMs: number;
   ended: Promise<string>;
 }
 
@@ -32,7 +32,7 @@ export async function measureStreams(server: Server, count: number): Promise<Str
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
     const initialKb = await server.number('memory');
-    const fromMs = performance.now();
+    const startMs = performance.now();
     const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
     const perStreamKb = ((await server.number('memory')) - initialKb) / count;
     const gateMs = performance.now();
@@ -42,7 +42,7 @@ export async function measureStreams(server: Server, count: number): Promise<Str
     const incomplete = texts.filter((text) => !isComplete(text));
     if (incomplete.length > 0)
       throw new Error(`${incomplete.length} of ${count} streams ended as: ${incomplete[0]}`);
-    const firstFramesMs = streams.map(({ firstMs }) => firstMs - fromMs);
+    const firstFramesMs = streams.map(({ firstFrameMs }) => firstFrameMs - startMs);
     return {
       firstP50: quantileOf(firstFramesMs, 0.5),
       firstP99: quantileOf(firstFramesMs, 0.99),
@@ -79,7 +79,7 @@ function openStream(server: Server, agent: Agent): Promise<OpenStream> {
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {
       text += chunk;
-      if (text === chunk) resolve({ firstMs: performance.now(), ended });
+      if (text === chunk) resolve({ firstFrameMs: performance.now(), ended });
     });
     response.on('end', () => {
       end(text);

@@ -9,7 +9,7 @@ interface Module {
   };
 }
 
-const add = (input: { n: number }): { n: number } => ({ n: input.n + 1 });
+const increment = (input: { n: number }): { n: number } => ({ n: input.n + 1 });
 
 const task = (name: string, next?: string): object => ({
   Type: 'Task',
@@ -17,14 +17,14 @@ const task = (name: string, next?: string): object => ({
   ...(next === undefined ? { End: true } : { Next: next }),
 });
 
-async function machine(
+async function createWorkload(
   definition: object,
   tasks: readonly string[],
   check: (result: unknown) => void,
 ): Promise<TimedWorkload> {
   const { StateMachine } = await peer<Module>('aws-local-stepfunctions');
   const stateMachine = new StateMachine(definition);
-  const handlers = Object.fromEntries(tasks.map((name) => [name, add]));
+  const handlers = Object.fromEntries(tasks.map((name) => [name, increment]));
   return {
     async once() {
       const options = { overrides: { taskResourceLocalHandlers: handlers } };
@@ -39,7 +39,7 @@ export const contender: Contender = {
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `S${i}`);
     const states = Object.fromEntries(names.map((name, i) => [name, task(name, names[i + 1])]));
-    return machine({ StartAt: 'S0', States: states }, names, (r) =>
+    return createWorkload({ StartAt: 'S0', States: states }, names, (r) =>
       expectResult((r as { n: number }).n, size),
     );
   },
@@ -50,7 +50,7 @@ export const contender: Contender = {
       More: { Type: 'Choice', Choices: [repeatRule], Default: 'Done' },
       Done: { Type: 'Succeed' },
     };
-    return machine({ StartAt: 'Step', States: states }, ['Step'], (r) =>
+    return createWorkload({ StartAt: 'Step', States: states }, ['Step'], (r) =>
       expectResult((r as { n: number }).n, size),
     );
   },
@@ -58,7 +58,7 @@ export const contender: Contender = {
     const names = Array.from({ length: size }, (_, i) => `S${i}`);
     const branches = names.map((name) => ({ StartAt: name, States: { [name]: task(name) } }));
     const states = { Fan: { Type: 'Parallel', Branches: branches, End: true } };
-    return machine({ StartAt: 'Fan', States: states }, names, (r) =>
+    return createWorkload({ StartAt: 'Fan', States: states }, names, (r) =>
       expectResult((r as unknown[]).length, size),
     );
   },

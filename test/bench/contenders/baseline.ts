@@ -18,10 +18,10 @@ async function step(n: number): Promise<number> {
 }
 
 /**
- * Returns work that commits once for each step, with a row as large as a journal entry. Concurrent runs share no
+ * Returns a workload that commits once for each step, with a row as large as a journal entry. Concurrent runs share no
  * commits.
  */
-function commits(inFlight: number): TimedWorkload {
+function commitWorkload(concurrency: number): TimedWorkload {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'baseline.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
@@ -36,7 +36,7 @@ function commits(inFlight: number): TimedWorkload {
     expectResult(n, CHAIN);
   };
   return {
-    once: async () => void (await Promise.all(Array.from({ length: inFlight }, chain))),
+    once: async () => void (await Promise.all(Array.from({ length: concurrency }, chain))),
     close() {
       db.close();
       rmSync(folder, { recursive: true });
@@ -45,10 +45,10 @@ function commits(inFlight: number): TimedWorkload {
 }
 
 /**
- * Returns work that creates a new context in a warm isolate of this process: new globals, without a process boundary,
- * thread or guest API.
+ * Returns a workload that creates new contexts in a warm isolate of this process: new globals, without a process
+ * boundary, thread or guest API.
  */
-function isolates(inFlight: number): TimedWorkload {
+function isolateWorkload(concurrency: number): TimedWorkload {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   const runOnce = (): void => {
@@ -58,13 +58,13 @@ function isolates(inFlight: number): TimedWorkload {
   };
   return {
     once() {
-      for (let i = 0; i < inFlight; i++) runOnce();
+      for (let i = 0; i < concurrency; i++) runOnce();
     },
   };
 }
 
-/** Returns work that evaluates expressions in one new context of a warm isolate. */
-function expressions(size: number): TimedWorkload {
+/** Returns a workload that evaluates expressions in one new context of a warm isolate. */
+function expressionWorkload(size: number): TimedWorkload {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   return {
@@ -101,11 +101,11 @@ export const contender: Contender = {
       expectResult(await step(results[0] as number), 2);
     },
   }),
-  durable: () => commits(1),
-  'durable in flight': commits,
-  sandbox: () => isolates(1),
-  'sandbox in flight': isolates,
-  expressions,
+  durable: () => commitWorkload(1),
+  'durable in flight': commitWorkload,
+  sandbox: () => isolateWorkload(1),
+  'sandbox in flight': isolateWorkload,
+  expressions: expressionWorkload,
   'sandbox program': () => ({
     sample: () => firstResult(process.execPath, ['-e', `process.stdout.write('${DONE_OUTPUT}')`]),
   }),

@@ -14,47 +14,47 @@ const MB = 1024 * 1024;
 const BLOCKS_PER_MEASUREMENT = 50;
 
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
-async function peakIncrease(blocks: number, chars: number): Promise<number> {
+async function peakIncrease(blockCount: number, chars: number): Promise<number> {
   const collect = globalThis.gc as () => void;
-  const live = (): number => {
+  const liveMb = (): number => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
     return (heapUsed + external) / MB;
   };
   let count = 0;
-  let maxLive = 0;
+  let maxLiveMb = 0;
   const step: BlockExecutor = {
     types: ['step'],
     class: 'compute',
     execute() {
       count++;
-      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLive = Math.max(maxLive, live());
+      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLiveMb = Math.max(maxLiveMb, liveMb());
       return { output: { count, text: String.fromCharCode(97 + (count % 26)).repeat(chars) } };
     },
   };
-  const { workflow } = parseWorkflow(chainOf(blocks));
+  const { workflow } = parseWorkflow(chainOf(blockCount));
   const compiled = workflow && compile(workflow, { blocks: [{ type: 'step', class: 'compute' }] });
   if (!compiled?.ok) throw new Error('The workflow does not compile.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const engine = await createEngine({ data: folder, blocks: [step] });
-  const initial = live();
+  const initialMb = liveMb();
   const { status } = await engine.execute({ plan: compiled.plan }, {});
   expectResult(status, 'completed');
   await engine.close();
   rmSync(folder, { recursive: true });
-  expectResult(count, blocks);
-  return maxLive - initial;
+  expectResult(count, blockCount);
+  return maxLiveMb - initialMb;
 }
 
 /**
  * Measures how much more live memory a run needs if its outputs have 64 MB instead of 16 MB. The number of blocks is
  * the same, and all outputs are stored by reference.
  */
-export function memoryOfOutputs(blocks: number): MeasuredWorkload {
+export function memoryOfOutputs(blockCount: number): MeasuredWorkload {
   return {
     async sample() {
-      const small = await peakIncrease(blocks, (16 * MB) / blocks);
-      return (await peakIncrease(blocks, (64 * MB) / blocks)) - small;
+      const smallMb = await peakIncrease(blockCount, (16 * MB) / blockCount);
+      return (await peakIncrease(blockCount, (64 * MB) / blockCount)) - smallMb;
     },
   };
 }

@@ -35,7 +35,7 @@ export function coldStart(): MeasuredWorkload {
   return { sample: async () => once() };
 }
 
-/** Measures the peak memory of the command line for a run without a sandbox, in MB. */
+/** Measures the peak memory of the CLI for a run without a sandbox, in MB. */
 export function memoryAtStart(): MeasuredWorkload {
   return { sample: async () => withFolder((folder, args) => peakMemory(args, folder)) };
 }

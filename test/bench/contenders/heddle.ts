@@ -34,7 +34,7 @@ function openEngine(folder: string | undefined): Promise<Engine> {
 }
 
 /** Returns a workload: a run of a plan. Each sample has a new engine, so that no earlier run occupies memory. */
-function runs(plan: Plan, check: (output: unknown) => void): TimedWorkload {
+function createRunWorkload(plan: Plan, check: (output: unknown) => void): TimedWorkload {
   let engine: Engine | undefined;
   return {
     async beforeSample() {
@@ -49,14 +49,14 @@ function runs(plan: Plan, check: (output: unknown) => void): TimedWorkload {
   };
 }
 
-function durableRuns(inFlight: number): TimedWorkload {
+function durableRuns(concurrency: number): TimedWorkload {
   const plan = planOf(chainOf(CHAIN));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const enginePromise = openEngine(folder);
   return {
     async once() {
       const engine = await enginePromise;
-      const pending = Array.from({ length: inFlight }, () => engine.execute({ plan }, {}));
+      const pending = Array.from({ length: concurrency }, () => engine.execute({ plan }, {}));
       for (const { output } of await Promise.all(pending)) expectResult((output as { n: number }).n, CHAIN);
     },
     async close() {
@@ -66,12 +66,12 @@ function durableRuns(inFlight: number): TimedWorkload {
   };
 }
 
-function sandboxJobs(inFlight: number): TimedWorkload {
+function sandboxJobs(concurrency: number): TimedWorkload {
   const sandbox = createSandbox();
   const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
   return {
     async once() {
-      for (const outcome of await Promise.all(Array.from({ length: inFlight }, () => sandbox.run(job))))
+      for (const outcome of await Promise.all(Array.from({ length: concurrency }, () => sandbox.run(job))))
         expectResult(outcome.ok && outcome.json, '42');
     },
     close: () => sandbox.close(),
@@ -79,12 +79,14 @@ function sandboxJobs(inFlight: number): TimedWorkload {
 }
 
 export const contender: Contender = {
-  chain: (size) => runs(planOf(chainOf(size)), (output) => expectResult((output as { n: number }).n, size)),
+  chain: (size) =>
+    createRunWorkload(planOf(chainOf(size)), (output) => expectResult((output as { n: number }).n, size)),
   loop: (size) =>
-    runs(planOf(loopOf(size)), (output) =>
+    createRunWorkload(planOf(loopOf(size)), (output) =>
       expectResult((output as { results: unknown[] }).results.length, size),
     ),
-  fan: (size) => runs(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
+  fan: (size) =>
+    createRunWorkload(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
   durable: () => durableRuns(1),
   'durable in flight': durableRuns,
   sandbox: () => sandboxJobs(1),
