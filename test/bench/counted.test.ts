@@ -16,9 +16,9 @@ import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
 import { countingStores } from './counting-stores.ts';
 import type { Counts } from './counting-stores.ts';
 
-// Instead of time, these tests assert work: the writes and commands of a run, and how they grow with its size.
+// These tests assert operation counts, not times: the writes and commands of a run, and how they grow with its size.
 
-interface Work {
+interface Operations {
   counts: Counts;
   /** Commits of the data file while the run was executed. */
   commits: number;
@@ -27,10 +27,10 @@ interface Work {
 }
 
 /** Executes `runs` concurrent runs of the workflow, whose steps output `chars` characters each. No timer fires. */
-async function measure(
+async function countOperations(
   workflow: Json,
   options: { data?: string; chars?: number; runs?: number } = {},
-): Promise<Work> {
+): Promise<Operations> {
   const { data, chars = 1, runs = 1 } = options;
   const clock = new TestClock();
   let outputs = 0;
@@ -72,52 +72,52 @@ function commandsOf(replica: Replica, journal: readonly Entry[]): { [type: strin
   return commands;
 }
 
-it.each([10, 100])('a chain of %i blocks writes one entry and one log for each', async (size) => {
-  const { counts, commands } = await measure(chainOf(size));
+it.each([10, 100])('a chain of %i blocks writes one entry and one log for each block', async (size) => {
+  const { counts, commands } = await countOperations(chainOf(size));
   const blocks = size + 1;
   expect(counts).toMatchObject({ entries: blocks + 1, records: 1, logs: blocks, values: 0 });
   expect(counts.writes).toBe(blocks + 1);
   expect(commands).toEqual({ run: blocks, end: 1 });
 });
 
-it('a run reads only its record, when it has ended', async () => {
-  const small = await measure(chainOf(1));
+it('a run of any size makes one read: that of its record, after it has ended', async () => {
+  const small = await countOperations(chainOf(1));
   expect(small.counts.reads).toBe(1);
-  expect((await measure(chainOf(100))).counts.reads).toBe(small.counts.reads);
+  expect((await countOperations(chainOf(100))).counts.reads).toBe(small.counts.reads);
 });
 
 it.each([10, 100])('a loop of %i iterations writes one entry for each block that runs', async (count) => {
-  const { counts, commands } = await measure(loopOf(count));
+  const { counts, commands } = await countOperations(loopOf(count));
   expect(counts).toMatchObject({ entries: count + 2, logs: count + 2, records: 1 });
   expect(commands).toEqual({ run: count + 1, end: 1 });
 });
 
-it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each', async (width) => {
-  const { counts, commands } = await measure(fanOutOf(width));
+it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each block', async (width) => {
+  const { counts, commands } = await countOperations(fanOutOf(width));
   expect(counts).toMatchObject({ entries: width + 3, logs: width + 2, records: 1 });
   expect(counts.writes).toBe(4);
   expect(commands).toEqual({ run: width + 2, end: 1 });
 });
 
 it('a chain on disk commits each entry once, the first and the last together with the record', async () => {
-  const { commits } = await measure(chainOf(10), { data: dataFolder() });
+  const { commits } = await countOperations(chainOf(10), { data: dataFolder() });
   expect(commits).toBe(12);
 });
 
 it('concurrent runs share commits', async () => {
-  const { commits, counts } = await measure(chainOf(10), { data: dataFolder(), runs: 32 });
+  const { commits, counts } = await countOperations(chainOf(10), { data: dataFolder(), runs: 32 });
   expect(counts.entries).toBe(32 * 12);
   expect(commits).toBeLessThanOrEqual(13);
 });
 
 it('a fan-out on disk commits its branches together', async () => {
-  const { commits } = await measure(fanOutOf(100), { data: dataFolder() });
+  const { commits } = await countOperations(fanOutOf(100), { data: dataFolder() });
   expect(commits).toBe(4);
 });
 
 it('values over the inline limit are stored once each, and smaller values stay inline', async () => {
-  expect((await measure(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
-  expect((await measure(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
+  expect((await countOperations(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
+  expect((await countOperations(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
 });
 
 it('the events of a run after `attach` are read without the journal if the run has no new entries', async () => {

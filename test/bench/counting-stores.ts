@@ -1,12 +1,12 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Numbers of the writes and reads of the stores. */
+/** Numbers of the operations on the stores. */
 export interface Counts {
   /** Journal entries, including the first entries of runs. */
   entries: number;
-  /** Journal writes. The engine waits for each. */
+  /** Writes of journal entries and of steps. The engine waits for each. */
   writes: number;
-  /** Record writes, except at the creation of runs. */
+  /** Writes of records, except those that create runs. */
   records: number;
   /** Block logs written with records. */
   logs: number;
@@ -20,9 +20,9 @@ export interface Counts {
 export function countingStores(stores: Stores): { stores: Stores; counts: Counts } {
   const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
   const { runs, values } = stores;
-  const countRead = <T>(answer: T): T => {
+  const countRead = <T>(result: T): T => {
     counts.reads++;
-    return answer;
+    return result;
   };
   const countingStore: TailableRunStore = {
     create(run, first, record) {

@@ -9,8 +9,8 @@ export interface Figures {
 }
 
 /**
- * Returns the figures of the medians, which are given by contender. All contenders except `heddle` and `baseline` are
- * peers. A ratio below 1 means that Heddle is better, even if the medians are rates.
+ * Returns the figures of a row. `medians` maps names of contenders to their medians; all contenders except `heddle` and
+ * `baseline` are peers. A ratio below 1 means that Heddle is better, even if the medians are rates.
  */
 export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'baseline'));

@@ -4,33 +4,36 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const MARK_FILE = join(HERE, 'node_modules', '.heddle-bench');
+const MARKER_FILE = join(HERE, 'node_modules', '.heddle-bench');
 
 /** Ten minutes, because the peers are hundreds of packages. */
 const TIMEOUT_MS = 600_000;
 
 /**
- * Installs the peers of the lockfile into this folder, unless they are installed. Returns an error message if the
- * installation fails. The table then names the peers that cannot be loaded.
+ * Installs the peers (the packages that Heddle is compared with) of the lockfile into this folder, unless they are
+ * installed. Returns an error message if the installation fails. The table then names the peers that cannot be loaded.
  */
-export async function installPeers(say: (text: string) => void): Promise<string | undefined> {
+export async function installPeers(log: (text: string) => void): Promise<string | undefined> {
   const lockfile = readFileSync(join(HERE, 'package-lock.json'), 'utf8');
-  if (existsSync(MARK_FILE) && readFileSync(MARK_FILE, 'utf8') === mark(lockfile)) return undefined;
-  say('Installing the peers into test/bench/node_modules; this takes a minute or two.');
+  if (existsSync(MARKER_FILE) && readFileSync(MARKER_FILE, 'utf8') === markerOf(lockfile)) return undefined;
+  log('Installing the peers into test/bench/node_modules; this takes a minute or two.');
   // Install scripts are disabled, except the one that builds or downloads SQLite.
-  const problem =
+  const errorMessage =
     (await npm('ci', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund')) ??
     (await npm('rebuild', 'better-sqlite3'));
-  if (problem === undefined) writeFileSync(MARK_FILE, mark(lockfile));
-  return problem;
+  if (errorMessage === undefined) writeFileSync(MARKER_FILE, markerOf(lockfile));
+  return errorMessage;
 }
 
-/** Returns the content of the mark file. Compiled modules need the ABI version of Node.js that the mark contains. */
-function mark(lockfile: string): string {
+/**
+ * Returns the content of the marker file. It contains the ABI version of Node.js, because native modules work only with
+ * the version for which they were built.
+ */
+function markerOf(lockfile: string): string {
   return `${process.versions.modules}\n${lockfile}`;
 }
 
-/** Runs npm with this Node.js. Returns an error message, or undefined. */
+/** Runs npm with this Node.js. Returns an error message, or undefined on success. */
 function npm(...args: string[]): Promise<string | undefined> {
   const cli = process.env['npm_execpath'];
   const [command, prefix] = cli === undefined ? ['npm', []] : [process.execPath, [cli]];
@@ -49,7 +52,9 @@ function npm(...args: string[]): Promise<string | undefined> {
     child.on('close', (code) => {
       clearTimeout(timer);
       resolve(
-        code === 0 ? undefined : `npm ${args[0]} ended with ${code}: ${stderr.trim().split('\n').at(-1)}`,
+        code === 0
+          ? undefined
+          : `npm ${args[0]} exited with code ${code}: ${stderr.trim().split('\n').at(-1)}`,
       );
     });
   });

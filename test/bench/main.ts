@@ -21,12 +21,12 @@ const QUICK: Pace = { rounds: 3, sampleMs: 60 };
 /** Rounds of rows with long samples if `--quick` is set. */
 const QUICK_LONG_ROUNDS = 1;
 
-function say(text: string): void {
+function log(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
 /** Returns the options of the command. */
-function options() {
+function parseOptions() {
   return parseArgs({
     options: {
       api: { type: 'boolean' },
@@ -41,36 +41,37 @@ function options() {
 }
 
 function bench(): Promise<void> {
-  const values = options();
-  if (values.temporal) return benchTemporal(values, say);
-  if (values.studio) return benchStudio(values, say);
-  return values.api ? benchApi(values, say) : benchRows(values);
+  const options = parseOptions();
+  if (options.temporal) return benchTemporal(options, log);
+  if (options.studio) return benchStudio(options, log);
+  return options.api ? benchApi(options, log) : benchRows(options);
 }
 
-async function benchRows(values: ReturnType<typeof options>): Promise<void> {
-  const pattern = new RegExp(values.only ?? '', 'i');
-  const rows = (values.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
-  if (rows.length === 0) throw new Error(`No row matches "${values.only}".`);
-  const problem = await installPeers(say);
-  if (problem !== undefined) say(`Some peers could not be installed: ${problem}`);
-  if (values.sandbox) await prepareSandboxes(rows, say);
+async function benchRows(options: ReturnType<typeof parseOptions>): Promise<void> {
+  const pattern = new RegExp(options.only ?? '', 'i');
+  const rows = (options.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
+  if (rows.length === 0) throw new Error(`No row matches "${options.only}".`);
+  const installError = await installPeers(log);
+  if (installError !== undefined) log(`Some peers could not be installed: ${installError}`);
+  if (options.sandbox) await prepareSandboxes(rows, log);
   const results: Result[] = [];
   const figures = new Map<string, Figures>();
   const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
-    say(`${row.name} …`);
-    const isLong = values.quick && row.rounds !== undefined;
-    const pace = values.quick ? { ...QUICK, ...(isLong && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
+    log(`${row.name} …`);
+    const isLong = options.quick && row.rounds !== undefined;
+    const pace = options.quick ? { ...QUICK, ...(isLong && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
     const result = await measureRow(row, pace, figures);
     figures.set(row.name, result);
     results.push(result);
-    if (values.json !== undefined)
-      writeFileSync(values.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
+    if (options.json !== undefined)
+      writeFileSync(options.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
   }
   const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
   process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
 }
 
-const [mode, name, workload, size] = process.argv.slice(2);
-if (mode === 'serve' && process.send) await serve(name as string, workload as WorkloadName, Number(size));
+const [mode, contender, workload, size] = process.argv.slice(2);
+if (mode === 'serve' && process.send)
+  await serve(contender as string, workload as WorkloadName, Number(size));
 else await bench();

@@ -4,7 +4,7 @@ import type { Figures } from './figures.ts';
 import type { Line, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
-/** A line with its measurements. */
+/** A row of the table with its measurements. */
 export interface Result extends Figures {
   row: Line;
   met: boolean | undefined;
@@ -20,11 +20,11 @@ export interface Pace {
   sampleMs: number;
 }
 
-/** Measures a row. Each contender takes one sample per round, so that other load of the machine affects all of them. */
+/** Measures a row. Each contender takes one sample per round, so that other load on the machine affects all of them. */
 export async function measureRow(
   row: Row,
   pace: Pace,
-  others: ReadonlyMap<string, Figures>,
+  earlierRows: ReadonlyMap<string, Figures>,
 ): Promise<Result> {
   const names = ['heddle', ...(row.hasBaseline ? ['baseline'] : []), ...row.peers];
   const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
@@ -40,22 +40,22 @@ export async function measureRow(
   } finally {
     await Promise.all(contenders.map((contender) => contender.stop()));
   }
-  return resultOf(row, contenders, others);
+  return resultOf(row, contenders, earlierRows);
 }
 
-/** Measurements of a contender for a line. */
+/** Measurements of a contender for a row. */
 export interface ContenderSamples {
   name: string;
-  /** One value per sample, in the line's unit. */
+  /** One value per sample, in the row's unit. */
   values: readonly number[];
   missing: string | undefined;
 }
 
-/** Returns the line with the medians of the contenders and the ratios of the medians. */
+/** Returns the row with the medians of the contenders and the ratios of the medians. */
 export function resultOf(
   row: Line,
   contenders: readonly ContenderSamples[],
-  others: ReadonlyMap<string, Figures>,
+  earlierRows: ReadonlyMap<string, Figures>,
 ): Result {
   const measured = contenders.filter(({ missing }) => missing === undefined);
   const figures = figuresOf(
@@ -65,7 +65,7 @@ export function resultOf(
   return {
     row,
     ...figures,
-    met: row.met(figures, others),
+    met: row.met(figures, earlierRows),
     spread: new Map(measured.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
     missing: new Map(
       contenders.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),

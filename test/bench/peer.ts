@@ -2,26 +2,26 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the benchmark. */
+/** The folder of the benchmarks. */
 export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 /** The folder in which the peers are installed. */
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**
- * Loads a module of a peer from this folder's own node_modules. The name is not a literal, so that the type checker and
- * the linters do not resolve it: only the benchmark installs the peers.
+ * Imports a module of a peer (a package that Heddle is compared with) from the node_modules of this folder. The name is
+ * not a literal, so that the type checker and the linters do not resolve it: only the benchmark installs the peers.
  */
 export async function peer<Module>(name: string): Promise<Module> {
   const loaded = (await import(name)) as Module & { default?: Module };
   return loaded.default === undefined || Object.keys(loaded).length > 1 ? loaded : loaded.default;
 }
 
-/** Loads a CommonJS module of a peer. `from`: a file from which the package is resolved; default: this folder. */
+/** Loads a CommonJS module of a peer. The package is resolved from the file `from`; default: this file. */
 export function commonPeer<Module>(name: string, from: string | URL = import.meta.url): Module {
   return createRequire(from)(name) as Module;
 }
 
-/** Loads a file of a peer that its package does not export. */
+/** Loads a CommonJS file that the package of a peer does not export. */
 export function filePeer<Module>(name: string, path: string): Module {
   return commonPeer(join(PEERS, name, path));
 }

@@ -1,4 +1,4 @@
-/** Returns the processor time of this process and its threads so far, in milliseconds. */
+/** Returns the CPU time of this process and its threads so far, in milliseconds. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -10,7 +10,7 @@ export function reasonOf(error: unknown): string {
   return text.split('\n', 1)[0] as string;
 }
 
-/** Answers the requests of the benchmark over the process channel until it sends `close` or disconnects. */
+/** Answers the requests of the benchmark over the IPC channel until the benchmark sends `close` or disconnects. */
 export function serve<Request, Reply extends object | string>(
   answer: (request: Request) => Promise<Reply>,
 ): void {

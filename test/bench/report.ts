@@ -9,12 +9,12 @@ export function short(value: number | undefined): string {
   return String(Number(value.toPrecision(3)));
 }
 
-function spreadOf({ spread }: Result, name: string): string {
+function formatSpread({ spread }: Result, name: string): string {
   const [min, max] = spread.get(name) ?? [];
   return min === undefined ? '' : ` (${short(min)}–${short(max)})`;
 }
 
-function times(ratio: number | undefined): string {
+function formatRatio(ratio: number | undefined): string {
   return ratio === undefined ? '–' : `${short(ratio)}×`;
 }
 
@@ -23,7 +23,7 @@ function verdict({ met, row }: Result): string {
   return met === undefined ? 'unknown' : met ? 'met' : 'missed';
 }
 
-/** Returns the results as a Markdown table, and a second table with all peers and the reasons of missing figures. */
+/** Returns the results as a Markdown table, and a second table with all peers and the reasons for missing figures. */
 export function tableOf(results: readonly Result[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | baseline | × baseline | best peer | × best peer | target | |',
@@ -35,27 +35,27 @@ export function tableOf(results: readonly Result[]): string {
     const cells = [
       row.name,
       row.unit,
-      `${short(ours)}${spreadOf(result, 'heddle')}`,
-      `${short(baseline)}${spreadOf(result, 'baseline')}`,
-      times(result.ratioToBaseline),
+      `${short(ours)}${formatSpread(result, 'heddle')}`,
+      `${short(baseline)}${formatSpread(result, 'baseline')}`,
+      formatRatio(result.ratioToBaseline),
       best,
-      times(result.ratioToBestPeer),
+      formatRatio(result.ratioToBestPeer),
       row.target,
       verdict(result),
     ];
     lines.push(`| ${cells.join(' | ')} |`);
   }
-  return [...lines, '', ...peersOf(results)].join('\n');
+  return [...lines, '', ...peerTable(results)].join('\n');
 }
 
-function peersOf(results: readonly Result[]): string[] {
+function peerTable(results: readonly Result[]): string[] {
   const withPeers = results.filter(({ row }) => row.peers.length > 0);
   const lines = ['| row | peers: median (spread), or why there is none |', '|---|---|'];
   for (const result of withPeers) {
     const cells = result.row.peers.map((name) => {
       const value = result.peers.get(name);
       const figure = value === undefined ? result.missing.get(name) : short(value);
-      return `${name} ${figure}${spreadOf(result, name)}`;
+      return `${name} ${figure}${formatSpread(result, name)}`;
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
   }

@@ -1,7 +1,7 @@
 import type { Figures } from './figures.ts';
 import type { WorkloadName } from './workload.ts';
 
-/** A line of the table: its title, unit, peers and target. */
+/** A row of the printed table: its title, unit, peers and target. */
 export interface Line {
   name: string;
   unit: string;
@@ -11,11 +11,11 @@ export interface Line {
   /** True if the row also measures the baseline: the workload without an engine. */
   hasBaseline: boolean;
   target: string;
-  /** Returns whether the target is met; undefined if a figure is missing. `others` has the figures of earlier rows. */
-  met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
+  /** Returns whether the target is met; undefined if a figure is missing. `earlier` has the figures of earlier rows. */
+  met(own: Figures, earlier: ReadonlyMap<string, Figures>): boolean | undefined;
 }
 
-/** A row of the table: a workload, its unit and its target. */
+/** A row that measures a workload. */
 export interface Row extends Line {
   workload: WorkloadName;
   size: number;
@@ -23,7 +23,7 @@ export interface Row extends Line {
   scale: number;
   /** The contender that is measured as Heddle. Default: `heddle`. */
   contender?: string;
-  /** The image that the contender opens. */
+  /** The image (installed packages) that the contender uses. */
   image?: 'javascript' | 'python';
   /** Maximum number of rounds, for rows with long samples. */
   rounds?: number;
@@ -34,7 +34,7 @@ export interface Row extends Line {
 /** The target of rows without one. */
 export const NO_TARGET = '–';
 
-const GRAPHS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
+const GRAPH_PEERS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
 
 export const atMost = (value: number | undefined, max: number): boolean | undefined =>
   value === undefined ? undefined : value <= max;
@@ -42,15 +42,15 @@ export const atMost = (value: number | undefined, max: number): boolean | undefi
 export const atLeast = (value: number | undefined, min: number): boolean | undefined =>
   value === undefined ? undefined : value >= min;
 
-/** Returns Heddle's figure of this row as a multiple of its figure of the row `smaller`. */
-function growth(row: Figures, others: ReadonlyMap<string, Figures>, smaller: string): number | undefined {
-  const base = others.get(smaller)?.ours;
+/** Returns Heddle's figure of this row as a multiple of its figure of the row `smallerRow`. */
+function growth(row: Figures, earlier: ReadonlyMap<string, Figures>, smallerRow: string): number | undefined {
+  const base = earlier.get(smallerRow)?.ours;
   return base === undefined || row.ours === undefined ? undefined : row.ours / base;
 }
 
-function allMet(...parts: (boolean | undefined)[]): boolean | undefined {
-  if (parts.includes(false)) return false;
-  return parts.includes(undefined) ? undefined : true;
+function allMet(...results: (boolean | undefined)[]): boolean | undefined {
+  if (results.includes(false)) return false;
+  return results.includes(undefined) ? undefined : true;
 }
 
 export const ROWS: readonly Row[] = [
@@ -60,10 +60,10 @@ export const ROWS: readonly Row[] = [
     size: 10,
     unit: 'µs/block',
     scale: 100,
-    peers: GRAPHS,
+    peers: GRAPH_PEERS,
     hasBaseline: true,
     target: '≤ 1× the fastest JSON-graph peer, ≤ 3 µs',
-    met: ({ ours, peers }) => allMet(atMost(ratio(ours, peers.get(GRAPHS[0])), 1), atMost(ours, 3)),
+    met: ({ ours, peers }) => allMet(atMost(ratio(ours, peers.get(GRAPH_PEERS[0])), 1), atMost(ours, 3)),
   },
   {
     name: 'loop of 1,000 iterations',
@@ -85,8 +85,8 @@ export const ROWS: readonly Row[] = [
     peers: ['node-red', 'aws-local-stepfunctions', 'xstate'],
     hasBaseline: true,
     target: '≤ 1× the fastest peer, ≤ 1.1× an iteration of 1,000',
-    met: (row, others) =>
-      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 iterations'), 1.1)),
+    met: (row, earlier) =>
+      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, earlier, 'loop of 1,000 iterations'), 1.1)),
     rounds: 3,
   },
   {
@@ -109,8 +109,8 @@ export const ROWS: readonly Row[] = [
     peers: ['node-red', 'aws-local-stepfunctions'],
     hasBaseline: true,
     target: '≤ 1× the fastest peer, ≤ 110× that of 100',
-    met: (row, others) =>
-      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'fan-out of 100 with join'), 110)),
+    met: (row, earlier) =>
+      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, earlier, 'fan-out of 100 with join'), 110)),
     rounds: 3,
   },
   {
@@ -178,8 +178,8 @@ export const ROWS: readonly Row[] = [
     peers: [],
     hasBaseline: false,
     target: '≤ 150 ms, ≤ 11× that of 1,000',
-    met: (row, others) =>
-      allMet(atMost(row.ours, 150), atMost(growth(row, others, 'compile of 1,000 blocks'), 11)),
+    met: (row, earlier) =>
+      allMet(atMost(row.ours, 150), atMost(growth(row, earlier, 'compile of 1,000 blocks'), 11)),
   },
   {
     name: 'cold start to the first record',
@@ -193,7 +193,7 @@ export const ROWS: readonly Row[] = [
     met: ({ ours, baseline }) => atMost(difference(ours, baseline), 80),
   },
   {
-    name: 'memory of the command line',
+    name: 'memory of the CLI',
     workload: 'memory at start',
     size: 0,
     unit: 'MB',
@@ -205,7 +205,7 @@ export const ROWS: readonly Row[] = [
     rounds: 3,
   },
   {
-    name: '64 MB of outputs, 1,000 blocks: growth over 16 MB',
+    name: 'live memory with 64 MB of outputs, minus that with 16 MB, 1,000 blocks',
     workload: 'memory of outputs',
     size: 1000,
     unit: 'MB',
@@ -260,8 +260,11 @@ export const ROWS: readonly Row[] = [
     peers: [],
     hasBaseline: true,
     target: '≤ 1 ms, ≤ 1.1× a step in a block with 100',
-    met: (row, others) =>
-      allMet(atMost(row.ours, 1), atMost(growth(row, others, 'step in a block with 100 steps, SQLite'), 1.1)),
+    met: (row, earlier) =>
+      allMet(
+        atMost(row.ours, 1),
+        atMost(growth(row, earlier, 'step in a block with 100 steps, SQLite'), 1.1),
+      ),
   },
   {
     name: 'latency of the first emitted text to a listener in the same process, data folder',
@@ -286,7 +289,7 @@ export const ROWS: readonly Row[] = [
     met: ({ ours, baseline }) => atMost(difference(ours, baseline), 20),
   },
   {
-    name: '10,000 hourly schedules: processor time while nothing is due',
+    name: '10,000 hourly schedules: CPU time while nothing is due',
     workload: 'schedules idle',
     size: 10_000,
     unit: '% of a core',

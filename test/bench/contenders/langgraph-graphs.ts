@@ -3,7 +3,7 @@ import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 
 interface Builder {
-  addNode(name: string, work: (state: State) => Promise<{ n: number }>): Builder;
+  addNode(name: string, execute: (state: State) => Promise<{ n: number }>): Builder;
   addEdge(from: string | string[], to: string): Builder;
   addConditionalEdges(from: string, route: (state: State) => string, targets: string[]): Builder;
   compile(options: object): { invoke(input: object, config: object): Promise<State> };
@@ -26,7 +26,7 @@ export interface Graph {
   inFlight?: number;
 }
 
-let thread = 0;
+let threadCount = 0;
 
 /** Returns a workload: `inFlight` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
 export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<TimedWorkload> {
@@ -34,7 +34,7 @@ export async function graph({ build, expected, checkpointer, inFlight = 1 }: Gra
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
   const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
   const runOnce = async (): Promise<void> => {
-    const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${thread++}` } };
+    const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${threadCount++}` } };
     expectResult((await app.invoke({ n: 0 }, config)).n, expected);
   };
   return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
@@ -42,11 +42,11 @@ export async function graph({ build, expected, checkpointer, inFlight = 1 }: Gra
 
 const step = async (): Promise<State> => ({ n: 1 });
 
-const names = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
+const stepNames = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
 
 export function chain(builder: Builder, size: number): Builder {
-  for (const name of names(size)) builder.addNode(name, step);
-  const nodes = ['__start__', ...names(size), '__end__'];
+  for (const name of stepNames(size)) builder.addNode(name, step);
+  const nodes = ['__start__', ...stepNames(size), '__end__'];
   for (const [i, node] of nodes.slice(1).entries()) builder.addEdge(nodes[i] as string, node);
   return builder;
 }
@@ -66,8 +66,8 @@ export const graphs: Contender = {
   fan: (size) =>
     graph({
       build(builder) {
-        for (const name of names(size)) builder.addNode(name, step).addEdge('__start__', name);
-        return builder.addNode('join', step).addEdge(names(size), 'join').addEdge('join', '__end__');
+        for (const name of stepNames(size)) builder.addNode(name, step).addEdge('__start__', name);
+        return builder.addNode('join', step).addEdge(stepNames(size), 'join').addEdge('join', '__end__');
       },
       expected: size + 1,
     }),

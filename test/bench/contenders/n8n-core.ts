@@ -8,16 +8,16 @@ interface Execution {
 }
 
 interface Item {
-  /** Empty at the start. */
+  /** Without `n` in the item with which a run starts. */
   json: { n?: number };
 }
 
-interface Core {
+interface CoreModule {
   ExecutionLifecycleHooks: new (mode: string, id: string, workflow: object) => object;
   WorkflowExecute: new (data: object, mode: string) => { run(options: object): Promise<Execution> };
 }
 
-interface Base {
+interface WorkflowModule {
   Workflow: new (options: object) => { getNode(name: string): object };
 }
 
@@ -52,12 +52,12 @@ const nodeType = (
   execute,
 });
 
-function types(joinInputs: number): { [type: string]: object } {
+function nodeTypesOf(joinInputs: number): { [type: string]: object } {
   return {
     step: nodeType(1, 1, async function () {
       return [this.getInputData().map(({ json }) => ({ json: { n: (json.n ?? 0) + 1 } }))];
     }),
-    more: nodeType(1, 2, async function () {
+    condition: nodeType(1, 2, async function () {
       const items = this.getInputData();
       const limit = this.getNodeParameter('limit', 0);
       return ((items[0] as Item).json.n ?? 0) < limit ? [items, []] : [[], items];
@@ -68,13 +68,13 @@ function types(joinInputs: number): { [type: string]: object } {
   };
 }
 
-async function workflow(
+async function workloadOf(
   graph: Graph,
-  { last, expected, joinInputs = 1 }: { last: string; expected: number; joinInputs?: number },
+  { lastNode, expected, joinInputs = 1 }: { lastNode: string; expected: number; joinInputs?: number },
 ): Promise<TimedWorkload> {
-  const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<Core>('n8n-core');
-  const { Workflow } = commonPeer<Base>('n8n-workflow');
-  const knownTypes = types(joinInputs);
+  const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<CoreModule>('n8n-core');
+  const { Workflow } = commonPeer<WorkflowModule>('n8n-workflow');
+  const knownTypes = nodeTypesOf(joinInputs);
   const nodeTypes = {
     getByName: (type: string) => knownTypes[type],
     getByNameAndVersion: (type: string) => knownTypes[type],
@@ -85,7 +85,7 @@ async function workflow(
   const data = { id: 'w', name: 'w', ...graph, active: false, settings };
   return {
     async once() {
-      const additional = {
+      const additionalData = {
         hooks: new ExecutionLifecycleHooks('manual', '1', data),
         executionId: '1',
         webhookWaitingBaseUrl: 'http://localhost/wait',
@@ -95,11 +95,11 @@ async function workflow(
         secretsHelpers: {},
         setExecutionStatus: () => undefined,
       };
-      const execution = new WorkflowExecute(additional, 'manual');
+      const execution = new WorkflowExecute(additionalData, 'manual');
       const { resultData } = (await execution.run({ workflow: flow, startNode: flow.getNode('s0') })).data;
       if (resultData.error) throw resultData.error;
-      const [main] = resultData.runData[last]?.at(-1)?.data.main.slice(-1) ?? [];
-      expectResult(main?.[0]?.json.n, expected);
+      const [items] = resultData.runData[lastNode]?.at(-1)?.data.main.slice(-1) ?? [];
+      expectResult(items?.[0]?.json.n, expected);
     },
   };
 }
@@ -119,28 +119,28 @@ const connectionTo = (name: string, index = 0): { node: string; type: 'main'; in
   index,
 });
 
-/** n8n's engine without database, server or editor, with minimal nodes of this benchmark. */
+/** n8n's engine without database, server or editor, with minimal nodes written for this benchmark. */
 export const contender: Contender = {
   ...importOnly('n8n-core'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `s${i}`);
     const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[connectionTo(name)]] }] satisfies Edge);
     const nodes = names.map((name) => node(name, 'step'));
-    return workflow(
+    return workloadOf(
       { nodes, connections: Object.fromEntries(edges) },
-      { last: names.at(-1) as string, expected: size },
+      { lastNode: names.at(-1) as string, expected: size },
     );
   },
   loop: (size) =>
-    workflow(
+    workloadOf(
       {
-        nodes: [node('s0', 'step'), node('more', 'more', size), node('end', 'step')],
+        nodes: [node('s0', 'step'), node('condition', 'condition', size), node('end', 'step')],
         connections: {
-          s0: { main: [[connectionTo('more')]] },
-          more: { main: [[connectionTo('s0')], [connectionTo('end')]] },
+          s0: { main: [[connectionTo('condition')]] },
+          condition: { main: [[connectionTo('s0')], [connectionTo('end')]] },
         },
       },
-      { last: 'end', expected: size + 1 },
+      { lastNode: 'end', expected: size + 1 },
     ),
   fan(size) {
     const names = Array.from({ length: size }, (_, i) => `b${i}`);
@@ -148,6 +148,6 @@ export const contender: Contender = {
     const edges = names.map((name, i) => [name, { main: [[connectionTo('join', i)]] }] satisfies Edge);
     const fanOut = { main: [names.map((name) => connectionTo(name))] };
     const connections = { s0: fanOut, ...Object.fromEntries(edges) };
-    return workflow({ nodes, connections }, { last: 'join', expected: 2, joinInputs: size });
+    return workloadOf({ nodes, connections }, { lastNode: 'join', expected: 2, joinInputs: size });
   },
 };

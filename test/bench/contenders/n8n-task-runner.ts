@@ -16,9 +16,12 @@ interface Broker {
   address(): AddressInfo;
 }
 
-/** Starts the runner of n8n's Code node in this process, without its broker. This is faster than in production. */
-async function runner(inFlight: number, code = CODE): Promise<TimedWorkload> {
-  // Otherwise the runner freezes the prototypes of the process, which breaks the simulated connection to the broker.
+/**
+ * Returns a workload of `inFlight` concurrent tasks. The runner of n8n's Code node runs in this process and gets its
+ * tasks directly. In production, it gets them from a broker, which is slower.
+ */
+async function runnerWorkload(inFlight: number, code = CODE): Promise<TimedWorkload> {
+  // Otherwise the runner freezes the prototypes of the process, which breaks the connection to the broker below.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
     '@n8n/task-runner',
@@ -49,11 +52,11 @@ async function runner(inFlight: number, code = CODE): Promise<TimedWorkload> {
   const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
   // The runner passes `require` only to code that gets data of a workflow, so the task passes the same function.
   const additionalProperties = { n: N, require: taskRunner.requireResolver };
-  let task = 0;
+  let taskCount = 0;
   const runOnce = async (): Promise<void> => {
     const settings = { code, nodeMode: 'runCode', additionalProperties };
     const signal = new AbortController().signal;
-    const { result } = await taskRunner.executeTask({ taskId: `t${task++}`, settings }, signal);
+    const { result } = await taskRunner.executeTask({ taskId: `t${taskCount++}`, settings }, signal);
     expectResult(result, RESULT);
   };
   return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
@@ -61,8 +64,8 @@ async function runner(inFlight: number, code = CODE): Promise<TimedWorkload> {
 
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => runner(1),
-  'sandbox in flight': (size) => runner(size),
+  sandbox: () => runnerWorkload(1),
+  'sandbox in flight': (size) => runnerWorkload(size),
   'sandbox on two cores': (size) => twoProcesses('n8n-task-runner', size),
-  'sandbox packages': () => runner(1, PACKAGES_CODE),
+  'sandbox packages': () => runnerWorkload(1, PACKAGES_CODE),
 };

@@ -13,29 +13,30 @@ interface Red {
   stop(): Promise<void>;
 }
 
-/** Shared by the nodes of the flow and the benchmark. */
+/** Functions that the nodes of the flow and the benchmark share. */
 interface Bench {
   start?: (message: object) => void;
-  ended?: (message: { n: number }) => void;
+  onEnd?: (message: { n: number }) => void;
 }
 
 interface FlowNode {
   id: string;
+  /** The id of the flow's tab. */
   z: string;
   type: string;
   wires: string[][];
   limit?: number;
 }
 
-const NODES = `module.exports = (RED) => {
+const NODES_MODULE = `module.exports = (RED) => {
   const bench = globalThis.heddleBench;
-  const define = (type, begin) => RED.nodes.registerType(type, function (config) {
+  const define = (type, init) => RED.nodes.registerType(type, function (config) {
     RED.nodes.createNode(this, config);
-    begin(this, config);
+    init(this, config);
   });
   define('bench-in', (node) => { bench.start = (message) => node.send(message); });
   define('bench-step', (node) => node.on('input', (message, send, done) => { message.n++; send(message); done(); }));
-  define('bench-more', (node, { limit }) => node.on('input', (message, send, done) => {
+  define('bench-condition', (node, { limit }) => node.on('input', (message, send, done) => {
     send(message.n < limit ? [message, null] : [null, message]);
     done();
   }));
@@ -43,10 +44,10 @@ const NODES = `module.exports = (RED) => {
     let count = 0;
     node.on('input', (message, send, done) => { if (++count === limit) { count = 0; send(message); } done(); });
   });
-  define('bench-out', (node) => node.on('input', (message, send, done) => { bench.ended(message); done(); }));
+  define('bench-out', (node) => node.on('input', (message, send, done) => { bench.onEnd(message); done(); }));
 };`;
 
-const HTML = ['in', 'step', 'more', 'join', 'out']
+const NODES_HTML = ['in', 'step', 'condition', 'join', 'out']
   .map(
     (name) =>
       `<script type="text/javascript">RED.nodes.registerType('bench-${name}',{category:'bench'})</script>
@@ -54,12 +55,12 @@ const HTML = ['in', 'step', 'more', 'join', 'out']
   )
   .join('');
 
-async function flow(nodes: FlowNode[], expected: number): Promise<TimedWorkload> {
+async function flowWorkload(nodes: FlowNode[], expected: number): Promise<TimedWorkload> {
   const bench: Bench = {};
   Object.assign(globalThis, { heddleBench: bench });
   const userDir = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  writeFileSync(join(userDir, 'bench.js'), NODES);
-  writeFileSync(join(userDir, 'bench.html'), HTML);
+  writeFileSync(join(userDir, 'bench.js'), NODES_MODULE);
+  writeFileSync(join(userDir, 'bench.html'), NODES_HTML);
   const red = commonPeer<Red>('node-red');
   const logging = { console: { level: 'off', metrics: false, audit: false } };
   writeFileSync(
@@ -82,7 +83,7 @@ async function flow(nodes: FlowNode[], expected: number): Promise<TimedWorkload>
   }
   return {
     async once() {
-      const ended = new Promise<{ n: number }>((resolve) => (bench.ended = resolve));
+      const ended = new Promise<{ n: number }>((resolve) => (bench.onEnd = resolve));
       bench.start?.({ n: 0 });
       expectResult((await ended).n, expected);
     },
@@ -101,30 +102,33 @@ const node = (id: string, type: string, wires: string[][], limit?: number): Flow
   ...(limit !== undefined && { limit }),
 });
 
-const steps = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
+const stepNames = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
 
-/** Node-RED passes messages between minimal nodes of this benchmark. It has no runs and records nothing. */
+/** Node-RED passes messages between minimal nodes written for this benchmark. It has no runs and records nothing. */
 export const contender: Contender = {
   ...importOnly('node-red'),
   chain(size) {
-    const names = steps(size);
+    const names = stepNames(size);
     const chain = names.map((name, i) => node(name, 'step', [[names[i + 1] ?? 'out']]));
-    return flow([node('in', 'in', [['s0']]), ...chain, node('out', 'out', [])], size);
+    return flowWorkload([node('in', 'in', [['s0']]), ...chain, node('out', 'out', [])], size);
   },
   loop: (size) =>
-    flow(
+    flowWorkload(
       [
         node('in', 'in', [['step']]),
-        node('step', 'step', [['more']]),
-        node('more', 'more', [['step'], ['out']], size),
+        node('step', 'step', [['condition']]),
+        node('condition', 'condition', [['step'], ['out']], size),
         node('out', 'out', []),
       ],
       size,
     ),
   fan(size) {
-    const branches = steps(size).map((name) => node(name, 'step', [['join']]));
+    const branches = stepNames(size).map((name) => node(name, 'step', [['join']]));
     const join = node('join', 'join', [['last']], size);
     const last = node('last', 'step', [['out']]);
-    return flow([node('in', 'in', [steps(size)]), ...branches, join, last, node('out', 'out', [])], 2);
+    return flowWorkload(
+      [node('in', 'in', [stepNames(size)]), ...branches, join, last, node('out', 'out', [])],
+      2,
+    );
   },
 };

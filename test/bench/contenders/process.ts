@@ -11,19 +11,19 @@ import type { Contender } from '../workload.ts';
  * A JavaScript expression for the peak memory of a process since its program started, in MB. `maxRSS` also includes the
  * memory of the process from which it was forked; only Linux reports `VmHWM`.
  */
-const PEAK = `process.platform === 'linux'
+const PEAK_EXPRESSION = `process.platform === 'linux'
   ? Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024
   : process.resourceUsage().maxRSS / 1024`;
 
-/** Returns the peak memory of a Node.js process with these arguments, in MB. */
+/** Runs a Node.js process with these arguments and returns its peak memory in MB. Throws unless its exit code is 0. */
 export function peakMemory(args: readonly string[], cwd?: string): number {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const file = join(folder, 'peak');
   const program = `import { readFileSync, writeFileSync } from 'node:fs';
-process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK})));`;
-  const url = `data:text/javascript,${encodeURIComponent(program)}`;
+process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK_EXPRESSION})));`;
+  const preload = `data:text/javascript,${encodeURIComponent(program)}`;
   try {
-    const { status } = spawnSync(process.execPath, ['--import', url, ...args], { cwd, stdio: 'ignore' });
+    const { status } = spawnSync(process.execPath, ['--import', preload, ...args], { cwd, stdio: 'ignore' });
     expectResult(status, 0);
     return Number(readFileSync(file, 'utf8'));
   } finally {

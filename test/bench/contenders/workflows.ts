@@ -7,12 +7,12 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `S${i + 1}`);
 }
 
-/** Returns a start and a chain of `size` steps. */
+/** Returns a workflow with a start block and a chain of `size` steps. */
 export function chainOf(size: number): Json {
   return workflow(names(size).map(step), [['Start', ...names(size)].join(' -> ')]);
 }
 
-/** Returns a start and a loop of `count` iterations over one step. */
+/** Returns a workflow with a start block and a loop that runs one step `count` times. */
 export function loopOf(count: number): Json {
   return workflow(
     [loop('Iterations', { loopType: 'for', count }, step('Step'))],
@@ -20,7 +20,7 @@ export function loopOf(count: number): Json {
   );
 }
 
-/** Returns a start, `width` parallel steps, and a step that joins them. */
+/** Returns a workflow with a start block, `width` parallel steps, and a step that joins them. */
 export function fanOutOf(width: number): Json {
   return workflow(
     [...names(width).map(step), step('Join')],

@@ -7,7 +7,7 @@ interface Module {
   assign(update: object): unknown;
   createActor(machine: unknown): { start(): unknown };
   createMachine(definition: object): unknown;
-  fromPromise(logic: (call: { input: number }) => Promise<number>): unknown;
+  fromPromise(creator: (options: { input: number }) => Promise<number>): unknown;
   waitFor(actor: unknown, done: (snapshot: Snapshot) => boolean, options: object): Promise<Snapshot>;
 }
 
@@ -16,13 +16,13 @@ interface Snapshot {
   context: { n: number };
 }
 
-type Definition = (parts: { step: unknown; count: unknown }) => object;
+type DefinitionOf = (implementations: { step: unknown; increment: unknown }) => object;
 
-async function machine(definitionOf: Definition, expected: number): Promise<TimedWorkload> {
+async function machineWorkload(definitionOf: DefinitionOf, expected: number): Promise<TimedWorkload> {
   const { assign, createActor, createMachine, fromPromise, waitFor } = await peer<Module>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
-  const count = assign({ n: ({ context }: Snapshot) => context.n + 1 });
-  const executable = createMachine({ context: { n: 0 }, ...definitionOf({ step, count }) });
+  const increment = assign({ n: ({ context }: Snapshot) => context.n + 1 });
+  const executable = createMachine({ context: { n: 0 }, ...definitionOf({ step, increment }) });
   return {
     async once() {
       const actor = createActor(executable);
@@ -41,26 +41,26 @@ const invoke = (step: unknown, onDone: unknown): object => ({
 export const contender: Contender = {
   ...importOnly('xstate'),
   chain: (size) =>
-    machine(({ step, count }) => {
+    machineWorkload(({ step, increment }) => {
       const states = Array.from({ length: size }, (_, i) => [
         `s${i}`,
-        invoke(step, { target: i + 1 < size ? `s${i + 1}` : 'done', actions: count }),
+        invoke(step, { target: i + 1 < size ? `s${i + 1}` : 'done', actions: increment }),
       ]);
       return { initial: 's0', states: { ...Object.fromEntries(states), done: { type: 'final' } } };
     }, size),
   loop: (size) =>
-    machine(({ step, count }) => {
+    machineWorkload(({ step, increment }) => {
       const isLast = ({ context }: Snapshot): boolean => context.n + 1 >= size;
       const onDone = [
-        { guard: isLast, target: 'done', actions: count },
-        { target: 'iteration', reenter: true, actions: count },
+        { guard: isLast, target: 'done', actions: increment },
+        { target: 'iteration', reenter: true, actions: increment },
       ];
       return { initial: 'iteration', states: { iteration: invoke(step, onDone), done: { type: 'final' } } };
     }, size),
   fan: (size) =>
-    machine(({ step, count }) => {
+    machineWorkload(({ step, increment }) => {
       const branches = Array.from({ length: size }, (_, i) => {
-        const work = invoke(step, { target: 'done', actions: count });
+        const work = invoke(step, { target: 'done', actions: increment });
         return [`b${i}`, { initial: 'work', states: { work, done: { type: 'final' } } }];
       });
       const fan = { type: 'parallel', states: Object.fromEntries(branches), onDone: 'done' };
