@@ -3,7 +3,7 @@ import { CONTENDERS } from './contenders.ts';
 import { reasonOf } from './process-channel.ts';
 import type { Workload, Reply, Request, TimedWorkload, WorkloadName } from './workload.ts';
 
-/** Parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
+/** Number of parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
 const PIECES = 5;
 
 /** Serves one workload of one contender to the parent process. */
@@ -33,7 +33,7 @@ async function close(prepared: Workload): Promise<void> {
 async function sample(prepared: Workload, sampleMs: number): Promise<Reply> {
   if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
   await prepared.beforeSample?.();
-  // Two runs warm up the compiler and caches before the first sample.
+  // Two runs before each sample warm up the compiler and caches.
   await prepared.once();
   await prepared.once();
   const means: number[] = [];

@@ -16,7 +16,7 @@ export interface MeasuredWorkload {
   close?(): Promise<void> | void;
 }
 
-/** The workloads. Each has a size: blocks, iterations, branches or concurrent runs. */
+/** The workloads. Each has a size: a number of blocks, iterations, branches, schedules or concurrent runs. */
 export type WorkloadName =
   | 'chain'
   | 'loop'

@@ -2,6 +2,7 @@ import { expectResult } from '../workload.ts';
 
 /** The code of one execution: the body of a function with a parameter `n`. */
 export const CODE = 'return n + 1';
+/** The value of `n`, and the result of the code for it. */
 export const N = 41;
 export const RESULT = 42;
 
@@ -11,15 +12,15 @@ export const PACKAGES_CODE = `
 const _ = require('lodash');
 const dayjs = require('dayjs');
 const { z } = require('zod');
-const { n: whole } = z.object({ n: z.number() }).parse({ n });
-return whole + (_.chunk([1, 2], 2).length * dayjs(0).add(1, 'day').valueOf()) / 86400000;`;
+const { n: input } = z.object({ n: z.number() }).parse({ n });
+return input + (_.chunk([1, 2], 2).length * dayjs(0).add(1, 'day').valueOf()) / 86400000;`;
 
 /** Returns `size` different expressions over `n`. */
 export function expressionsOf(size: number): string[] {
   return Array.from({ length: size }, (_, i) => `n + ${i}`);
 }
 
-/** Throws unless the sum of `values` is that of as many expressions of `expressionsOf`. */
+/** Throws unless `values` has the same sum as the results of `expressionsOf(values.length)`. */
 export function expectValues(values: readonly number[]): void {
   const { length } = values;
   expectResult(

@@ -15,18 +15,18 @@ const settings = (): SandboxOptions => ({
   python: { maxProcesses: 1 },
 });
 
-/** Returns a workload of one job. All jobs share one run and interpreter, or each has a new run and interpreter. */
+/** Returns a workload that executes `job`. All executions share a run and its interpreter, or each has new ones. */
 function jobs(runs: 'one' | 'many', job = JOB, options = settings()): TimedWorkload {
   const sandbox = createSandbox(options);
-  let run = 0;
+  let runCount = 0;
   return {
     once: async () =>
-      expectOutcome(await sandbox.run({ ...job, runId: `run-${runs === 'one' ? 0 : run++}` })),
+      expectOutcome(await sandbox.run({ ...job, runId: `run-${runs === 'one' ? 0 : runCount++}` })),
     close: () => sandbox.close(),
   };
 }
 
-async function pydantic(): Promise<TimedWorkload> {
+async function importPydantic(): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('python');
@@ -47,6 +47,6 @@ export const contender: Contender = {
   sandbox: () => jobs('one'),
   'sandbox start': () => start(settings, JOB),
   'sandbox fresh': () => jobs('many'),
-  'sandbox packages': pydantic,
+  'sandbox packages': importPydantic,
   'sandbox memory': (size) => memoryAfterRuns(jobs('one'), size),
 };

@@ -11,18 +11,18 @@ type Settings = () => SandboxOptions | Promise<SandboxOptions>;
 
 const JOB = { code: CODE, values: { n: String(N) } };
 
-/** Throws unless the job has the right result. */
+/** Throws unless the job returned the expected result. */
 export function expectOutcome(outcome: FunctionOutcome): void {
   if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
   expectResult(outcome.json, String(RESULT));
 }
 
-/** Returns a workload of `size` concurrent jobs. All jobs belong to one run, or each job to a new run. */
+/** Returns a workload of `size` concurrent jobs. All jobs belong to the same run, or each belongs to a new run. */
 async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<TimedWorkload> {
   const sandbox = createSandbox(await settings());
-  let run = 0;
+  let runCount = 0;
   const runJob = async (): Promise<void> => {
-    const runId = `run-${runs === 'one' ? 0 : run++}`;
+    const runId = `run-${runs === 'one' ? 0 : runCount++}`;
     expectOutcome(await sandbox.run({ ...JOB, runId }));
     if (runs === 'many') sandbox.release(runId);
   };
@@ -32,7 +32,7 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
   };
 }
 
-/** Measures the milliseconds until a new sandbox has its first result. An unmeasured run probes the isolation first. */
+/** Measures the milliseconds until the first result of a new sandbox. An unmeasured run first probes the isolation. */
 export async function start(
   settings: Settings,
   job: Omit<FunctionJob, 'runId'> = JOB,
@@ -79,9 +79,9 @@ async function packages(settings: Settings): Promise<TimedWorkload> {
   };
 }
 
-function heddle(name: string, settings: Settings): Contender {
+function contenderOf(exportName: string, settings: Settings): Contender {
   return {
-    ...programWorkloads({ url: import.meta.url, name }),
+    ...programWorkloads({ url: import.meta.url, exportName }),
     sandbox: () => jobs(settings, 1),
     'sandbox in flight': (size) => jobs(settings, size),
     'sandbox start': () => start(settings),
@@ -91,17 +91,17 @@ function heddle(name: string, settings: Settings): Contender {
   };
 }
 
-/** Jobs of one run share an isolate and have a context each. */
-export const standard = heddle('standard', () => ({ isolation: { level: 'standard' } }));
+/** Jobs of one run share an isolate. Each job has its own context. */
+export const standard = contenderOf('standard', () => ({ isolation: { level: 'standard' } }));
 
-export const strict = heddle('strict', async () => {
+export const strict = contenderOf('strict', async () => {
   const { bubblewrap } = await import('../../support/bubblewrap.ts');
   const path = bubblewrap();
-  if (path === undefined) throw new Error('There is no bubblewrap.');
+  if (path === undefined) throw new Error('bubblewrap is not available.');
   return { isolation: { level: 'strict', bubblewrap: path } };
 });
 
-const twoProcesses = (): SandboxOptions => ({
+const twoProcessSettings = (): SandboxOptions => ({
   isolation: { level: 'standard' },
   share: 'none',
   maxProcesses: 2,
@@ -109,6 +109,6 @@ const twoProcesses = (): SandboxOptions => ({
 
 /** Each job belongs to a new run and has a new isolate. */
 export const isolates: Contender = {
-  sandbox: () => jobs(twoProcesses, 1, 'many'),
-  'sandbox on two cores': (size) => jobs(twoProcesses, size, 'many'),
+  sandbox: () => jobs(twoProcessSettings, 1, 'many'),
+  'sandbox on two cores': (size) => jobs(twoProcessSettings, size, 'many'),
 };

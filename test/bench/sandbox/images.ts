@@ -12,13 +12,13 @@ import {
 import { PEERS } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 
-/** The specs of the images for rows with packages, by name. Each image is built once, in the folder of the peers. */
+/** The specs of the images (sets of packages), by name. Each image is built once, in the folder of the peers. */
 export const SPECS = {
   javascript: { language: 'javascript', dependencies: PACKAGES },
   python: { language: 'python', dependencies: ['pydantic>=2'] },
 } as const;
 
-/** Opens the folder of images, with the registries that npm and pip are configured for. */
+/** Opens the folder of images. They are built from the registries in the configuration of npm and pip. */
 export function openImages(): Images {
   const home = homedir();
   return createImages({

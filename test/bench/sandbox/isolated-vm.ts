@@ -33,7 +33,7 @@ const executorOf = (code: string) => (context: Context) => {
 
 /** isolated-vm in this process: the isolation of V8, without isolation by the operating system. */
 export const contender: Contender = {
-  ...programWorkloads({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
+  ...programWorkloads({ url: import.meta.url, nodeOptions: ['--no-node-snapshot'] }),
   sandbox: () => isolates(executorOf(CODE)),
   'sandbox in flight': (size) => isolates(executorOf(CODE), { size }),
   'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),

@@ -18,7 +18,7 @@ interface IsolatedVm {
   };
 }
 
-/** Returns the isolated-vm of Heddle's sandbox. It needs the Node.js option `--no-node-snapshot`. */
+/** Loads the isolated-vm on which Heddle's sandbox depends. It needs the Node.js option `--no-node-snapshot`. */
 export function isolatedVm(): IsolatedVm {
   return commonPeer('isolated-vm', import.meta.resolve('@heddle/sandbox'));
 }

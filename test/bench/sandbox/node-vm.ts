@@ -8,11 +8,11 @@ import { programWorkloads } from './program.ts';
 
 /** Returns a workload that creates a new context for each execution, in this process. */
 function contexts(inFlight: number, { code = CODE, globals = {} } = {}): TimedWorkload {
-  const text = `(() => { ${code} })()`;
+  const script = `(() => { ${code} })()`;
   return {
     once() {
       for (let i = 0; i < inFlight; i++)
-        expectResult(vm.runInContext(text, vm.createContext({ ...globals, n: N })), RESULT);
+        expectResult(vm.runInContext(script, vm.createContext({ ...globals, n: N })), RESULT);
     },
   };
 }
@@ -23,7 +23,7 @@ export const contender: Contender = {
   sandbox: () => contexts(1),
   'sandbox in flight': (size) => contexts(size),
   'sandbox on two cores': (size) => twoProcesses('node:vm', size),
-  // The packages are objects of the host.
+  // The packages are loaded in the main context, so the code can reach objects of the host.
   'sandbox packages': () =>
     contexts(1, { code: PACKAGES_CODE, globals: { require: (name: string) => commonPeer(name) } }),
   expressions: (size) => ({

@@ -8,7 +8,7 @@ import { FOLDER, PEERS } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
 
-/** The output of a program that has its first result. */
+/** The output of a program after its first result. */
 export const DONE_OUTPUT = 'done';
 
 /** Returns the milliseconds from the start of a process to its first output. Throws unless it prints `DONE_OUTPUT`. */
@@ -18,26 +18,26 @@ export function firstResult(command: string, args: readonly string[]): Promise<n
     const child = spawn(command, args, { cwd: FOLDER, env: PROCESS_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
     let tookMs = 0;
     let output = '';
-    let errors = '';
+    let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       tookMs ||= performance.now() - startMs;
       output += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.on('error', reject);
     child.on('close', () => {
       if (output.trim() === DONE_OUTPUT) return resolve(tookMs);
-      reject(new Error(errors.trim().split('\n').at(-1) || `The program printed "${output.trim()}".`));
+      reject(new Error(stderr.trim().split('\n').at(-1) || `The program printed "${output.trim()}".`));
     });
   });
 }
 
-interface Origin {
+interface ContenderSource {
   /** URL of the contender's module, and the name of its export. */
   url: string;
-  name?: string;
+  exportName?: string;
   /** Options of Node.js for its process. */
-  flags?: readonly string[];
+  nodeOptions?: readonly string[];
 }
 
 /**
@@ -45,14 +45,18 @@ interface Origin {
  * of runs as the last argument. The program is one file of plain JavaScript, like a program that uses only this
  * contender: its start strips no types and loads only the contender's packages.
  */
-async function programOf({ url, name = 'contender', flags = [] }: Origin): Promise<string[]> {
+async function programOf({
+  url,
+  exportName = 'contender',
+  nodeOptions = [],
+}: ContenderSource): Promise<string[]> {
   const { build } = await import('esbuild');
   const file = fileURLToPath(url);
   const folder = join(PEERS, '.heddle-programs');
   mkdirSync(folder, { recursive: true });
-  const outfile = join(folder, `${relative(FOLDER, file).replaceAll(/\W+/g, '-')}-${name}.mjs`);
+  const outfile = join(folder, `${relative(FOLDER, file).replaceAll(/\W+/g, '-')}-${exportName}.mjs`);
   const contents = `
-import { ${name} as contender } from ${JSON.stringify(file)};
+import { ${exportName} as contender } from ${JSON.stringify(file)};
 const prepared = await contender.sandbox(1);
 for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.once();
 process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
@@ -67,18 +71,20 @@ process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(FOLDER, 'peer.ts')).href) },
     logLevel: 'silent',
   });
-  return [...flags, outfile];
+  return [...nodeOptions, outfile];
 }
 
 /** Measures a program that uses only this contender: its start, and its memory after `size` runs, in MB. */
-export function programWorkloads(origin: Origin): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
+export function programWorkloads(
+  source: ContenderSource,
+): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
   return {
     'sandbox program': async () => {
-      const program = await programOf(origin);
+      const program = await programOf(source);
       return { sample: () => firstResult(process.execPath, [...program, '1']) };
     },
     'sandbox memory': async (size) => {
-      const program = await programOf(origin);
+      const program = await programOf(source);
       return { sample: async () => peakMemory([...program, String(size)], FOLDER) };
     },
   };

@@ -23,7 +23,7 @@ interface Module {
   getQuickJS(): Promise<{ newContext(): Context }>;
 }
 
-function valueOf(context: Context, code: string): unknown {
+function evaluate(context: Context, code: string): unknown {
   const handle = context.unwrapResult(context.evalCode(code));
   const value = context.dump(handle);
   handle.dispose();
@@ -50,9 +50,9 @@ async function contexts(use: (context: Context) => void, size = 1): Promise<Time
 }
 
 const executorOf = (code: string) => (context: Context) =>
-  expectResult(valueOf(context, `(() => { ${code} })()`), RESULT);
+  expectResult(evaluate(context, `(() => { ${code} })()`), RESULT);
 
-/** A JavaScript interpreter in WebAssembly: a boundary, but no compiler to machine code. */
+/** A JavaScript interpreter in WebAssembly: an isolation boundary, but no JIT compiler. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
   sandbox: () => contexts(executorOf(CODE)),
@@ -67,5 +67,5 @@ export const contender: Contender = {
     });
   },
   expressions: (size) =>
-    contexts((context) => expectValues(expressionsOf(size).map((code) => valueOf(context, code) as number))),
+    contexts((context) => expectValues(expressionsOf(size).map((code) => evaluate(context, code) as number))),
 };

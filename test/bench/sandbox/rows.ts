@@ -3,11 +3,11 @@ import type { Row } from '../rows.ts';
 
 const PEERS = ['node:vm', 'isolated-vm', 'quickjs-emscripten', 'worker_threads', 'n8n-task-runner'] as const;
 
-/** Concurrent executions of the pipelined rows, and expressions of a batch. */
+/** Number of concurrent executions in the pipelined rows, and of expressions in a batch. */
 const IN_FLIGHT = 32;
 const BATCH = 100;
 
-/** Rounds of rows with long samples. */
+/** Number of rounds of rows with long samples. */
 const LONG_ROUNDS = 5;
 
 type RowSettings = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
@@ -99,7 +99,7 @@ const JAVASCRIPT: readonly Row[] = [
     hasBaseline: true,
   }),
   boundedRow(0.1, 'ms', {
-    name: `expressions, ${BATCH} in a batch, each`,
+    name: `each of ${BATCH} expressions in a batch`,
     workload: 'expressions',
     contender: 'heddle-standard',
     size: BATCH,
@@ -147,7 +147,7 @@ const PYTHON: readonly Row[] = [
     rounds: 3,
   }),
   boundedRow(600, 'ms', {
-    name: 'Python with pydantic, restore to import done',
+    name: 'Python with pydantic, from the restored snapshot to the end of the import',
     workload: 'sandbox packages',
     contender: 'heddle-python',
     image: 'python',

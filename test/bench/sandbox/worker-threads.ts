@@ -12,8 +12,8 @@ const { parentPort, workerData: { codes, n, from } } = require('node:worker_thre
 const packageRequire = createRequire(from);
 parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n, packageRequire)));`;
 
-/** Returns the results of functions that run in one new thread. */
-async function inThread(codes: readonly string[]): Promise<number[]> {
+/** Runs the function bodies `codes` in one new thread and returns their results. */
+async function runInThread(codes: readonly string[]): Promise<number[]> {
   const worker = new Worker(PROGRAM, { eval: true, workerData: { codes, n: N, from: FOLDER } });
   const [values] = (await once(worker, 'message')) as [number[]];
   await worker.terminate();
@@ -21,10 +21,10 @@ async function inThread(codes: readonly string[]): Promise<number[]> {
 }
 
 async function runOnce(code: string): Promise<void> {
-  expectResult((await inThread([code]))[0], RESULT);
+  expectResult((await runInThread([code]))[0], RESULT);
 }
 
-/** Measures the milliseconds for `size` executions, two at a time, from the executions that fit into a sample. */
+/** Measures the milliseconds for `size` executions, two at a time, extrapolated from those that fit into a sample. */
 function twoThreads(size: number): MeasuredWorkload {
   return {
     async sample(sampleMs) {
@@ -47,6 +47,6 @@ export const contender: Contender = {
   'sandbox packages': () => ({ once: () => runOnce(PACKAGES_CODE) }),
   expressions: (size) => {
     const codes = expressionsOf(size).map((code) => `return ${code}`);
-    return { once: async () => expectValues(await inThread(codes)) };
+    return { once: async () => expectValues(await runInThread(codes)) };
   },
 };

@@ -4,7 +4,7 @@ import type { Contender } from '../workload.ts';
 import { TOKEN_PROCESS } from './heddle.ts';
 import { medianDelay, msSince } from './token.ts';
 
-/** In one process, the text is an event of an emitter; between two processes, a message of the process channel. */
+/** In one process, the text is an event of an emitter; between two processes, a message of the IPC channel. */
 export const baseline: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();

@@ -20,7 +20,7 @@ async function firstText(): Promise<MeasuredWorkload> {
     async () => {
       const run = await engine.start({ workflow: TOKEN_WORKFLOW });
       const delay = delayOf(run.events(), () => undefined);
-      // The block may have started before the events are read.
+      // This does not wait for `block:started`, because the block may have started before the events are read.
       setImmediate(() => setImmediate(emit));
       return delay;
     },

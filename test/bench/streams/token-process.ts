@@ -1,6 +1,6 @@
-// A process with a block that emits: `node token-process.ts FOLDER`. At each message except "emit", it starts a run and
-// sends the id of the run. At "emit", the block of the run emits the time in nanoseconds. Without FOLDER, the process
-// responds to each message with the time.
+// A process with a block that emits: `node token-process.ts FOLDER`. For each message except "emit", it starts a run
+// and sends the id of the run. On "emit", the block of the oldest waiting run emits the time in nanoseconds. Without
+// FOLDER, the process responds to each message with the time.
 import { createEngine } from '@heddle/engine';
 import { TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 

@@ -6,22 +6,22 @@ import { medianOf } from '../worker.ts';
 
 export const TOKEN_WORKFLOW = workflow([block('T', 'token')], ['Start -> T'], { id: 'token' });
 
-/** Returns a block that emits the time of the monotonic clock, in nanoseconds, when `ready` resolves. */
-export function tokenBlock(ready: () => Promise<void>): BlockExecutor {
+/** Returns a block that awaits `untilEmit()` and then emits the time of the monotonic clock, in nanoseconds. */
+export function tokenBlock(untilEmit: () => Promise<void>): BlockExecutor {
   return {
     types: ['token'],
     class: 'effect',
     execute: async (context) => {
-      await ready();
+      await untilEmit();
       context.emit({ type: 'text', text: String(process.hrtime.bigint()) });
       return { output: {} };
     },
   };
 }
 
-/** Returns the milliseconds since a time in nanoseconds. */
-export function msSince(time: string): number {
-  return Number(process.hrtime.bigint() - BigInt(time)) / 1e6;
+/** Returns the milliseconds since a time of the monotonic clock in nanoseconds. */
+export function msSince(timeNs: string): number {
+  return Number(process.hrtime.bigint() - BigInt(timeNs)) / 1e6;
 }
 
 /** Reads until the block has started, calls `emit`, and returns the milliseconds from the emission to its event. */
@@ -36,18 +36,18 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
   return delay;
 }
 
-/** Measures the median of the delays that `once` returns during a sample, after two warm-up calls. */
+/** Measures the median of the delays that `measureOnce` returns during a sample, after two warm-up calls. */
 export function medianDelay(
-  once: () => Promise<number>,
+  measureOnce: () => Promise<number>,
   close: () => Promise<void> | void,
 ): MeasuredWorkload {
   return {
     async sample(sampleMs) {
-      await once();
-      await once();
+      await measureOnce();
+      await measureOnce();
       const samples: number[] = [];
       for (const startMs = performance.now(); performance.now() - startMs < sampleMs || samples.length === 0;)
-        samples.push(await once());
+        samples.push(await measureOnce());
       return medianOf(samples);
     },
     close,

@@ -10,31 +10,31 @@ import type { StudioServer } from './server.ts';
 
 const ROUNDS = 7;
 const QUICK_ROUNDS = 2;
-/** Moves of the mouse while frames are counted. */
-const MOVES = 120;
+/** Number of mouse moves while frame times are recorded. */
+const MOUSE_MOVES = 120;
 
 type RowName = keyof typeof STUDIO_ROWS;
 
 /** Measures the pages of the Studio in Chromium and prints their table. */
 export async function benchStudio(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
-  say: (text: string) => void,
+  log: (text: string) => void,
 ): Promise<void> {
   const pattern = new RegExp(only, 'i');
   const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
   if (!chromiumTool) throw new Error('The rows of the Studio need Chromium, which is not installed.');
   const loadBefore = loadavg()[0] as number;
-  say('Deploying a workflow of 2,000 blocks …');
+  log('Deploying a workflow of 2,000 blocks …');
   const server = await startStudioServer();
   const browser = await startBrowser();
   try {
     const results: Result[] = [];
     for (const [name, row] of rows) {
-      say(`${row.name} …`);
+      log(`${row.name} …`);
       const samples: number[] = [];
       for (let round = 0; round < (quick ? QUICK_ROUNDS : ROUNDS); round += 1)
-        samples.push(await sampleOf(name as RowName, browser, server));
+        samples.push(await takeSample(name as RowName, browser, server));
       results.push(resultOf(row, samples));
       if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
     }
@@ -61,14 +61,14 @@ function resultOf(row: Result['row'], samples: readonly number[]): Result {
 }
 
 /** Takes a sample with a new browser context, so that nothing is cached. */
-async function sampleOf(row: RowName, browser: Browser, server: StudioServer): Promise<number> {
+async function takeSample(row: RowName, browser: Browser, server: StudioServer): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   try {
     const page = await context.newPage();
     await signIn(page, server);
-    if (row === 'paint') return await firstPaint(page, server);
-    const openMs = await openRun(page, server);
-    return row === 'open' ? openMs : await framesWhilePanning(page);
+    if (row === 'paint') return await firstPaintMs(page, server);
+    const openMs = await openRunMs(page, server);
+    return row === 'open' ? openMs : await frameTimeWhilePanning(page);
   } finally {
     await context.close();
   }
@@ -81,24 +81,24 @@ async function signIn(page: Page, { url, key }: StudioServer): Promise<void> {
 }
 
 /** Returns the milliseconds from the navigation to the first contentful paint. */
-async function firstPaint(page: Page, { url }: StudioServer): Promise<number> {
+async function firstPaintMs(page: Page, { url }: StudioServer): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();
   return page.evaluate<number>('performance.getEntriesByName("first-contentful-paint")[0].startTime');
 }
 
 /** Returns the milliseconds from the click on a run until the page shows its blocks. */
-async function openRun(page: Page, { url, runId }: StudioServer): Promise<number> {
+async function openRunMs(page: Page, { url, runId }: StudioServer): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();
-  const fromMs = performance.now();
+  const startMs = performance.now();
   await page.locator(`a[href*="${runId}"]`).first().click();
   await page.locator('.far-blocks path').first().waitFor();
-  return performance.now() - fromMs;
+  return performance.now() - startMs;
 }
 
 /** Returns the 95th percentile of frame times while the graph is dragged, at a zoom that shows the text of blocks. */
-async function framesWhilePanning(page: Page): Promise<number> {
+async function frameTimeWhilePanning(page: Page): Promise<number> {
   await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').nth(3).click();
   await page.locator('.graph .block').first().waitFor();
   const box = await page.locator('.react-flow__pane').boundingBox();
@@ -112,7 +112,7 @@ async function framesWhilePanning(page: Page): Promise<number> {
     const frame = (now) => { times.push(now - previous); previous = now; requestAnimationFrame(frame); };
     requestAnimationFrame(frame);
   })()`);
-  for (let move = 1; move <= MOVES; move += 1) await page.mouse.move(x - move * 3, y - (move % 40) * 3);
+  for (let move = 1; move <= MOUSE_MOVES; move += 1) await page.mouse.move(x - move * 3, y - (move % 40) * 3);
   const times = await page.evaluate<number[]>('globalThis.frameTimes');
   await page.mouse.up();
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? 0;

@@ -20,7 +20,7 @@ export interface StudioServer {
 const CHAINED_BLOCKS = 1997;
 const CHAIN_LENGTH = 40;
 
-const LARGE = workflow(
+const LARGE_WORKFLOW = workflow(
   [
     condition('Which', { many: 'false', last: '' }),
     ...Array.from({ length: CHAINED_BLOCKS }, (_, index) => block(`B${index}`, 'variables', {})),
@@ -58,7 +58,7 @@ export async function startStudioServer(): Promise<StudioServer> {
   try {
     const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
     const { url, key, workspaceId } = JSON.parse(line) as { url: string; key: string; workspaceId: string };
-    const call = async <Data>(method: string, path: string, body: object): Promise<Data> => {
+    const callApi = async <Data>(method: string, path: string, body: object): Promise<Data> => {
       const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
       const response = await fetch(`${url}/api/v2/workflows${path}`, {
         ...{ method, headers, body: JSON.stringify(body) },
@@ -66,10 +66,10 @@ export async function startStudioServer(): Promise<StudioServer> {
       if (!response.ok) throw new Error(await response.text());
       return ((await response.json()) as { data: Data }).data;
     };
-    const { id } = await call<{ id: string }>('POST', '', { workspaceId, name: 'Large' });
-    await call('PUT', `/${id}/state`, draftOf(LARGE));
-    await call('POST', `/${id}/deploy`, {});
-    const { runId } = await call<{ runId: string }>('POST', `/${id}/execute`, {});
+    const { id } = await callApi<{ id: string }>('POST', '', { workspaceId, name: 'Large' });
+    await callApi('PUT', `/${id}/state`, draftOf(LARGE_WORKFLOW));
+    await callApi('POST', `/${id}/deploy`, {});
+    const { runId } = await callApi<{ runId: string }>('POST', `/${id}/execute`, {});
     return { url, key, runId, stop };
   } catch (error) {
     await stop();

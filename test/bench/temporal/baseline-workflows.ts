@@ -1,9 +1,9 @@
 import { condition, defineQuery, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 
-// Temporal workflows, written by hand, that do what the benchmark's graphs do in Heddle. They are bundled for a worker of
-// their own.
+// Hand-written Temporal workflows that do what the benchmark's graphs do in Heddle. They are bundled for a separate
+// worker.
 
-/** The input of a workflow: the size of its graph, the task queue of its activities, and the concurrent activities. */
+/** The input of a workflow. `queue` is the task queue of its activities; `window`, their maximum concurrency. */
 export interface WorkflowInput {
   size: number;
   queue: string;
@@ -45,7 +45,7 @@ export async function branches({ size, queue, window }: WorkflowInput): Promise<
   return results.length;
 }
 
-/** Waits for a person. */
+/** Waits for the signal `answer`, as a run of Heddle waits for a person. */
 export async function pause(): Promise<number> {
   let isAnswered = false;
   setHandler(defineSignal('answer'), () => void (isAnswered = true));

@@ -17,22 +17,22 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
   pause: 'pause',
 };
 
-/** Opens hand-written workflows on workers with the default settings of the SDK. */
+/** Opens the contender with hand-written workflows, on workers with the default settings of the SDK. */
 export async function open(setup: ProcessSetup): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = setup.server;
-  const workers = await workersOf(setup);
+  const workers = await createWorkers(setup);
   const running = Promise.all(workers.map(({ worker }) => worker.run()));
   const connection = setup.client ? await Connection.connect({ address }) : undefined;
   const client = connection && new Client({ connection, namespace });
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const start = (job: Job) => {
     if (!client) throw new Error('This process has no client.');
-    const order: WorkflowInput = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
+    const input: WorkflowInput = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
     return client.workflow.start(WORKFLOWS[job.graph], {
       workflowId: randomUUID(),
       taskQueue: workflowQueue,
-      args: [order],
+      args: [input],
     });
   };
   return {
@@ -52,7 +52,9 @@ function queuesOf({ queue, mode }: ProcessSetup): { workflowQueue: string; activ
   return { workflowQueue: queue, activityQueue: mode.local === false ? `${queue}-work` : queue };
 }
 
-async function workersOf(setup: ProcessSetup): Promise<{ worker: Worker; connection: NativeConnection }[]> {
+async function createWorkers(
+  setup: ProcessSetup,
+): Promise<{ worker: Worker; connection: NativeConnection }[]> {
   const { roles, mode, bundle } = setup;
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const activities = { add: async (n: number) => n + 1 };

@@ -12,13 +12,13 @@ import { WorkerGroups } from './worker-groups.ts';
 /** Measures the rows on a Temporal server and prints their table. */
 export async function benchTemporal(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
-  say: (text: string) => void,
+  log: (text: string) => void,
 ): Promise<void> {
   const pattern = new RegExp(only, 'i');
   const rows = ROWS.filter(({ name, fullOnly }) => pattern.test(name) && !(quick && fullOnly));
-  const memory = MEMORY_ROWS.filter(({ line }) => pattern.test(line.name) && !quick);
-  if (rows.length + memory.length === 0) throw new Error(`No row matches "${only}".`);
-  const setup = await prepare(say);
+  const memoryRows = MEMORY_ROWS.filter(({ line }) => pattern.test(line.name) && !quick);
+  if (rows.length + memoryRows.length === 0) throw new Error(`No row matches "${only}".`);
+  const setup = await prepare(log);
   const groups = new WorkerGroups(setup);
   const results: Result[] = [];
   const save = (): void => {
@@ -27,13 +27,13 @@ export async function benchTemporal(
   const loadBefore = loadavg()[0] as number;
   try {
     for (const row of rows) {
-      say(`${row.name} …`);
+      log(`${row.name} …`);
       results.push(...(await measureRow(row, groups, quick)));
       save();
     }
     await groups.stop();
-    for (const row of memory) {
-      say(`${row.line.name} …`);
+    for (const row of memoryRows) {
+      log(`${row.line.name} …`);
       results.push(await measureMemory(row, setup));
       save();
     }

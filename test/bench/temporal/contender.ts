@@ -1,6 +1,9 @@
 import type { ProcessRole } from '@heddle/temporal';
 
-/** The job of a run. `size` is a number of blocks, iterations or branches; `window` is that of concurrent branches. */
+/**
+ * The job of a run. `size` is a number of blocks, iterations or branches; `window` is the maximum number of concurrent
+ * branches.
+ */
 export interface Job {
   graph: 'empty' | 'compute' | 'effects' | 'loop' | 'branches' | 'effect branches' | 'pause';
   size: number;
@@ -13,7 +16,7 @@ export interface Mode {
   local?: boolean;
   /** `block`: every block is a separate activity. */
   checkpoint?: 'segment' | 'block';
-  /** Cached workflows of a worker; default: the contender's default. */
+  /** Maximum number of cached workflows of a worker; default: the contender's default. */
   cached?: number;
 }
 
@@ -34,7 +37,7 @@ export interface ProcessSetup {
 export interface Contender {
   /** Executes a run. Throws if the result is wrong. */
   run(job: Job): Promise<void>;
-  /** Starts a run that waits for a person; resolves when it waits. */
+  /** Starts a run that waits for a person. Resolves when the run waits. */
   pause(): Promise<void>;
   close(): Promise<void>;
 }

@@ -15,13 +15,13 @@ const plans = new Map<string, Plan>();
 
 /** Returns the plan of a job, compiled once. */
 export function planOf(job: Job): Plan {
-  const name = JSON.stringify(job);
-  const plan = plans.get(name) ?? compilePlan(workflowOf(job));
-  plans.set(name, plan);
+  const key = JSON.stringify(job);
+  const plan = plans.get(key) ?? compilePlan(workflowOf(job));
+  plans.set(key, plan);
   return plan;
 }
 
-/** Returns the amount of work according to the output of a run. */
+/** Returns how many steps a run has executed, according to its output. */
 export function workDone({ graph }: Job, output: unknown): number {
   if (graph === 'empty') return 0;
   if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;

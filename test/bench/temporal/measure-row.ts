@@ -20,7 +20,7 @@ export interface Result {
   ratio: number | undefined;
   /** The same ratio, of the smallest times. */
   ratioOfLeast: number | undefined;
-  /** Processor time of all processes of the contender per run, in milliseconds. */
+  /** CPU time of all processes of the contender per run, in milliseconds. */
   oursCpuMs: number | undefined;
   baselineCpuMs: number | undefined;
   met: boolean | undefined;
@@ -59,9 +59,9 @@ class ContenderSampler {
   }
 
   async measure(runs: number): Promise<void> {
-    const initialMs = await this.#group.cpu();
+    const initialCpuMs = await this.#group.cpu();
     this.samples.push(await this.sample(runs));
-    this.cpuMs += (await this.#group.cpu()) - initialMs;
+    this.cpuMs += (await this.#group.cpu()) - initialCpuMs;
   }
 
   get scale(): number {
@@ -86,7 +86,7 @@ class ContenderSampler {
   }
 }
 
-/** Measures a row. The contenders alternate, so that other load of the machine affects both. */
+/** Measures a row. The contenders alternate, so that other load on the machine affects both. */
 export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean): Promise<Result[]> {
   const samplers: ContenderSampler[] = [];
   try {
@@ -97,7 +97,7 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
       );
     }
     const [ours, baseline] = samplers as [ContenderSampler, ContenderSampler];
-    await takeTurns(row, quick ? row.quick : row.full, [ours, baseline]);
+    await alternate(row, quick ? row.quick : row.full, [ours, baseline]);
     return row.lines.map((line) => resultOf(row, line, { ours, baseline }));
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
@@ -105,8 +105,8 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
   }
 }
 
-async function takeTurns(row: Row, pace: Pace, samplers: readonly ContenderSampler[]): Promise<void> {
-  // Runs that warm up the compiler and caches.
+async function alternate(row: Row, pace: Pace, samplers: readonly ContenderSampler[]): Promise<void> {
+  // These runs warm up the compiler and caches.
   const { warmUpRuns = 2 } = row;
   for (const sampler of samplers) if (warmUpRuns > 0) await sampler.sample(warmUpRuns);
   for (let round = 0; round < pace.rounds; round++)

@@ -1,11 +1,11 @@
 import { short } from '../report.ts';
 import type { Figure, Result } from './measure-row.ts';
 
-function figureText(figure: Figure | undefined): string {
+function formatFigure(figure: Figure | undefined): string {
   return figure ? `${short(figure.value)} (${short(figure.least)}–${short(figure.most)})` : '–';
 }
 
-function times(ratio: number | undefined): string {
+function formatRatio(ratio: number | undefined): string {
   return ratio === undefined ? '–' : `${short(ratio)}×`;
 }
 
@@ -18,7 +18,7 @@ function verdict({ line, met, missing }: Result): string {
 /** Returns the results as a Markdown table. */
 export function temporalTable(results: readonly Result[]): string {
   const lines = [
-    '| row | unit | Heddle (spread) | by hand (spread) | × by hand | × of minimum | CPU ms a run, Heddle / by hand | target | |',
+    '| row | unit | Heddle (spread) | hand-written (spread) | × hand-written | × of minimum | CPU ms a run, Heddle / hand-written | target | |',
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {
@@ -26,10 +26,10 @@ export function temporalTable(results: readonly Result[]): string {
     const cells = [
       line.name,
       line.unit,
-      figureText(ours),
-      `${figureText(baseline)}${note === undefined ? '' : ` ${note}`}`,
-      times(ratio),
-      times(ratioOfLeast),
+      formatFigure(ours),
+      `${formatFigure(baseline)}${note === undefined ? '' : ` ${note}`}`,
+      formatRatio(ratio),
+      formatRatio(ratioOfLeast),
       `${short(oursCpuMs)} / ${short(baselineCpuMs)}`,
       line.target,
       verdict(result),

@@ -1,13 +1,13 @@
 import type { Layout } from './workers.ts';
 import type { Job, Mode } from './contender.ts';
 
-/** Rounds, and runs of each contender per round. */
+/** Numbers of rounds, and of runs of each contender per round. */
 export interface Pace {
   rounds: number;
   runs: number;
 }
 
-/** A figure of a row: one line of the table. */
+/** A figure of a row: one line of the printed table. */
 export interface Line {
   name: string;
   /** `ms`: a quantile of the times of runs; `runs/s`: the median of the rounds; `KB`: memory per run. */
@@ -19,7 +19,7 @@ export interface Line {
   maxRatio?: number;
 }
 
-/** A job for both contenders, with the targets for Heddle. */
+/** A job for both contenders. Its figures are one or more lines of the printed table. */
 export interface Row {
   name: string;
   job: Job;
@@ -49,7 +49,7 @@ const ALL = ['engine', 'effects', 'segments'] as const;
 /** A client with a worker for workflows, and a worker in another process for compute blocks. */
 const SEPARATE_SEGMENTS: Layout = [['engine', 'effects'], ['segments']];
 
-function line(name: string, target: string, maxRatio?: number): Line {
+function timeLine(name: string, target: string, maxRatio?: number): Line {
   return { name, unit: 'ms', target, ...(maxRatio !== undefined && { maxRatio }) };
 }
 
@@ -65,7 +65,7 @@ function loopOf(iterations: number, paces: { full: Pace; quick: Pace; warmUpRuns
       quick: { job: { graph: 'loop', size: 40 }, scale: iterations / 40 },
       note: 'a part of the activities, scaled',
     },
-    lines: [line(name, '≤ 0.01× one activity per iteration', 0.01)],
+    lines: [timeLine(name, '≤ 0.01× one activity per iteration', 0.01)],
   };
 }
 
@@ -94,7 +94,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'compute', size: 10 },
     ...CHAIN,
     baseline: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
-    lines: [line('10 compute blocks, compared with an empty workflow', '≤ 1.2×', 1.2)],
+    lines: [timeLine('10 compute blocks, compared with an empty workflow', '≤ 1.2×', 1.2)],
   },
   {
     name: '10 compute blocks, segments on a separate worker',
@@ -104,7 +104,7 @@ export const ROWS: readonly Row[] = [
     ...CHAIN,
     baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
     lines: [
-      line('10 compute blocks, segments on a separate worker, compared with one activity', '≤ 1.3×', 1.3),
+      timeLine('10 compute blocks, segments on a separate worker, compared with one activity', '≤ 1.3×', 1.3),
     ],
   },
   {
@@ -113,14 +113,14 @@ export const ROWS: readonly Row[] = [
     mode: { checkpoint: 'block' },
     ...CHAIN,
     baseline: { job: { graph: 'compute', size: 10 } },
-    lines: [line('10 compute blocks, checkpoint "block"', '–')],
+    lines: [timeLine('10 compute blocks, checkpoint "block"', '–')],
   },
   {
     name: '10 effect blocks',
     job: { graph: 'effects', size: 10 },
     ...CHAIN,
     baseline: { job: { graph: 'effects', size: 10 } },
-    lines: [line('10 effect blocks', '≤ 1.1×', 1.1)],
+    lines: [timeLine('10 effect blocks', '≤ 1.1×', 1.1)],
   },
   loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 1 }),
   loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 0 }),
@@ -134,7 +134,7 @@ export const ROWS: readonly Row[] = [
       job: { graph: 'branches', size: 1000, window: WINDOW },
       quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 5 },
     },
-    lines: [line('1,000 branches that compute', '–')],
+    lines: [timeLine('1,000 branches that compute', '–')],
   },
   {
     name: '10,000 branches that compute',
@@ -148,7 +148,7 @@ export const ROWS: readonly Row[] = [
       quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 50 },
       note: 'a part of the branches, scaled: 10,000 activities do not fit into one history',
     },
-    lines: [line('10,000 branches that compute', '–')],
+    lines: [timeLine('10,000 branches that compute', '–')],
   },
   {
     name: '1,000 branches with effects',
@@ -158,7 +158,7 @@ export const ROWS: readonly Row[] = [
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
     baseline: { job: { graph: 'effect branches', size: 1000, window: WINDOW } },
-    lines: [line('1,000 branches with effects', '–')],
+    lines: [timeLine('1,000 branches with effects', '–')],
   },
   {
     name: 'one compute block',

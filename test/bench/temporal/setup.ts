@@ -15,9 +15,9 @@ export interface PreparedSetup extends Setup {
   close(): Promise<void>;
 }
 
-/** Opens a server and bundles the hand-written workflows. Throws if there is no server. */
-export async function prepare(say: (line: string) => void): Promise<PreparedSetup> {
-  const { address, namespace, description, stop } = await serverOf(say);
+/** Finds or starts a server, and bundles the hand-written workflows. Throws if there is no server. */
+export async function prepare(log: (text: string) => void): Promise<PreparedSetup> {
+  const { address, namespace, description, stop } = await findOrStartServer(log);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const bundle = join(folder, 'baseline-workflows.js');
   const { code } = await bundleWorkflowCode({
@@ -36,8 +36,8 @@ export async function prepare(say: (line: string) => void): Promise<PreparedSetu
   };
 }
 
-async function serverOf(say: (line: string) => void) {
-  const found = await findServer({ env: process.env, log: say });
+async function findOrStartServer(log: (text: string) => void) {
+  const found = await findServer({ env: process.env, log });
   if (found.kind === 'none') throw new Error(found.reason);
   if (found.kind === 'address') {
     const { address } = found;
@@ -45,7 +45,7 @@ async function serverOf(say: (line: string) => void) {
     return {
       address,
       namespace,
-      description: `the server at ${address}, settings not known`,
+      description: `the server at ${address}, unknown settings`,
       stop: async () => {},
     };
   }

@@ -62,7 +62,7 @@ export class WorkerGroup {
     await this.#ask(0, { pauses, inFlight });
   }
 
-  /** Returns the processor time of all processes so far, in milliseconds. */
+  /** Returns the CPU time of all processes so far, in milliseconds. */
   async cpu(): Promise<number> {
     let sum = 0;
     for (const index of this.#members.keys()) sum += await this.#read(index, 'cpu');

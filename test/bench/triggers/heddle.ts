@@ -18,7 +18,7 @@ const FROM_MS = Date.UTC(2026, 0, 1);
 const POLL_MS = 10;
 
 /** Adds deployed workflows, each with an hourly schedule. The schedules are spread over the minutes of the hour. */
-async function fill(
+async function addScheduledWorkflows(
   { database: db, workspaces }: ServiceStore,
   engine: Engine,
   count: number,
@@ -53,9 +53,10 @@ async function fill(
 }
 
 interface ScheduledService {
-  /** Bytes of live memory before the service began to fire. */
+  /** Bytes of live memory before the first schedule fired. */
   memoryBefore: number;
-  moveTo(ms: number): void;
+  /** Sets the clock of the service. */
+  setNow(ms: number): void;
   /** Returns the number of runs that have been started. */
   countStarted(): Promise<number>;
   close(): Promise<void>;
@@ -66,7 +67,7 @@ async function startService(count: number): Promise<ScheduledService> {
   const store = await openServiceStore({ data });
   const { resolveChild, tenant } = store.definitions;
   const engine = await createEngine({ data, resolveChild, tenant });
-  await fill(store, engine, count);
+  await addScheduledWorkflows(store, engine, count);
   const memoryBefore = liveMemory();
   let nowMs = FROM_MS;
   const api = await createApi({
@@ -76,7 +77,7 @@ async function startService(count: number): Promise<ScheduledService> {
   });
   return {
     memoryBefore,
-    moveTo: (ms) => (nowMs = ms),
+    setNow: (ms) => (nowMs = ms),
     async countStarted() {
       const { rows } = await sql<{
         count: number;
@@ -101,8 +102,8 @@ async function measureDelay(count: number): Promise<MeasuredWorkload> {
     async sample() {
       const expectedRuns = startedRuns + Math.ceil((count - (minute % 60)) / 60);
       const startMs = performance.now();
-      service.moveTo(FROM_MS + minute * MINUTE_MS);
-      await until(async () => (await service.countStarted()) >= expectedRuns);
+      service.setNow(FROM_MS + minute * MINUTE_MS);
+      await waitUntil(async () => (await service.countStarted()) >= expectedRuns);
       const tookMs = performance.now() - startMs;
       minute += 1;
       startedRuns = expectedRuns;
@@ -118,8 +119,8 @@ async function measureDelayOfAll(count: number): Promise<MeasuredWorkload> {
   return {
     async sample() {
       const startMs = performance.now();
-      service.moveTo(FROM_MS + 2 * HOUR_MS);
-      await until(async () => (await service.countStarted()) >= count);
+      service.setNow(FROM_MS + 2 * HOUR_MS);
+      await waitUntil(async () => (await service.countStarted()) >= count);
       return performance.now() - startMs;
     },
     close: () => service.close(),
@@ -127,15 +128,15 @@ async function measureDelayOfAll(count: number): Promise<MeasuredWorkload> {
 }
 
 /**
- * Measures the kilobytes of live memory for each schedule: the increase from before the service fires until after the
- * runs of a minute.
+ * Measures the kilobytes of live memory for each schedule: the increase from before the first schedule fires until
+ * after the runs of one minute.
  */
 async function measureMemory(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   return {
     async sample() {
-      service.moveTo(FROM_MS + HOUR_MS);
-      await until(async () => (await service.countStarted()) >= Math.ceil(count / 60));
+      service.setNow(FROM_MS + HOUR_MS);
+      await waitUntil(async () => (await service.countStarted()) >= Math.ceil(count / 60));
       return (liveMemory() - service.memoryBefore) / 1024 / count;
     },
     close: () => service.close(),
@@ -147,11 +148,11 @@ function liveMemory(): number {
   return process.memoryUsage().heapUsed;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((done) => setTimeout(done, POLL_MS));
 }
 
-/** Measures the processor time in percent of a core while nothing is due. */
+/** Measures the CPU time in percent of a core while nothing is due. */
 async function measureIdle(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   return {
