@@ -17,7 +17,7 @@ interface Block {
   triggerCapable: boolean;
 }
 
-interface Detail extends Block {
+interface BlockDetail extends Block {
   inputSchema: { id: string; type: string; password?: boolean; options?: { id: string }[] }[];
   inputDefinitions: { [name: string]: { type: string; schema: object } };
   outputs: { [name: string]: { type: string } };
@@ -25,15 +25,15 @@ interface Detail extends Block {
 
 describe('the catalog of block types', () => {
   let api: TestApi;
-  let inWorkspace: string;
+  let workspaceQuery: string;
 
   beforeAll(async () => {
     api = await testApi();
-    inWorkspace = `workspaceId=${api.workspaceId}`;
+    workspaceQuery = `workspaceId=${api.workspaceId}`;
   });
 
   async function list(query: string): Promise<{ data: Block[]; nextCursor: string | null }> {
-    const { status, body } = await api.call('GET', `/api/v2/blocks?${inWorkspace}${query}`);
+    const { status, body } = await api.call('GET', `/api/v2/blocks?${workspaceQuery}${query}`);
     expect(status).toBe(200);
     return body as { data: Block[]; nextCursor: string | null };
   }
@@ -51,7 +51,7 @@ describe('the catalog of block types', () => {
     expect(ids).toEqual(expect.arrayContaining([...BLOCK_FIELDS.keys(), 'agent', 'router_v2']));
   });
 
-  it('can be filtered by triggers and by a search text', async () => {
+  it('can be filtered by capability and by a search text', async () => {
     const triggers = (await list('&capability=trigger')).data;
     expect(triggers.map(({ id }) => id)).toContain('start_trigger');
     expect(triggers.every(({ category, triggerCapable }) => category === 'triggers' && triggerCapable)).toBe(
@@ -63,32 +63,32 @@ describe('the catalog of block types', () => {
 
   it('returns the fields and outputs of every block type', async () => {
     for (const { id, name } of (await list('&limit=100')).data) {
-      const { status, data } = await api.call<Detail>('GET', `/api/v2/blocks/${id}?${inWorkspace}`);
+      const { status, data } = await api.call<BlockDetail>('GET', `/api/v2/blocks/${id}?${workspaceQuery}`);
       expect([status, data.id, data.name]).toEqual([200, id, name]);
       expect(data.inputSchema.map((field) => field.id)).toEqual(Object.keys(data.inputDefinitions));
     }
-    const { data } = await api.call<Detail>('GET', `/api/v2/blocks/api?${inWorkspace}`);
+    const { data } = await api.call<BlockDetail>('GET', `/api/v2/blocks/api?${workspaceQuery}`);
     expect(data.inputSchema.find(({ id }) => id === 'method')).toMatchObject({
       type: 'dropdown',
       options: expect.arrayContaining([{ id: 'POST' }]) as object[],
     });
     expect(data.outputs['status']).toMatchObject({ type: 'number' });
-    const agent = await api.call<Detail>('GET', `/api/v2/blocks/agent?${inWorkspace}`);
+    const agent = await api.call<BlockDetail>('GET', `/api/v2/blocks/agent?${workspaceQuery}`);
     expect(agent.data.inputSchema.find(({ id }) => id === 'apiKey')).toMatchObject({ password: true });
   });
 
   it.each(['none', '__proto__', 'API'])('returns 404 for the unknown block type %s', async (type) => {
-    const { status, body } = await api.call('GET', `/api/v2/blocks/${type}?${inWorkspace}`);
+    const { status, body } = await api.call('GET', `/api/v2/blocks/${type}?${workspaceQuery}`);
     expect([status, errorIn(body).message]).toEqual([404, 'Block not found']);
   });
 
   it('can be read with a key of the workspace, but not by users of other workspaces', async () => {
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    expect((await api.call('GET', `/api/v2/blocks?${inWorkspace}`, { key })).status).toBe(200);
+    expect((await api.call('GET', `/api/v2/blocks?${workspaceQuery}`, { key })).status).toBe(200);
     const userId = await api.store.workspaces.createUser({ email: 'other@x.test', name: 'O' });
     const other = (await api.store.keys.create({ userId }, 'other')).key;
     for (const path of ['/api/v2/blocks', '/api/v2/blocks/api']) {
-      const foreign = await api.call('GET', `${path}?${inWorkspace}`, { key: other });
+      const foreign = await api.call('GET', `${path}?${workspaceQuery}`, { key: other });
       const absent = await api.call('GET', `${path}?workspaceId=none`, { key: other });
       expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
       expect((await api.call('GET', path)).status).toBe(400);
@@ -97,7 +97,7 @@ describe('the catalog of block types', () => {
 
   it('refuses a cursor from a list with another order', async () => {
     const { nextCursor } = await list('&limit=1&sortBy=name');
-    const path = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
+    const path = `/api/v2/blocks?${workspaceQuery}&sortBy=category&cursor=${nextCursor}`;
     expect((await api.call('GET', path)).status).toBe(400);
   });
 });

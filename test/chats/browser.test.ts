@@ -7,7 +7,7 @@ import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-const HOSTILE = '<img src=x onerror="document.title=1"> & <b>bold</b>';
+const HOSTILE_HTML = '<img src=x onerror="document.title=1"> & <b>bold</b>';
 
 const FIELDS = [
   { name: 'city', type: 'string', label: 'Your city', required: true },
@@ -43,25 +43,25 @@ const APPROVAL = workflow(
 );
 
 describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
-  const faults: string[] = [];
+  const browserErrors: string[] = [];
   const stops: (() => unknown)[] = [];
   let url = '';
   let browser: Browser;
   /** Starts a run that waits for a person. Returns the URL of its page and a function that reads its status. */
-  let startPausedRun: () => Promise<{ page: string; status: () => Promise<string> }>;
+  let startPausedRun: () => Promise<{ pageUrl: string; readStatus: () => Promise<string> }>;
 
   beforeAll(async () => {
     const whenDone = (stop: () => void): void => void stops.push(stop);
-    const served = await startServe(['--data', dataFolder(whenDone)], { whenDone });
-    ({ url } = served);
-    const headers = { 'X-API-Key': served.key, 'Content-Type': 'application/json' };
+    const server = await startServe(['--data', dataFolder(whenDone)], { whenDone });
+    ({ url } = server);
+    const headers = { 'X-API-Key': server.key, 'Content-Type': 'application/json' };
     const call = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
       const response = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
       const result = (await response.json()) as { data: { id: string } };
       if (!response.ok) throw new Error(JSON.stringify(result));
       return result.data;
     };
-    const { workspaceId } = served;
+    const { workspaceId } = server;
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Support' });
     await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ECHO));
     await call('POST', `/api/v2/workflows/${id}/deploy`, {});
@@ -74,16 +74,16 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     await call('POST', `/api/v2/workflows/${approval.id}/deploy`, {});
     startPausedRun = async () => {
       const execute = `${url}/api/v2/workflows/${approval.id}/execute`;
-      const body = JSON.stringify({ input: { text: HOSTILE } });
+      const body = JSON.stringify({ input: { text: HOSTILE_HTML } });
       const started = await fetch(execute, { method: 'POST', headers, body });
       const result = (await started.json()) as { data: { runId: string; output: { url: string } } };
       if (!started.ok) throw new Error(JSON.stringify(result));
       const { data } = result;
-      const status = async (): Promise<string> => {
+      const readStatus = async (): Promise<string> => {
         const run = await fetch(`${url}/api/v2/workflows/${approval.id}/runs/${data.runId}`, { headers });
         return ((await run.json()) as { data: { status: string } }).data.status;
       };
-      return { page: data.output.url, status };
+      return { pageUrl: data.output.url, readStatus };
     };
     browser = await startBrowser();
     stops.push(() => browser.close());
@@ -94,15 +94,15 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
 
   async function enterPage(path: string): Promise<Page> {
     const page = await (await browser.newContext({ viewport: { width: 700, height: 640 } })).newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    page.on('pageerror', (error) => browserErrors.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()));
     await page.goto(url + path);
     await page.getByLabel('Password').fill('open sesame');
     await page.getByRole('button', { name: 'Continue' }).click();
     return page;
   }
 
-  it('a chat sends messages by keyboard and button, and shows answers as text', async () => {
+  it('send chat messages by keyboard and button, and show answers as text', async () => {
     const page = await enterPage('/chat/support');
     const message = page.getByLabel('Message', { exact: true });
     await message.fill('Where is my order?');
@@ -114,7 +114,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     expect(await page.getByRole('log').getByRole('listitem').count()).toBe(4);
   });
 
-  it('a form sends its fields and files', async () => {
+  it('send the fields and files of a form', async () => {
     const page = await enterPage('/form/support');
     await page.getByLabel('Your city').fill('Oslo');
     const files = { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('hi') };
@@ -125,24 +125,24 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     expect(await answer.count()).toBe(1);
   });
 
-  it('the page of a pause shows hostile context as text, and accepts one answer', async () => {
-    const { page: pageUrl, status } = await startPausedRun();
+  it('show hostile context of a pause as text, and accept one answer', async () => {
+    const { pageUrl, readStatus } = await startPausedRun();
     const page = await (await browser.newContext()).newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('pageerror', (error) => browserErrors.push(error.message));
     await page.goto(pageUrl);
     await page.getByRole('heading', { name: 'Approve the order' }).waitFor();
-    await page.getByText(HOSTILE).waitFor();
+    await page.getByText(HOSTILE_HTML).waitFor();
     expect(await page.locator('img, b').count()).toBe(0);
     await page.getByRole('button', { name: 'Answer' }).click();
-    expect(await status()).toBe('paused');
+    expect(await readStatus()).toBe('paused');
     await page.getByLabel('Amount in euros').fill('12.5');
     await page.getByLabel('approved').check();
     await page.getByRole('button', { name: 'Answer' }).press('Enter');
     await page.getByText('Thank you. The answer was accepted.').waitFor();
     expect(await page.getByRole('button', { name: 'Answer' }).isVisible()).toBe(false);
-    await expect.poll(status).toBe('completed');
-    const again = await page.goto(pageUrl);
-    expect(again?.status()).toBe(404);
+    await expect.poll(readStatus).toBe('completed');
+    const secondVisit = await page.goto(pageUrl);
+    expect(secondVisit?.status()).toBe(404);
     await page.getByText('was answered').waitFor();
   });
 
@@ -196,7 +196,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
           await check('answered form');
         }
       }
-      await page.goto((await startPausedRun()).page);
+      await page.goto((await startPausedRun()).pageUrl);
       await check('resume');
       await page.getByLabel('Amount in euros').fill('1');
       await page.getByRole('button', { name: 'Answer' }).click();
@@ -210,6 +210,6 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   );
 
   it('have no errors, and do not violate their content security policy', () => {
-    expect(faults).toEqual([]);
+    expect(browserErrors).toEqual([]);
   });
 });

@@ -27,17 +27,17 @@ const { call, fetch, deploy, engine } = api;
 
 const startBlock = (inputFormat: Json = []): Json =>
   block('Start', 'start_trigger', { inputFormat }) as never;
-const echo = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
+const workflowOf = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
   workflow([startBlock() as never, fn('F', code)], ['Start -> F']);
 
-let count = 0;
+let pageCount = 0;
 /** Deploys the workflow with a chat. Returns the id of the workflow and the identifier of the chat. */
 async function deployPages(
   exported: Json,
   options: { [name: string]: unknown } = {},
 ): Promise<{ id: string; name: string }> {
   const id = await deploy(exported);
-  const name = `page-${++count}`;
+  const name = `page-${++pageCount}`;
   const body = { identifier: name, title: 'Ask <us>', ...options };
   const response = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
   expect(response.status, JSON.stringify(response.body)).toBe(200);
@@ -68,7 +68,7 @@ async function eventsOf(response: Response): Promise<unknown[]> {
 
 describe('a chat', () => {
   it('is a page with the escaped title and welcome message, and loads nothing from other servers', async () => {
-    const { name } = await deployPages(echo(), { welcomeMessage: 'Hi & welcome' });
+    const { name } = await deployPages(workflowOf(), { welcomeMessage: 'Hi & welcome' });
     const response = await visit(`/chat/${name}`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-security-policy')).toMatch(
@@ -83,7 +83,7 @@ describe('a chat', () => {
   });
 
   it('runs the workflow with the message, and continues the conversation', async () => {
-    const { id, name } = await deployPages(echo());
+    const { id, name } = await deployPages(workflowOf());
     const first = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     const conversationId = first.headers.get('x-conversation-id') ?? '';
     const [final, done] = await eventsOf(first);
@@ -114,7 +114,7 @@ describe('a chat', () => {
   });
 
   it('stores files of a message, and refuses links to files', async () => {
-    const { name } = await deployPages(echo('return {files: <start.files>}'));
+    const { name } = await deployPages(workflowOf('return {files: <start.files>}'));
     const file = { name: 'note.txt', data: 'data:text/plain;base64,SGVsbG8=' };
     const events = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
     expect(events[0]).toMatchObject({
@@ -125,7 +125,7 @@ describe('a chat', () => {
   });
 
   it('does not show the reason of a failure to visitors', async () => {
-    const { name } = await deployPages(echo('throw new Error("secret of the block")'));
+    const { name } = await deployPages(workflowOf('throw new Error("secret of the block")'));
     const text = await (await visit(`/chat/${name}`, { body: { message: 'Hello' } })).text();
     expect(text).toContain('A block of the workflow failed.');
     expect(text).not.toContain('secret');
@@ -137,12 +137,12 @@ describe('a chat', () => {
     ['the conversation of another caller', { message: 'x', conversationId: 'customer:42' }],
     ['unknown fields', { message: 'x', selectedOutputs: ['F.stdout'] }],
   ])('refuses %s', async (_what, body) => {
-    const { name } = await deployPages(echo());
+    const { name } = await deployPages(workflowOf());
     expect((await visit(`/chat/${name}`, { body })).status).toBe(400);
   });
 
   it('refuses requests from pages of other sites', async () => {
-    const { name } = await deployPages(echo());
+    const { name } = await deployPages(workflowOf());
     const headers = { 'Sec-Fetch-Site': 'cross-site' };
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(403);
     const plainText = { 'Content-Type': 'text/plain' };
@@ -150,7 +150,7 @@ describe('a chat', () => {
   });
 
   it('accepts 60 messages per minute', async () => {
-    const { name } = await deployPages(echo());
+    const { name } = await deployPages(workflowOf());
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 61; attempt++)
       statuses.push((await visit(`/chat/${name}`, { body: { message: '' } })).status);
@@ -167,7 +167,7 @@ describe('a chat with a password', () => {
 
   it('shows its page and starts runs only for visitors who have entered the password', async () => {
     const options = { authType: 'password', password, welcomeMessage: 'For members' };
-    const { name } = await deployPages(echo(), options);
+    const { name } = await deployPages(workflowOf(), options);
     const page = await (await visit(`/chat/${name}`)).text();
     expect(page).toContain('type="password"');
     expect(page).not.toContain('For members');
@@ -184,29 +184,29 @@ describe('a chat with a password', () => {
   });
 
   it('ends sessions when its password changes, and after a day', async () => {
-    const { id, name } = await deployPages(echo(), { authType: 'password', password });
-    const enter = async (attempt: string) => {
+    const { id, name } = await deployPages(workflowOf(), { authType: 'password', password });
+    const enterPassword = async (attempt: string) => {
       const response = await visit(`/chat/${name}/password`, { body: { password: attempt } });
       return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
     };
-    const cookie = await enter(password);
+    const cookie = await enterPassword(password);
     const status = async (headers: { cookie: string }) =>
       (await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status;
     expect(await status({ cookie })).toBe(200);
     const body = { identifier: name, title: 'T', authType: 'password', password: 'another one' };
     await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(await status({ cookie })).toBe(401);
-    const next = await enter('another one');
-    expect(await status({ cookie: next })).toBe(200);
+    const newCookie = await enterPassword('another one');
+    expect(await status({ cookie: newCookie })).toBe(200);
     now.ms += 24 * 3600 * 1000;
-    expect(await status({ cookie: next })).toBe(401);
-    const [end = '', signature = ''] = next.slice('heddle_page='.length).split('.');
-    const forged = `heddle_page=${Number(end) + 24 * 3600 * 1000}.${signature}`;
+    expect(await status({ cookie: newCookie })).toBe(401);
+    const [expiry = '', signature = ''] = newCookie.slice('heddle_page='.length).split('.');
+    const forged = `heddle_page=${Number(expiry) + 24 * 3600 * 1000}.${signature}`;
     expect(await status({ cookie: forged })).toBe(401);
   });
 
   it('keeps its password if an update omits it, and never returns it', async () => {
-    const { id, name } = await deployPages(echo(), { authType: 'password', password });
+    const { id, name } = await deployPages(workflowOf(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
     const response = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(response.data).toMatchObject({ title: 'New title', authType: 'password' });
@@ -217,18 +217,18 @@ describe('a chat with a password', () => {
   it('limits the password attempts of each IP address separately', async () => {
     const caller = { address: '192.0.2.1' };
     const limitedApi = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
-    const id = await limitedApi.deploy(echo());
+    const id = await limitedApi.deploy(workflowOf());
     const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
     await limitedApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-    const enter = async (attempt: string) =>
+    const enterPassword = async (attempt: string) =>
       (await limitedApi.fetch('POST', '/chat/guessed/password', { key: null, body: { password: attempt } }))
         .status;
     const statuses: number[] = [];
-    for (let attempt = 0; attempt < 11; attempt++) statuses.push(await enter('no'));
+    for (let attempt = 0; attempt < 11; attempt++) statuses.push(await enterPassword('no'));
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
-    expect(await enter(password)).toBe(429);
+    expect(await enterPassword(password)).toBe(429);
     caller.address = '192.0.2.2';
-    expect(await enter(password)).toBe(200);
+    expect(await enterPassword(password)).toBe(200);
   });
 });
 
@@ -291,7 +291,7 @@ describe('a form', () => {
 
 describe('a chat deployment', () => {
   it('can be read, listed, replaced and removed', async () => {
-    const { id, name } = await deployPages(echo(), { pages: ['chat', 'form'], outputs: ['F.result'] });
+    const { id, name } = await deployPages(workflowOf(), { pages: ['chat', 'form'], outputs: ['F.result'] });
     const path = `/api/v2/workflows/${id}/deployments/chat`;
     const { data } = await call<{ id: string }>('GET', path);
     expect(data).toMatchObject({
@@ -314,7 +314,7 @@ describe('a chat deployment', () => {
   });
 
   it('is not served while its workflow is undeployed or archived', async () => {
-    const { id, name } = await deployPages(echo());
+    const { id, name } = await deployPages(workflowOf());
     const status = async () => (await visit(`/chat/${name}`)).status;
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     expect(await status()).toBe(404);
@@ -331,7 +331,7 @@ describe('a chat deployment', () => {
   });
 
   it('returns the same response for unknown pages and for pages that are not live', async () => {
-    const { id, name } = await deployPages(echo());
+    const { id, name } = await deployPages(workflowOf());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
     expect(await known.text()).toBe(await unknown.text());
@@ -343,13 +343,13 @@ describe('a chat deployment', () => {
   });
 
   it('cannot have the identifier of another workflow, or a removed identifier of another workspace', async () => {
-    const { name } = await deployPages(echo());
-    const other = await deploy(echo());
+    const { name } = await deployPages(workflowOf());
+    const other = await deploy(workflowOf());
     const path = `/api/v2/workflows/${other}/deployments/chat`;
     expect((await call('PUT', path, { body: { identifier: name, title: 'T' } })).status).toBe(409);
     const otherApi = await testApi({ store: api.store, engine });
-    const otherId = await otherApi.deploy(echo());
-    const { id, name: removed } = await deployPages(echo());
+    const otherId = await otherApi.deploy(workflowOf());
+    const { id, name: removed } = await deployPages(workflowOf());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
     const response = await otherApi.call('PUT', `/api/v2/workflows/${otherId}/deployments/chat`, {
       body: { identifier: removed, title: 'T' },
@@ -365,23 +365,23 @@ describe('a chat deployment', () => {
     ['an identifier that is not valid in a URL', { identifier: '../up' }, 400],
     ['no page', { pages: [] }, 400],
   ])('is refused with %s', async (_what, change, status) => {
-    const id = await deploy(echo());
-    const body = { identifier: `refused-${++count}`, title: 'T', ...change };
+    const id = await deploy(workflowOf());
+    const body = { identifier: `refused-${++pageCount}`, title: 'T', ...change };
     expect((await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body })).status).toBe(status);
   });
 
   it('needs a live version, and a workspace that allows public sharing', async () => {
-    const draft = await api.createDraft(echo());
+    const draft = await api.createDraft(workflowOf());
     const body = { identifier: 'never-live', title: 'T' };
     expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
     const strictApi = await testApi({ allowsPublicRuns: () => false });
-    const id = await strictApi.deploy(echo());
+    const id = await strictApi.deploy(workflowOf());
     const refused = await strictApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
   });
 
-  it('serves the outputs that still exist in a newer version', async () => {
-    const { id, name } = await deployPages(echo(), { outputs: ['F.result'] });
+  it('ignores selected outputs that no longer exist in the live version', async () => {
+    const { id, name } = await deployPages(workflowOf(), { outputs: ['F.result'] });
     const renamed = workflow([startBlock() as never, fn('G', 'return "new"')], ['Start -> G']);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);

@@ -4,7 +4,7 @@ import { ORIGIN, testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-const HOSTILE = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
+const HOSTILE_HTML = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
 const approvalWith = (fields: JsonObject) =>
   workflow(
     [
@@ -47,7 +47,7 @@ async function startPausedRun(options: TestApiOptions = {}, exported = APPROVAL)
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
   const workflowId = await api.deploy(exported);
   const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
-    body: { input: { text: HOSTILE }, async: true },
+    body: { input: { text: HOSTILE_HTML }, async: true },
   });
   const { runId } = started.data;
   await expect
@@ -90,14 +90,14 @@ describe('the page of a pause', () => {
     expect((await send(run, { approved: true, amount: 3 })).status).toBe(200);
     await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
     expect((await api.engine.getRun(runId)).output).toMatchObject({ result: { approved: true, amount: 3 } });
-    const again = await send(run, { approved: false });
-    expect(again.status).toBe(404);
+    const secondAnswer = await send(run, { approved: false });
+    expect(secondAnswer.status).toBe(404);
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
   });
 
   it('shows which notifications were sent, without the reasons', async () => {
-    const row = { type: 'pigeon', title: HOSTILE, params: { text: '<approve.url>' } };
-    const { api, path } = await startPausedRun({}, approvalWith({ notification: [row] }));
+    const notification = { type: 'pigeon', title: HOSTILE_HTML, params: { text: '<approve.url>' } };
+    const { api, path } = await startPausedRun({}, approvalWith({ notification: [notification] }));
     const html = await (await api.fetch('GET', path, { key: null })).text();
     expect(html).toContain('Notifications: &lt;/dd&gt;&lt;script&gt;');
     expect(html).toContain(': not sent.');
@@ -124,7 +124,7 @@ describe('the page of a pause', () => {
     }
   });
 
-  it('gives the same response for a wrong token, run or workflow', async () => {
+  it('returns the same response for a wrong token, run or workflow', async () => {
     const { api, workflowId, runId, token } = await startPausedRun();
     const other = await api.deploy(APPROVAL);
     const responses = new Set<string>();

@@ -21,7 +21,7 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^ {2}files +256$/m);
   });
 
-  it.runIf(isLinux)('reports what is missing for the minimum, and exits with 1', async () => {
+  it.runIf(isLinux)('reports what is missing for the minimum level, and exits with 1', async () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const { exit, stdout } = await heddle(args);
     expect(exit).toBe(1);

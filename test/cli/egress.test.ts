@@ -36,9 +36,9 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   it.each([
     ['api blocks', createFolderWithApiBlock],
     ['code', createFolderWithFetch],
-  ])('are denied to %s with a hint that names the option that allows them', async (_, folderFor) => {
+  ])('are denied to %s with a hint that names the option that allows them', async (_, createFolder) => {
     const port = await startInternalServer();
-    const cwd = folderFor(port);
+    const cwd = createFolder(port);
     const denied = await run(cwd, []);
     expect(denied.exit).toBe(1);
     const { data } = JSON.parse(denied.stdout) as { data: { error: { message: string } } };
@@ -50,7 +50,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     });
   });
 
-  it('are allowed by a range, by any port, and by HEDDLE_ALLOW_HOSTS', async () => {
+  it('are allowed by an address range, by a wildcard port, and by HEDDLE_ALLOW_HOSTS', async () => {
     const port = await startInternalServer();
     const cwd = createFolderWithApiBlock(port);
     expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exit).toBe(0);
@@ -77,9 +77,9 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     const port = await startInternalServer();
     const cwd = createFlowFolder('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
-    const call = (...options: string[]) => heddle(['sandbox', 'run', 'get.js', ...options], { cwd });
-    expect((await call()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
-    expect(await call('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
+    const runJs = (...options: string[]) => heddle(['sandbox', 'run', 'get.js', ...options], { cwd });
+    expect((await runJs()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
+    expect(await runJs('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
   });
 
   it.each(['run', 'serve', 'worker', 'dev'])(

@@ -6,7 +6,7 @@ import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from '../triggers/event-setup.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
 
-const TIMEOUT = { timeout: 60_000, interval: 200 };
+const POLL = { timeout: 60_000, interval: 200 };
 
 interface Log {
   status: string;
@@ -17,7 +17,7 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
   news.items.push({ id: 'second' }, { id: 'first' });
   const egress = ['--allow-host', new URL(news.url).host];
   const { url, key, workspaceId } = await startServe(['--grace', '1', ...egress], { cwd: dataFolder() });
-  const call = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
+  const callApi = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
     const response = await fetch(`${url}/api/v2${path}`, {
       method,
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
@@ -29,19 +29,19 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
   };
   const deploy = async (workflow: Parameters<typeof draftOf>[0]): Promise<string> => {
     const name = crypto.randomUUID();
-    const { id } = await call<{ id: string }>('POST', '/workflows', { workspaceId, name });
-    await call('PUT', `/workflows/${id}/state`, draftOf(workflow));
-    await call('POST', `/workflows/${id}/deploy`);
+    const { id } = await callApi<{ id: string }>('POST', '/workflows', { workspaceId, name });
+    await callApi('PUT', `/workflows/${id}/state`, draftOf(workflow));
+    await callApi('POST', `/workflows/${id}/deploy`);
     return id;
   };
   const readStatuses = async (id: string) => {
-    const logs = await call<Log[]>('GET', `/logs?workspaceId=${workspaceId}&workflowIds=${id}`);
+    const logs = await callApi<Log[]>('GET', `/logs?workspaceId=${workspaceId}&workflowIds=${id}`);
     return logs.map(({ status }) => status);
   };
   const fields = { eventType: 'execution_error' };
   const eventWorkflow = await deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
   const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
   const feedWorkflow = await deploy(triggerWorkflow(feed, { type: 'rss', last: FAILING_BLOCK as never }));
-  await expect.poll(() => readStatuses(feedWorkflow), TIMEOUT).toEqual(['failed', 'failed']);
-  await expect.poll(() => readStatuses(eventWorkflow), TIMEOUT).toEqual(['completed', 'completed']);
+  await expect.poll(() => readStatuses(feedWorkflow), POLL).toEqual(['failed', 'failed']);
+  await expect.poll(() => readStatuses(eventWorkflow), POLL).toEqual(['completed', 'completed']);
 });

@@ -19,7 +19,7 @@ const GREET = workflowFile({
 });
 
 describe('heddle run of a workflow whose block names an image', () => {
-  it('finds the image of heddle sandbox build, and suggests the command if it is missing', async () => {
+  it('uses the image from heddle sandbox build, and suggests this command if the image is missing', async () => {
     const { cwd, sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'flow.json': JSON.stringify(GREET),

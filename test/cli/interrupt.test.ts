@@ -7,8 +7,12 @@ import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { BlockSettings } from '../support/workflow-file.ts';
 
-const NAP: BlockSettings = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
-const SPIN = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
+const LONG_WAIT: BlockSettings = {
+  type: 'wait',
+  name: 'Work',
+  fields: { timeValue: '1', timeUnit: 'hours' },
+};
+const ENDLESS_CODE = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
 
 function startRun(work: BlockSettings, ...args: string[]): { cwd: string; command: RunningCommand } {
   const cwd = dataFolder();
@@ -26,8 +30,8 @@ async function readLatestRun(cwd: string): Promise<{ runId: string; status: stri
 
 describe('Ctrl-C', () => {
   it.each([
-    ['a wait', NAP, '‖ Work'],
-    ['code that never ends', SPIN, '… Work is still running'],
+    ['a wait', LONG_WAIT, '‖ Work'],
+    ['code that never ends', ENDLESS_CODE, '… Work is still running'],
   ])('cancels %s cleanly: exit 4, and the run is recorded as cancelled', async (_, work, output) => {
     const { cwd, command } = startRun(work);
     await command.until(output);
@@ -41,7 +45,7 @@ describe('Ctrl-C', () => {
   });
 
   it('that arrives twice, from the terminal and from a package runner, counts once', async () => {
-    const { command } = startRun(NAP);
+    const { command } = startRun(LONG_WAIT);
     await command.until('‖ Work');
     command.child.kill('SIGINT');
     command.child.kill('SIGINT');
@@ -49,7 +53,7 @@ describe('Ctrl-C', () => {
   });
 
   it('with --json still prints the cancelled run', async () => {
-    const { cwd, command } = startRun(NAP, '--json');
+    const { cwd, command } = startRun(LONG_WAIT, '--json');
     // This mode prints no progress, so the test waits until the run is in the list.
     await expect.poll(async () => (await readLatestRun(cwd))?.status, { timeout: 20_000 }).toBe('paused');
     command.child.kill('SIGINT');
@@ -59,7 +63,7 @@ describe('Ctrl-C', () => {
   });
 
   it('takes effect in the next process if this process is killed', async () => {
-    const { cwd, command } = startRun(SPIN);
+    const { cwd, command } = startRun(ENDLESS_CODE);
     await command.until('… Work is still running');
     command.child.kill('SIGINT');
     await command.until('Cancelling');
@@ -67,7 +71,7 @@ describe('Ctrl-C', () => {
     await command.ended;
     const { runId } = await readLatestRun(cwd);
     const { exit } = await heddle(['runs', 'resume', runId], { cwd });
-    // 2: the process recorded the cancel before it was killed.
+    // 2: the killed process had recorded the cancellation, so nothing can be resumed. 4: this process cancels the run.
     expect([2, 4]).toContain(exit);
     expect((await readLatestRun(cwd)).status).toBe('cancelled');
   });

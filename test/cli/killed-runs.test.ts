@@ -7,7 +7,7 @@ import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { WorkflowSettings } from '../support/workflow-file.ts';
 
 describe('a run whose process died', () => {
-  const NAP: WorkflowSettings = {
+  const SHORT_WAIT: WorkflowSettings = {
     blocks: {
       s: start(),
       nap: { type: 'wait', name: 'Nap', fields: { timeValue: '2', timeUnit: 'seconds' } },
@@ -20,7 +20,8 @@ describe('a run whose process died', () => {
     edges: ['s > stuck'],
   };
 
-  async function killRun(cwd: string, workflow: WorkflowSettings, output: string): Promise<string> {
+  /** Starts a run, kills its process when it has printed `output`, and returns the id of the run. */
+  async function startAndKillRun(cwd: string, workflow: WorkflowSettings, output: string): Promise<string> {
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
     const command = startHeddle(['run', 'flow.json'], { cwd });
     await command.until(output);
@@ -40,7 +41,7 @@ describe('a run whose process died', () => {
 
   it('is shown as interrupted, with the command that resumes it, until it continues', async () => {
     const cwd = dataFolder();
-    const runId = await killRun(cwd, STUCK, '… Stuck is still running');
+    const runId = await startAndKillRun(cwd, STUCK, '… Stuck is still running');
     expect(await readLatestRun(cwd)).toMatchObject({ status: 'running', interrupted: true });
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
@@ -50,27 +51,28 @@ describe('a run whose process died', () => {
 
   it('is shown as interrupted even while other runs of its folder run or continue', async () => {
     const cwd = dataFolder();
-    const [other, runId] = [await killRun(cwd, STUCK, '… Stuck'), await killRun(cwd, STUCK, '… Stuck')];
-    const states = async () => {
+    const other = await startAndKillRun(cwd, STUCK, '… Stuck');
+    const runId = await startAndKillRun(cwd, STUCK, '… Stuck');
+    const readInterrupted = async () => {
       const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
       const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
       return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
     };
     const resumed = startHeddle(['runs', 'resume', runId], { cwd });
     await resumed.until('Stuck');
-    expect(await states()).toEqual({ [other]: true, [runId]: false });
+    expect(await readInterrupted()).toEqual({ [other]: true, [runId]: false });
     resumed.child.kill('SIGKILL');
     await resumed.ended;
     const third = startHeddle(['run', 'flow.json'], { cwd });
     await third.until('… Stuck');
-    const { [other]: otherState, [runId]: state, ...newStates } = await states();
+    const { [other]: otherState, [runId]: state, ...newStates } = await readInterrupted();
     expect([otherState, state, ...Object.values(newStates)]).toEqual([true, true, false]);
   });
 
-  it('is continued by runs resume, and other runs are not', async () => {
+  it('is continued by heddle runs resume, which leaves other runs interrupted', async () => {
     const cwd = dataFolder();
-    const other = await killRun(cwd, NAP, '‖ Nap');
-    const runId = await killRun(cwd, NAP, '‖ Nap');
+    const other = await startAndKillRun(cwd, SHORT_WAIT, '‖ Nap');
+    const runId = await startAndKillRun(cwd, SHORT_WAIT, '‖ Nap');
     const { exit, stdout } = await heddle(['runs', 'resume', runId], { cwd });
     expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
       exit: 0,

@@ -23,7 +23,7 @@ const ENTRY = {
   workflow: { id: 'w', name: '=HYPERLINK("http://evil")', description: null, deleted: false },
 };
 
-/** Starts a server with these pages of the log. `queries` gets the query of each request; `call` runs the export. */
+/** Starts a server with these pages of the log. `queries` gets the query of each request. */
 async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
   const queries: URLSearchParams[] = [];
   const http = createServer((request, response) => {
@@ -50,13 +50,14 @@ async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2'
     HEDDLE_WORKSPACE: 'looms',
     HEDDLE_API_KEY: 'key',
   };
-  return { queries, cwd, call: (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env }) };
+  const exportLogs = (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env });
+  return { queries, cwd, exportLogs };
 }
 
 describe('heddle logs export', { timeout: 60_000 }, () => {
-  it('writes all pages as CSV, without cells that a spreadsheet would execute', async () => {
-    const { call, queries } = await startLogServer();
-    const { exit, stdout, stderr } = await call();
+  it('writes all pages as CSV, without cells that a spreadsheet would execute as formulas', async () => {
+    const { exportLogs, queries } = await startLogServer();
+    const { exit, stdout, stderr } = await exportLogs();
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '2 runs exported.\n' });
     expect(stdout.split('\n')).toEqual([
       'runId,workflowId,workflowName,deploymentVersionId,status,level,trigger,startedAt,endedAt,totalDurationMs,costUsd',
@@ -68,9 +69,9 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
   });
 
   it('writes the runs of the API as NDJSON to a file that only the user can read', async () => {
-    const { call, cwd, queries } = await startLogServer();
+    const { exportLogs, cwd, queries } = await startLogServer();
     const file = join(cwd, 'log.ndjson');
-    const { exit, stdout } = await call('--format', 'ndjson', '--output', file, '--spans', '--outputs');
+    const { exit, stdout } = await exportLogs('--format', 'ndjson', '--output', file, '--spans', '--outputs');
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
     const lines = readFileSync(file, 'utf8').trim().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
@@ -84,8 +85,8 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     });
   });
 
-  it('sends every filter of the list', async () => {
-    const { call, queries } = await startLogServer();
+  it('sends the filters of all options', async () => {
+    const { exportLogs, queries } = await startLogServer();
     const filters = {
       workflow: ['workflowIds', 'a,b'],
       folder: ['folderPaths', '/north'],
@@ -105,21 +106,21 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
       'sort-order': ['sortOrder', 'asc'],
     };
     const options = Object.entries(filters).flatMap(([name, [, value = '']]) => [`--${name}`, value]);
-    expect(await call(...options)).toMatchObject({ exit: 0 });
+    expect(await exportLogs(...options)).toMatchObject({ exit: 0 });
     expect(Object.fromEntries(queries[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
   });
 
   it('writes only the header if there are no runs, and no file if the server refuses', async () => {
-    const { call, cwd } = await startLogServer([]);
-    expect((await call()).stdout).toMatch(/^runId,[^\n]*\n$/);
+    const { exportLogs, cwd } = await startLogServer([]);
+    expect((await exportLogs()).stdout).toMatch(/^runId,[^\n]*\n$/);
     const file = join(cwd, 'log.csv');
-    const result = await call('--status', 'unknown', '--output', file);
+    const result = await exportLogs('--status', 'unknown', '--output', file);
     expect(result).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('status must be one of the known values'),
     });
     expect(existsSync(file)).toBe(false);
-    expect(await call('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
+    expect(await exportLogs('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
   });
 
   it('exports the runs of heddle serve', async () => {
@@ -129,15 +130,15 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     const limits = ['--keep-runs', '30', '--keep-runs-mib', '100'];
     const { url, workspaceId, key } = await startServe(['--grace', '1', ...limits], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
-    const call = (...args: string[]) => heddle(args, { cwd, env });
-    expect(await call('deploy', 'greet.json')).toMatchObject({ exit: 0 });
-    for (let runs = 0; runs < 2; runs += 1) expect(await call('execute', 'greet')).toMatchObject({ exit: 0 });
-    const { stdout } = await call('logs', 'export', '--status', 'completed');
+    const run = (...args: string[]) => heddle(args, { cwd, env });
+    expect(await run('deploy', 'greet.json')).toMatchObject({ exit: 0 });
+    for (let runs = 0; runs < 2; runs += 1) expect(await run('execute', 'greet')).toMatchObject({ exit: 0 });
+    const { stdout } = await run('logs', 'export', '--status', 'completed');
     expect(stdout.trim().split('\n')).toEqual([
       expect.stringMatching(/^runId,/),
       expect.stringMatching(/,greet,[\w-]+:1,completed,info,api,/),
       expect.stringMatching(/,greet,[\w-]+:1,completed,info,api,/),
     ]);
-    expect((await call('logs', 'export', '--level', 'error')).stdout.trim().split('\n')).toHaveLength(1);
+    expect((await run('logs', 'export', '--level', 'error')).stdout.trim().split('\n')).toHaveLength(1);
   });
 });

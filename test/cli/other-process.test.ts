@@ -12,9 +12,9 @@ const QUESTION = {
   name: 'Approve',
   fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
 };
-const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
-const SLEEP: WorkflowSettings = {
-  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
+const LONG_WAIT = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
+const WAITING_WORKFLOW: WorkflowSettings = {
+  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: LONG_WAIT },
   edges: ['s > first', 'first > nap'],
 };
 
@@ -34,7 +34,7 @@ async function startRun(
 
 describe('while another process owns the data folder', () => {
   it('a second run is rejected with the owning process id, and the first continues', async () => {
-    const { cwd, other } = await startRun(SLEEP, '‖ Nap');
+    const { cwd, other } = await startRun(WAITING_WORKFLOW, '‖ Nap');
     const { exit, stdout, stderr } = await heddle(['run', 'flow.json'], { cwd });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(`process ${other.child.pid}`);
@@ -45,7 +45,7 @@ describe('while another process owns the data folder', () => {
   });
 
   it('its runs can be listed, shown, tailed and cancelled', async () => {
-    const { cwd, runId, other } = await startRun(SLEEP, '‖ Nap');
+    const { cwd, runId, other } = await startRun(WAITING_WORKFLOW, '‖ Nap');
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
     const shown = await heddle(['runs', 'show', runId], { cwd });
     expect(shown.stdout).toMatch(/✓ {2}First/);
@@ -94,7 +94,7 @@ describe('after another process has died', () => {
       blocks: {
         s: start(),
         once: code('return Math.random()', { name: 'Once' }),
-        nap: { ...NAP, fields: { timeValue: '1', timeUnit: 'seconds' } },
+        nap: { ...LONG_WAIT, fields: { timeValue: '1', timeUnit: 'seconds' } },
         end: code('return <once.result>', { name: 'End' }),
       },
       edges: ['s > once', 'once > nap', 'nap > end'],
@@ -118,7 +118,7 @@ describe('after another process has died', () => {
   });
 
   it('tailing its run reports that no process executes it, and how to continue', async () => {
-    const { cwd, runId, other } = await startRun(SLEEP, '‖ Nap');
+    const { cwd, runId, other } = await startRun(WAITING_WORKFLOW, '‖ Nap');
     other.child.kill('SIGKILL');
     await other.ended;
     const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });

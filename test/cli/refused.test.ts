@@ -10,14 +10,14 @@ import { ADD, createFlowFolder, run } from './flow.ts';
 describe('a run that cannot start', () => {
   it.each([
     ['broken JSON', '{"blocks": {,}}', 'flow.json:1:13  JSON_INVALID'],
-    ['no workflow', '{"a": 1}', 'INPUT_SHAPE'],
+    ['JSON that is no workflow', '{"a": 1}', 'INPUT_SHAPE'],
     [
       'an unknown reference',
       JSON.stringify(workflowFile({ blocks: { s: start(), f: code('return <strat.a>') }, edges: ['s > f'] })),
       '<start.a>',
     ],
-    ['no start', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
-  ])('for %s exits with 2 and its diagnostics', async (_, text, message) => {
+    ['no start block', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
+  ])('exits with 2 and prints diagnostics: %s', async (_, text, message) => {
     const { exit, stdout, stderr } = await run(createFlowFolder(text));
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(message);
@@ -41,7 +41,7 @@ describe('a run that cannot start', () => {
     [['--workflows', 'none'], 'There is no folder none.'],
     [['--data', 'flow.json/data'], 'flow.json/data'],
     [['--jsno'], 'Did you mean --json?'],
-  ])('with %j exits with 2 and a hint', async (args, message) => {
+  ])('exits with 2 and prints a hint: %j', async (args, message) => {
     const { exit, stdout, stderr } = await run(createFlowFolder(ADD), ...args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(message);

@@ -14,21 +14,21 @@ const GREET = workflowFile({
   edges: ['s > hello'],
 });
 
-/** Starts a server. `call` runs commands with the first key of the server. */
-async function startServer(args: string[] = []) {
+/** Starts a server. `run` runs commands with the first key of the server. */
+async function startServer() {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
   const { url, workspaceId, key } = await startServe(['--grace', '1', ...args], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
-  const call = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
+  const run = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
     heddle(args, { cwd, env: { ...env, ...extraEnv }, input });
-  return { cwd, env, call };
+  return { cwd, env, run };
 }
 
 describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   it('deploy a file, and execute it at the printed URL', async () => {
-    const { call, env } = await startServer();
-    const first = await call(['deploy', 'greet.json']);
+    const { run, env } = await startServer();
+    const first = await run(['deploy', 'greet.json']);
     expect({ exit: first.exit, stderr: first.stderr }).toEqual({ exit: 0, stderr: '' });
     expect(first.stdout).toMatch(/^✓ greet is deployed, version 1\n/);
     const [url = ''] = /http\S+\/execute/.exec(first.stdout) ?? [];
@@ -38,20 +38,20 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
       body: '{"input": {"name": "Ada"}}',
     });
     expect(await response.json()).toMatchObject({ data: { output: { result: 'Hello, Ada' } } });
-    const result = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    const result = await run(['execute', 'greet', '--input', '{"name": "Bo"}']);
     expect(result.exit).toBe(0);
     expect(JSON.parse(result.stdout)).toMatchObject({ result: 'Hello, Bo' });
     expect(result.stderr).toMatch(/^✓ completed in /);
   });
 
   it('deploy a file with the values of --set and --bindings', async () => {
-    const { call, cwd } = await startServer();
+    const { run, cwd } = await startServer();
     writeFileSync(join(cwd, 'values.json'), '{"hello": {"code": "return 1"}}');
     const fields = ['--bindings', 'values.json', '--set', 'Hello.code="return \'Hej, \' + <start.name>"'];
-    expect((await call(['deploy', 'greet.json', ...fields])).exit).toBe(0);
-    const result = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    expect((await run(['deploy', 'greet.json', ...fields])).exit).toBe(0);
+    const result = await run(['execute', 'greet', '--input', '{"name": "Bo"}']);
     expect(JSON.parse(result.stdout)).toMatchObject({ result: 'Hej, Bo' });
-    const refused = await call(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
+    const refused = await run(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
     expect(refused).toMatchObject({ exit: 2, stdout: '' });
     expect(refused.stderr).toContain('Did you mean "Hello"?');
   });
@@ -73,15 +73,15 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   });
 
   it('deploy a new version of the workflow with the same name, even from standard input', async () => {
-    const { call } = await startServer();
-    const first = await call(['deploy', 'greet.json', '--json']);
+    const { run } = await startServer();
+    const first = await run(['deploy', 'greet.json', '--json']);
     const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');
-    const second = await call(['deploy', '-', '--name', 'greet', '--json'], {}, changed);
+    const second = await run(['deploy', '-', '--name', 'greet', '--json'], {}, changed);
     const [firstData, secondData] = [first, second].map(
       ({ stdout }) => (JSON.parse(stdout) as { data: object }).data,
     );
     expect(secondData).toEqual({ ...firstData, version: 2 });
-    const result = await call([
+    const result = await run([
       'execute',
       'greet',
       '--input',
@@ -93,31 +93,31 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(JSON.parse(result.stdout)).toMatchObject({
       data: { status: 'completed', blockOutputs: { 'Hello.result': 'Hi, Bo' } },
     });
-    const accepted = await call(['execute', 'greet', '--async']);
+    const accepted = await run(['execute', 'greet', '--async']);
     expect(accepted).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   });
 
   it('add a suffix to block ids that another workflow of the server uses', async () => {
-    const { cwd, call } = await startServer();
+    const { cwd, run } = await startServer();
     for (const name of ['nested-batches.json', 'order-triage.json']) {
       cpSync(join(repository, 'examples', name), join(cwd, name));
-      expect(await call(['deploy', name])).toMatchObject({ exit: 0 });
-      expect(await call(['deploy', name])).toMatchObject({
+      expect(await run(['deploy', name])).toMatchObject({ exit: 0 });
+      expect(await run(['deploy', name])).toMatchObject({
         exit: 0,
         stdout: expect.stringContaining('version 2'),
       });
     }
     const input = ['--input', '{"country": "CH"}'];
     const local = await heddle(['run', 'order-triage.json', '--data', 'own', ...input], { cwd });
-    const remote = await call(['execute', 'Order triage', ...input]);
+    const remote = await run(['execute', 'Order triage', ...input]);
     expect({ exit: remote.exit, output: JSON.parse(remote.stdout) as unknown }).toEqual({
       exit: local.exit,
       output: JSON.parse(local.stdout) as unknown,
     });
   });
 
-  it('exit with the codes of heddle run if the run fails or waits for a person', async () => {
-    const { cwd, call } = await startServer();
+  it('exit with the same codes as heddle run if the run fails or waits for a person', async () => {
+    const { cwd, run } = await startServer();
     const bad = workflowFile({
       blocks: { s: start(), bad: code('throw new Error("no")') },
       edges: ['s > bad'],
@@ -132,15 +132,15 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
       ['bad', 1],
       ['ask', 3],
     ] as const) {
-      await call(['deploy', `${name}.json`, '--name', name]);
-      expect((await call(['execute', name])).exit).toBe(exit);
+      await run(['deploy', `${name}.json`, '--name', name]);
+      expect((await run(['execute', name])).exit).toBe(exit);
     }
   });
 
   it('report missing and invalid settings', async () => {
-    const { call, cwd } = await startServer();
+    const { run, cwd } = await startServer();
     const errorOf = async (args: string[], env: { [name: string]: string } = {}) => {
-      const { exit, stdout, stderr } = await call(args, env);
+      const { exit, stdout, stderr } = await run(args, env);
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
       return stderr;
     };

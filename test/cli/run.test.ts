@@ -151,7 +151,7 @@ describe('environment values', () => {
 });
 
 describe('a run that fails', () => {
-  it('exits with 1 and shows block, code, error and the authored lines around it', async () => {
+  it('exits with 1 and shows the block, the error, and the source lines around it', async () => {
     const folder = createFlowFolder({
       blocks: {
         s: start(),
@@ -212,7 +212,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain(`--mock pager='{"ok": true}'`);
   });
 
-  it('after its time limit exits with 1 and the reason', async () => {
+  it('after its time limit exits with 1 and shows the reason', async () => {
     const folder = createFlowFolder({
       blocks: {
         s: start(),
@@ -242,7 +242,7 @@ describe('a run that fails', () => {
 describe('a workflow from standard input', () => {
   const text = JSON.stringify(workflowFile(ADD));
 
-  it('is run, checked and planned', async () => {
+  it('can be run, checked and planned', async () => {
     const cwd = dataFolder();
     const result = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
     expect({ exit: result.exit, output: JSON.parse(result.stdout) as unknown }).toMatchObject({
@@ -254,7 +254,7 @@ describe('a workflow from standard input', () => {
     expect((await heddle(['check', '-'], { cwd, input: '{' })).stdout).toContain('stdin:1:2  JSON_INVALID');
   });
 
-  it('allows no input from standard input', async () => {
+  it('cannot also read its input from standard input', async () => {
     const { exit, stderr } = await heddle(['run', '-', '--input', '-'], { cwd: dataFolder(), input: text });
     expect(exit).toBe(2);
     expect(stderr).toContain('Standard input cannot be both');
@@ -278,7 +278,7 @@ describe('a large result of code', () => {
     expect(stderr).toContain('--result-limit MIB');
   });
 
-  it.each([6, 16])('runs, and is read by the next block, with --result-limit %i', async (limit) => {
+  it.each([6, 16])('can be read by the next block with --result-limit %i', async (limit) => {
     const cwd = createFlowFolder(LARGE);
     const { exit, stdout } = await run(cwd, '--result-limit', String(limit));
     expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
@@ -288,8 +288,8 @@ describe('a large result of code', () => {
   });
 });
 
-describe('values of {{NAME}}', () => {
-  it('need the file of --dotenv to exist', async () => {
+describe('heddle run --dotenv', () => {
+  it('rejects a file that does not exist', async () => {
     const cwd = createFlowFolder(ADD);
     const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
     expect({ exit, stderr }).toEqual({
@@ -299,8 +299,8 @@ describe('values of {{NAME}}', () => {
   });
 });
 
-describe('Temporal', () => {
-  it('without a server suggests how to start one', async () => {
+describe('heddle run --runtime temporal', () => {
+  it('suggests how to start a server if there is none', async () => {
     const cwd = createFlowFolder(ADD);
     const { exit, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
     expect(exit).toBe(2);

@@ -368,7 +368,7 @@ describe('heddle runs rerun', () => {
 });
 
 describe('heddle runs show of past runs', () => {
-  it('shows the reason for a cancel', async () => {
+  it('shows the reason for a cancellation', async () => {
     const { cwd, runId } = await copyWithRun(ASK);
     await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });

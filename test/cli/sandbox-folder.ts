@@ -12,9 +12,9 @@ export const SPEC = { name: 'greetings', language: 'javascript', dependencies: [
 export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
-  /** Runs the command to its end. */
+  /** Runs `heddle sandbox` with these arguments until it exits. */
   sandbox(...args: string[]): Promise<CommandResult>;
-  /** Starts the command. */
+  /** Starts `heddle sandbox` with these arguments. */
   start(...args: string[]): RunningCommand;
 }
 

@@ -6,7 +6,7 @@ import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 const isLinux = process.platform === 'linux';
 
-describe('heddle sandbox run as text', () => {
+describe('heddle sandbox run without --json', () => {
   it('shows the failing line with its neighbours', async () => {
     const { sandbox } = await createSandboxFolder({
       'a.js': 'const row = null;\nconst { id } = row;\nreturn id;',

@@ -7,7 +7,7 @@ import { storeUnusedImage } from '../support/images.ts';
 import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 describe('heddle sandbox run', () => {
-  it('prints the value of a file on stdout, and its output on stderr', async () => {
+  it('prints the value that the code returns to stdout, and its console output to stderr', async () => {
     const { sandbox } = await createSandboxFolder({
       'a.js': 'console.log("working"); return { twice: input.n * 2 };',
     });
@@ -55,7 +55,7 @@ describe('heddle sandbox run', () => {
 });
 
 describe('heddle sandbox build', () => {
-  it('builds an image that runs find by its spec, its name and its id', async () => {
+  it('builds an image that heddle sandbox run finds by spec file, name and id', async () => {
     const { sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
@@ -124,9 +124,9 @@ describe('heddle sandbox log', () => {
       data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
     });
     // The state after an upgrade from a version that stored no logs.
-    const index = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
-    index.exec('DELETE FROM build_logs');
-    index.close();
+    const database = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
+    database.exec('DELETE FROM build_logs');
+    database.close();
     expect(await sandbox('log', 'greetings')).toMatchObject({
       exit: 1,
       stdout: '',
@@ -143,19 +143,19 @@ describe('heddle sandbox log', () => {
     const { url, workspaceId, key } = server;
     const endpoint = `${url}/api/v2/sandboxes`;
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const create = async (name: string, dependencies: string[]): Promise<string> => {
+    const createSandbox = async (name: string, dependencies: string[]): Promise<string> => {
       const body = JSON.stringify({ workspaceId, name, language: 'javascript', dependencies });
       const { data } = (await (await fetch(endpoint, { method: 'POST', headers, body })).json()) as {
         data: { id: string };
       };
       return data.id;
     };
-    const [failing, empty] = [await create('failing', ['ghost']), await create('empty', [])];
-    const state = async (): Promise<string | null> => {
+    const [failing, empty] = [await createSandbox('failing', ['ghost']), await createSandbox('empty', [])];
+    const readState = async (): Promise<string | null> => {
       const shown = await fetch(`${endpoint}/${failing}?workspaceId=${workspaceId}`, { headers });
       return ((await shown.json()) as { data: { buildStatus: string } }).data.buildStatus;
     };
-    await expect.poll(state, { timeout: 60_000, interval: 100 }).toBe('failed');
+    await expect.poll(readState, { timeout: 60_000, interval: 100 }).toBe('failed');
     const log = (id: string) => heddle(['sandbox', 'log', id, '--data', 'data'], options);
     expect(await log(failing)).toMatchObject({
       exit: 0,

@@ -61,13 +61,13 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
     expect(first.key).toMatch(/^sk-heddle-/);
     const second = await startServer(first);
     expect(second.key).toBe(first.key);
-    const pick = (n: number): RunningServer => (n % 2 === 0 ? first : second);
+    const serverFor = (n: number): RunningServer => (n % 2 === 0 ? first : second);
 
     // A hundred starts with one id, fifty in each process.
     const path = await deploy(first, 'Claim', workflow([fn('F', 'return 1')], ['Start -> F']));
     const starts = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
-        call(pick(n), 'POST', `${path}/execute`, { headers: { 'X-Run-Id': 'the-only-one' }, body: {} }),
+        call(serverFor(n), 'POST', `${path}/execute`, { headers: { 'X-Run-Id': 'the-only-one' }, body: {} }),
       ),
     );
     expect(starts.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -75,11 +75,13 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
 
     // Version numbers have no gaps and no duplicates, and one version is live.
     const versions = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => call(pick(n), 'POST', `${path}/deploy`)),
+      Array.from({ length: 12 }, (_, n) => call(serverFor(n), 'POST', `${path}/deploy`)),
     );
     const numbers = versions.map(({ data }) => Number(data['version']));
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 2));
-    await Promise.all([3, 5, 7, 9].map((v) => call(pick(v >> 1), 'POST', `${path}/versions/${v}/activate`)));
+    await Promise.all(
+      [3, 5, 7, 9].map((v) => call(serverFor(v >> 1), 'POST', `${path}/versions/${v}/activate`)),
+    );
     const listed = await call(second, 'GET', `${path}/versions?limit=100`);
     const live = (listed.data as unknown as { isActive: boolean; version: number }[]).filter(
       (v) => v.isActive,
@@ -90,7 +92,7 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
     // Two answers to one pause, one in each process: the first answer counts, and both calls get its result.
     const askPath = await deploy(first, 'Ask', ASK);
     for (let round = 0; round < 4; round++) {
-      const { runId } = await call(pick(round), 'POST', `${askPath}/execute`, { body: {} });
+      const { runId } = await call(serverFor(round), 'POST', `${askPath}/execute`, { body: {} });
       const run = await call(first, 'GET', `${askPath}/runs/${runId}`);
       const { contextId } = run.data['paused'] as { contextId: string };
       const answers = await Promise.all(
@@ -103,44 +105,46 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
       expect(answers[0]?.data).toMatchObject({ status: 'completed' });
     }
 
-    // A cancel in one process reaches a run of the other process.
-    const slow = await deploy(first, 'Slow', workflow([waitBlock('T', 3600)], ['Start -> T']));
-    const started = await call(first, 'POST', `${slow}/execute`, { body: { async: true } });
+    // A cancellation in one process reaches a run of the other process.
+    const slowPath = await deploy(first, 'Slow', workflow([waitBlock('T', 3600)], ['Start -> T']));
+    const started = await call(first, 'POST', `${slowPath}/execute`, { body: { async: true } });
     await expect
-      .poll(async () => (await call(second, 'GET', `${slow}/runs/${started.runId}`)).data.status, TIMEOUT)
+      .poll(async () => (await call(second, 'GET', `${slowPath}/runs/${started.runId}`)).data.status, TIMEOUT)
       .toBe('paused');
-    expect(await call(second, 'POST', `${slow}/runs/${started.runId}/cancel`)).toMatchObject({ status: 200 });
-    expect((await call(first, 'GET', `${slow}/runs/${started.runId}`)).data).toMatchObject({
+    expect(await call(second, 'POST', `${slowPath}/runs/${started.runId}/cancel`)).toMatchObject({
+      status: 200,
+    });
+    expect((await call(first, 'GET', `${slowPath}/runs/${started.runId}`)).data).toMatchObject({
       status: 'cancelled',
     });
 
     // One process is killed while its runs wait; the other process completes them.
-    const waits = await deploy(
+    const waitPath = await deploy(
       first,
       'Wait',
       workflow([waitBlock('T', 4), fn('F', 'return 7')], ['Start -> T -> F']),
     );
     const accepted = await Promise.all(
-      Array.from({ length: 6 }, () => call(first, 'POST', `${waits}/execute`, { body: { async: true } })),
+      Array.from({ length: 6 }, () => call(first, 'POST', `${waitPath}/execute`, { body: { async: true } })),
     );
     expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
     first.process.child.kill('SIGKILL');
     for (const { runId } of accepted)
       await expect
         .poll(
-          async () => (await call(second, 'GET', `${waits}/runs/${runId}?includeOutput=true`)).data,
+          async () => (await call(second, 'GET', `${waitPath}/runs/${runId}?includeOutput=true`)).data,
           TIMEOUT,
         )
         .toMatchObject({ status: 'completed', output: { result: 7 } });
 
     // A graceful shutdown hands over queued runs.
     const third = await startServer(first);
-    const queued = await call(second, 'POST', `${waits}/execute`, { body: { async: true } });
+    const queued = await call(second, 'POST', `${waitPath}/execute`, { body: { async: true } });
     expect(queued.status).toBe(202);
     second.process.child.kill('SIGTERM');
     expect(await second.process.ended).toMatchObject({ exit: 0 });
     await expect
-      .poll(async () => (await call(third, 'GET', `${waits}/runs/${queued.runId}`)).data.status, TIMEOUT)
+      .poll(async () => (await call(third, 'GET', `${waitPath}/runs/${queued.runId}`)).data.status, TIMEOUT)
       .toBe('completed');
     third.process.child.kill('SIGTERM');
     expect(await third.process.ended).toMatchObject({ exit: 0 });

@@ -88,7 +88,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(saved).toMatchObject({ status: 200, data: { lint: { unresolvedReferences: [] } } });
   });
 
-  sampledIt('responds to a running request while it shuts down, and loses no run', async () => {
+  sampledIt('responds to a pending request while it shuts down, and loses no run', async () => {
     const data = dataFolder();
     const first = await startServer(data);
     const call = createCaller(first);
@@ -128,9 +128,9 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
     const { url } = await startServer(data);
     const headers = { 'X-API-Key': first.key ?? '' };
-    const run = await fetch(`${url}${path}/runs/${execution.runId}?includeOutput=true`, { headers });
-    const { data: read } = (await run.json()) as { data: { files: { downloadPath: string }[] } };
-    const file = await fetch(url + (read.files[0]?.downloadPath ?? ''), { headers });
+    const response = await fetch(`${url}${path}/runs/${execution.runId}?includeOutput=true`, { headers });
+    const { data: run } = (await response.json()) as { data: { files: { downloadPath: string }[] } };
+    const file = await fetch(url + (run.files[0]?.downloadPath ?? ''), { headers });
     expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="abc\.txt"/);
     expect(await file.text()).toBe('abc');
   });
@@ -168,14 +168,14 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       data: [{ id: workspaceId, name: 'Default', personalKeys: true }],
     });
     const workspaceKey = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
-    const { id: ownId } = (JSON.parse(workspaceKey.stdout) as { data: { id: string } }).data;
+    const { id: workspaceKeyId } = (JSON.parse(workspaceKey.stdout) as { data: { id: string } }).data;
     const updatedList = await heddle(['keys', 'list', '--data', data, '--json']);
     expect((JSON.parse(updatedList.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
-      id: ownId,
+      id: workspaceKeyId,
       workspaceId,
     });
     expect(listed.stdout).not.toContain(key);
-    const set = (state: string, ...options: string[]) =>
+    const setPersonalKeys = (state: string, ...options: string[]) =>
       heddle([
         'workspaces',
         'set',
@@ -186,15 +186,19 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         data,
         ...options,
       ]);
-    expect(await set('off')).toMatchObject({ exit: 0, stdout: `${workspaceId}: personal keys off\n` });
+    expect(await setPersonalKeys('off')).toMatchObject({
+      exit: 0,
+      stdout: `${workspaceId}: personal keys off\n`,
+    });
     const path = `${url}/api/v2/workspaces/${workspaceId}`;
-    const statusWith = async (by: string) => (await fetch(path, { headers: { 'X-API-Key': by } })).status;
+    const statusWith = async (apiKey: string) =>
+      (await fetch(path, { headers: { 'X-API-Key': apiKey } })).status;
     expect([await statusWith(personal), await statusWith(key)]).toEqual([403, 200]);
-    expect(JSON.parse((await set('on', '--json')).stdout)).toEqual({
+    expect(JSON.parse((await setPersonalKeys('on', '--json')).stdout)).toEqual({
       data: { id: workspaceId, personalKeys: true },
     });
     expect(await statusWith(personal)).toBe(200);
-    expect(await set('perhaps')).toMatchObject({ exit: 2 });
+    expect(await setPersonalKeys('perhaps')).toMatchObject({ exit: 2 });
     const id = keys[1]?.id ?? '';
     expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
     expect(await metaStatus(key)).toBe(401);

@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
-// A module that Node.js loads before the command line. When the process ends, it writes the list of loaded modules.
+// A module that Node.js loads before the CLI. When the process ends, it writes the list of loaded modules.
 const RECORDER = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module';
 import { writeFileSync } from 'node:fs';

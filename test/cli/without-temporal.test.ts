@@ -8,7 +8,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
 describe(
-  'the command line, installed from its tarball without @heddle/temporal',
+  'the CLI, installed from its tarball without @heddle/temporal',
   { timeout: 120_000 },
   () => {
     let folder = '';
@@ -39,7 +39,7 @@ describe(
       expect(JSON.stringify((manifest as { dependencies: object }).dependencies)).not.toContain('temporal');
     });
 
-    it('checks, runs and lists', () => {
+    it('checks and runs workflows, and lists runs', () => {
       expect(heddle('check', 'flow.json')).toMatchObject({ exit: 0, stderr: '' });
       expect(heddle('run', 'flow.json')).toMatchObject({ exit: 0 });
       expect(heddle('runs', 'list')).toMatchObject({ exit: 0, stdout: expect.stringContaining('completed') });

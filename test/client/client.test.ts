@@ -17,19 +17,19 @@ const SECRETS = {
 };
 const POLL = { timeout: 60_000 };
 
-let ready: RunningServer;
+let server: RunningServer;
 let client: ReturnType<typeof createClient<paths>>;
 
 /** Creates an empty store. Returns the command-line options for the store. */
 type CreateStore = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
 
 /** Starts `heddle serve` for the tests of this suite. */
-function serveBeforeAll(createStore: CreateStore): void {
+function startServerBeforeAll(createStore: CreateStore): void {
   const stops: (() => void)[] = [];
   const whenDone = (stop: () => void): void => void stops.unshift(stop);
   beforeAll(async () => {
-    ready = await startServe(await createStore(whenDone), { env: SECRETS, whenDone });
-    client = createClient<paths>({ baseUrl: ready.url, headers: { 'X-API-Key': ready.key } });
+    server = await startServe(await createStore(whenDone), { env: SECRETS, whenDone });
+    client = createClient<paths>({ baseUrl: server.url, headers: { 'X-API-Key': server.key } });
   });
   afterAll(() => stops.forEach((stop) => stop()));
 }
@@ -37,13 +37,13 @@ function serveBeforeAll(createStore: CreateStore): void {
 /** Returns the data of a response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
   if (typeof data !== 'object')
-    throw new Error(`The response is no JSON object, but of the type ${typeof data}.`);
+    throw new Error(`The response is not a JSON object, but a value of the type ${typeof data}.`);
   return data as Exclude<T, string>;
 }
 
 /** Deploys a workflow. Returns its id. */
 async function deploy(exported: Json, name: string): Promise<string> {
-  const { workspaceId } = ready;
+  const { workspaceId } = server;
   const created = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
   const workflowId = created.data!.data.id;
   const params = { path: { workflowId } };
@@ -61,19 +61,19 @@ function withMetadata(exported: object): Record<string, unknown> {
   return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };
 }
 
-const STORES: readonly [name: string, hasStore: boolean, createStore: CreateStore][] = [
+const STORES: readonly [name: string, isAvailable: boolean, createStore: CreateStore][] = [
   ['SQLite', true, async (whenDone) => ['--data', dataFolder(whenDone)]],
   ['PostgreSQL', hasPostgres, async () => ['--postgres', await postgresDatabase()]],
 ];
 
-describe.each(STORES.filter(([, hasStore]) => hasStore))(
+describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
   'a client generated from /openapi.json of heddle serve on %s',
-  (_, _hasStore, createStore) => {
-    serveBeforeAll(createStore);
+  (_, _isAvailable, createStore) => {
+    startServerBeforeAll(createStore);
 
     // `npx vitest run --config test/vitest.config.ts test/client -u` updates the types.
     it('has the types of the current document', async () => {
-      const document = await (await fetch(`${ready.url}/openapi.json`)).json();
+      const document = await (await fetch(`${server.url}/openapi.json`)).json();
       const types = astToString(await openapiTS(JSON.stringify(document)));
       expect(types).toContain('"/api/v2/workflows/{workflowId}/execute"');
       await expect(types).toMatchFileSnapshot('fixtures/api.d.ts');
@@ -144,8 +144,8 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       await expect.poll(async () => (await readRun()).data?.data.status, POLL).toBe('completed');
     });
 
-    it('reads logs, and moves a workflow by export and import', async () => {
-      const { workspaceId } = ready;
+    it('reads logs, and copies a workflow by export and import', async () => {
+      const { workspaceId } = server;
       const workflowId = await deploy(GREETING, 'Moved');
       const params = { path: { workflowId } };
       const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
@@ -171,7 +171,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
     });
 
     it('stores secrets without their values, and lists workspaces, blocks and tools', async () => {
-      const { workspaceId } = ready;
+      const { workspaceId } = server;
       const put = await client.PUT('/api/v2/secrets/{name}', {
         params: { path: { name: 'LOOM' } },
         body: { workspaceId, scope: 'workspace', value: 'warp-and-weft' },
@@ -198,7 +198,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
       expect(response.status).toBe(404);
       expect(error?.error).toEqual({ code: 'NOT_FOUND', message: 'Workflow not found' });
-      const wrong = { workspaceId: ready.workspaceId, name: 7 as never };
+      const wrong = { workspaceId: server.workspaceId, name: 7 as never };
       const refused = await client.POST('/api/v2/workflows', { body: wrong });
       expect(refused.error?.error.code).toBe('BAD_REQUEST');
     });

@@ -52,7 +52,7 @@ function localRuntime(data: string | undefined, whenDone: WhenDone = onTestFinis
 describeRuntime('local, in memory', (whenDone) => localRuntime(undefined, whenDone), { durable: false });
 describeRuntime('local, on SQLite', (whenDone) => localRuntime(dataFolder(whenDone), whenDone), {
   durable: true,
-  // The engines in memory run all groups.
+  // The tests in memory run all groups.
   share: 1 / 12,
   restarts: 1 / 4,
 });

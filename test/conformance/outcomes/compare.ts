@@ -11,7 +11,7 @@ export function difference(
     return errorDifference(expected['$error'], actual, path);
   if (Array.isArray(expected) && Array.isArray(actual)) {
     if (expected.length !== actual.length)
-      return `${path}: ${expected.length} items expected, got ${show(actual)}`;
+      return `${path}: ${expected.length} items expected, got ${formatValue(actual)}`;
     return firstDifference(
       expected.map((item, index) => difference(item, actual[index], `${path}[${index}]`)),
     );
@@ -20,7 +20,8 @@ export function difference(
     const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
     return firstDifference([...keys].map((key) => difference(expected[key], actual[key], `${path}.${key}`)));
   }
-  return Object.is(expected, actual) ? undefined : `${path}: expected ${show(expected)}, got ${show(actual)}`;
+  if (Object.is(expected, actual)) return undefined;
+  return `${path}: expected ${formatValue(expected)}, got ${formatValue(actual)}`;
 }
 
 /**
@@ -33,15 +34,15 @@ export function errorDifference(
   path: string,
 ): string | undefined {
   if (typeof actual !== 'string' || actual === '')
-    return `${path}: an error message expected, got ${show(actual)}`;
+    return `${path}: an error message expected, got ${formatValue(actual)}`;
   if (typeof expected !== 'string' || actual.includes(expected)) return undefined;
-  return `${path}: the text "${expected}" is missing in ${show(actual)}`;
+  return `${path}: the text "${expected}" is missing from ${formatValue(actual)}`;
 }
 
 function firstDifference(differences: readonly (string | undefined)[]): string | undefined {
   return differences.find((each) => each !== undefined);
 }
 
-function show(value: Json | undefined): string {
+function formatValue(value: Json | undefined): string {
   return value === undefined ? 'nothing' : (JSON.stringify(value).slice(0, 300) ?? 'nothing');
 }

@@ -7,7 +7,7 @@ type Log = Awaited<ReturnType<Engine['getLogs']>>[number];
 /** The properties that expected and actual executions of a block have in common. */
 interface Execution {
   name: string;
-  /** Initials and iteration or branch numbers of the containers around the block; empty for a container. */
+  /** Path of the containers around the block, such as `.l0.p2` for a loop and a parallel; empty for a container. */
   scope: string;
   isInParallel: boolean;
   isContainer: boolean;
@@ -22,14 +22,14 @@ export function executionDifference(
   const actual = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
   const expectedExecutions = expected.map(expectedExecution);
   const actualExecutions = actual.map(actualExecution);
-  const names = (executions: readonly Execution[]): string =>
+  const toNames = (executions: readonly Execution[]): string =>
     executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
-  if (toSortedText(expectedExecutions) !== toSortedText(actualExecutions))
-    return `blocks: expected ${names(expectedExecutions)}; got ${names(actualExecutions)}`;
+  if (toSortedNames(expectedExecutions) !== toSortedNames(actualExecutions))
+    return `blocks: expected ${toNames(expectedExecutions)}; got ${toNames(actualExecutions)}`;
   if (isOrdered) {
     for (const group of groupsOf(expectedExecutions)) {
       const [expectedOrder, actualOrder] = [expectedExecutions, actualExecutions].map((executions) =>
-        names(executions.filter((execution) => groupOf(execution) === group)),
+        toNames(executions.filter((execution) => groupOf(execution) === group)),
       );
       if (expectedOrder !== actualOrder) return `order: expected ${expectedOrder}; got ${actualOrder}`;
     }
@@ -59,7 +59,7 @@ function actualExecution(log: Log): Execution {
   };
 }
 
-function toSortedText(executions: readonly Execution[]): string {
+function toSortedNames(executions: readonly Execution[]): string {
   return executions
     .map(({ name, scope }) => `${name}${scope}`)
     .toSorted()

@@ -15,14 +15,14 @@ export function optionsFor({ env = {} }: OutcomeCase) {
 }
 
 /** Returns the difference between a run of the case and its record, or `as recorded`. */
-export async function runCase(engine: Engine, outcome: OutcomeCase, runId?: string): Promise<string> {
+export async function runCase(engine: Engine, recorded: OutcomeCase, runId?: string): Promise<string> {
   const options = runId === undefined ? {} : { runId };
   try {
-    const run = await engine.execute({ workflow: outcome.workflow }, outcome.input, options);
-    return (await judge(engine, outcome, run)) ?? 'as recorded';
+    const run = await engine.execute({ workflow: recorded.workflow }, recorded.input, options);
+    return (await runDifference(engine, recorded, run)) ?? 'as recorded';
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    return mayBeRefused(outcome) ? 'as recorded' : `refused: ${error.message}`;
+    return mayBeRefused(recorded) ? 'as recorded' : `refused: ${error.message}`;
   }
 }
 
@@ -45,7 +45,11 @@ const DEVIATIONS: { [id: string]: NonNullable<OutcomeCase['heddle']> } = {
 /** Cases that fail at run time in the records. Heddle refuses them, because a container has no block that can run. */
 const EMPTY_CONTAINERS = new Set(['r069', 'r529', 'r615']);
 
-async function judge(engine: Engine, recorded: OutcomeCase, run: RunResource): Promise<string | undefined> {
+async function runDifference(
+  engine: Engine,
+  recorded: OutcomeCase,
+  run: RunResource,
+): Promise<string | undefined> {
   const { outcome, compare } = recorded;
   const deviation = DEVIATIONS[recorded.id] ?? recorded.heddle;
   const success = deviation?.success ?? outcome.success;

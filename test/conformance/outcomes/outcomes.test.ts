@@ -25,8 +25,8 @@ describe.each([
   });
 
   /** Returns the engine that all cases with the same environment values share. */
-  function engineFor(outcome: OutcomeCase): Promise<Engine> {
-    const options = optionsFor(outcome);
+  function engineFor(recorded: OutcomeCase): Promise<Engine> {
+    const options = optionsFor(recorded);
     const id = JSON.stringify(options);
     const engine =
       engines.get(id) ??
@@ -35,10 +35,10 @@ describe.each([
     return engine;
   }
 
-  it.each(subset.map((outcome) => [outcome.id, outcome.title, outcome] as const))(
+  it.each(subset.map((recorded) => [recorded.id, recorded.title, recorded] as const))(
     '%s %s',
-    async (_id, _title, outcome) => {
-      expect(await runCase(await engineFor(outcome), outcome)).toBe('as recorded');
+    async (_id, _title, recorded) => {
+      expect(await runCase(await engineFor(recorded), recorded)).toBe('as recorded');
     },
   );
 });
