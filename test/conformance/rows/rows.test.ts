@@ -3,7 +3,7 @@ import { TABLES, conformancePage, idsOf, withLinks, missingTests, readRows } fro
 
 const rows = readRows();
 
-describe('the rows of conformance', () => {
+describe('rows of the conformance tables', () => {
   it('have each id of each table once, in order', () => {
     const expectedIds = Object.entries(TABLES).flatMap(([letter, [, count]]) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),

@@ -4,8 +4,8 @@ import { parseSync } from 'oxc-parser';
 import { repository, walk } from '../../repo/sources.ts';
 
 /**
- * A behaviour that a runtime must have, with its tests, Heddle's different behaviour, or the reason why it is not
- * visible.
+ * A behaviour that a runtime must have. The row names its tests, describes Heddle's different behaviour, or says why
+ * the behaviour is not visible.
  */
 export interface Row {
   /** `E5`, or `E6-E10` for several that belong together. */
@@ -19,8 +19,8 @@ export interface Row {
   internal?: string;
 }
 
-/** The tables of rows by the letter of their ids: title and number of rows. */
-export const TABLES: { readonly [letter: string]: readonly [title: string, rows: number] } = {
+/** The tables by the letter of their ids: title and number of ids. One row can cover several ids. */
+export const TABLES: { readonly [letter: string]: readonly [title: string, idCount: number] } = {
   D: ['From definition to graph', 37],
   E: ['Edges, joins and skipped paths', 81],
   G: ['Runs', 50],
@@ -41,7 +41,7 @@ export const TABLES: { readonly [letter: string]: readonly [title: string, rows:
   K: ['Other blocks', 11],
 };
 
-const CASES = 'test/conformance/outcomes/outcomes.test.ts';
+const OUTCOMES_TEST = 'test/conformance/outcomes/outcomes.test.ts';
 
 export function readRows(): Row[] {
   return (JSON.parse(readText('test/conformance/rows/rows.json')) as { rows: Row[] }).rows;
@@ -58,7 +58,7 @@ export function idsOf({ id }: Pick<Row, 'id'>): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `${first[0]}${from + index}`);
 }
 
-/** Returns the tests that rows name and that do not exist. */
+/** Returns the tests that are named by rows but do not exist. */
 export function missingTests(rows: readonly Row[]): string[] {
   const titlesByFile = new Map<string, ReadonlySet<string>>();
   return rows
@@ -77,27 +77,27 @@ function splitTest(test: string): [file: string, title: string] {
 }
 
 /**
- * Returns the titles of the tests in a file, from calls or from the first string of a table row, or the ids of the
- * recorded cases.
+ * Returns the titles of the tests in a file: titles in calls of `it`, first strings of arrays (which may be rows of
+ * `it.each`), and properties named `title`. For the file of the recorded cases, returns their ids.
  */
 function titlesIn(file: string): Set<string> {
   const titles = new Set<string>();
-  if (file === CASES)
+  if (file === OUTCOMES_TEST)
     for (const [, id = ''] of readText('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
       titles.add(id);
-  if (file === CASES || globSync(file, { cwd: repository }).length === 0) return titles;
+  if (file === OUTCOMES_TEST || globSync(file, { cwd: repository }).length === 0) return titles;
   walk(parseSync(file, readText(file)).program.body, (node) => {
-    const title = textOf(titleIn(node));
+    const title = stringValueOf(titleNodeIn(node));
     if (title !== undefined) titles.add(title);
   });
   return titles;
 }
 
-/** Returns the node of a title: `it(title, …)`, `it.each(…)(title, …)`, `[title, …]`, `{ title }`. */
-function titleIn(node: Readonly<Record<string, unknown>>): unknown {
+/** Returns the node of the title in `it(title, …)`, `it.each(…)(title, …)`, `[title, …]` or `{ title }`. */
+function titleNodeIn(node: Readonly<Record<string, unknown>>): unknown {
   switch (node['type']) {
     case 'CallExpression':
-      return isTest(node['callee']) ? (node['arguments'] as unknown[])[0] : undefined;
+      return isTestFunction(node['callee']) ? (node['arguments'] as unknown[])[0] : undefined;
     case 'ArrayExpression':
       return (node['elements'] as unknown[])[0];
     case 'Property':
@@ -107,13 +107,13 @@ function titleIn(node: Readonly<Record<string, unknown>>): unknown {
   }
 }
 
-function isTest(callee: unknown): boolean {
+function isTestFunction(callee: unknown): boolean {
   const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
   const next = object ?? inner;
-  return name === 'it' || (next !== undefined && isTest(next));
+  return name === 'it' || (next !== undefined && isTestFunction(next));
 }
 
-function textOf(node: unknown): string | undefined {
+function stringValueOf(node: unknown): string | undefined {
   const { value, quasis } = (node ?? {}) as { value?: unknown; quasis?: { value: { cooked: string } }[] };
   if (quasis?.length === 1) return quasis[0]?.value.cooked;
   return typeof value === 'string' ? value : undefined;
@@ -122,8 +122,8 @@ function textOf(node: unknown): string | undefined {
 /** Returns the page with all tables of rows. */
 export function conformancePage(rows: readonly Row[]): string {
   const tables = Object.entries(TABLES).map(([letter, [title]]) => {
-    const cells = rows.filter(({ id }) => id.startsWith(letter)).map((row) => lineOf(row));
-    return `## ${title}\n\n| row | behaviour | shown by |\n|---|---|---|\n${cells.join('\n')}\n`;
+    const lines = rows.filter(({ id }) => id.startsWith(letter)).map((row) => tableLine(row));
+    return `## ${title}\n\n| row | behaviour | shown by |\n|---|---|---|\n${lines.join('\n')}\n`;
   });
   return `${PREFACE}\n${tables.join('\n')}`;
 }
@@ -137,8 +137,8 @@ The tests of this format are in one suite, the function \`describeRuntime\` (\`t
 This page is generated from \`test/conformance/rows/rows.json\` by the command \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if a row names a test that does not exist, or if this page is out of date.
 `;
 
-function lineOf({ id, behaviour, shownBy = [], instead, internal }: Row): string {
-  const cells = [
+function tableLine({ id, behaviour, shownBy = [], instead, internal }: Row): string {
+  const shownByLines = [
     ...(instead === undefined ? [] : [`*Instead:* ${withLinks(instead)}.`]),
     ...(internal === undefined ? [] : [`*Not visible:* ${withLinks(internal)}.`]),
     ...shownBy.map((test) => {
@@ -146,7 +146,7 @@ function lineOf({ id, behaviour, shownBy = [], instead, internal }: Row): string
       return `[${basename(file)}](../${file}) › ${escapeMarkdown(title)}`;
     }),
   ];
-  return `| ${id.replace('-', '–')} | ${behaviour} | ${cells.join('<br>')} |`;
+  return `| ${id.replace('-', '–')} | ${behaviour} | ${shownByLines.join('<br>')} |`;
 }
 
 function escapeMarkdown(title: string): string {

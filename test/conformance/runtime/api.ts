@@ -33,7 +33,7 @@ const tableOf = (pairs: { [name: string]: string }): JsonObject[] =>
 
 const apiBlock = (fields: JsonObject, options: JsonObject = {}) => block('Call', 'api', fields, options);
 
-/** Defines the tests of blocks that send requests. */
+/** Defines the tests of blocks that send requests. Rules such as R45 are in docs/semantics.md. */
 export function describeApi(make: MakeRuntime): void {
   const openEngine = (options = {}): Promise<Engine> =>
     make().open({ egress: { allowPrivate: true, ports: [] }, ...options });
@@ -91,8 +91,8 @@ export function describeApi(make: MakeRuntime): void {
       const id = '../admin?all=1#","role":"admin';
       const result = await engine.execute({ workflow: definition }, { id });
       const encoded = encodeURIComponent(id);
-      const text = JSON.stringify(id);
-      const body = `{"id": ${text}, "bare": ${text}, "note": null}`;
+      const quotedId = JSON.stringify(id);
+      const body = `{"id": ${quotedId}, "bare": ${quotedId}, "note": null}`;
       expect(result).toMatchObject({
         status: 'completed',
         output: { data: { path: `/items/${encoded}/x?q=${encoded}`, body } },
@@ -105,8 +105,8 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it('R45 a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request', async () => {
-      let requests = 0;
-      const url = await serve((_request, response) => sendJson(response, { requests: ++requests }));
+      let requestCount = 0;
+      const url = await serve((_request, response) => sendJson(response, { requestCount: ++requestCount }));
       const engine = await openEngineFor(url);
       const cases: [JsonObject, string][] = [
         [{ url: `${url}/items/<start.id>/x` }, '..'],
@@ -120,7 +120,7 @@ export function describeApi(make: MakeRuntime): void {
           error: { code: 'BLOCK_CONFIG_INVALID' },
         });
       }
-      expect(requests).toBe(0);
+      expect(requestCount).toBe(0);
     });
 
     it('R45 with compat a URL contains values unencoded', async () => {
@@ -215,11 +215,11 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it('the retry policy honours Retry-After', async () => {
-      let requests = 0;
+      let requestCount = 0;
       const url = await serve((_request, response) =>
-        requests++ === 0
+        requestCount++ === 0
           ? response.writeHead(503, { 'retry-after': '30' }).end()
-          : sendJson(response, { requests }),
+          : sendJson(response, { requestCount }),
       );
       const clock = new TestClock();
       const engine = await openEngineFor(url, { clock });
@@ -227,13 +227,16 @@ export function describeApi(make: MakeRuntime): void {
       const definition = workflow([apiBlock({ url }, { retry })], ['Start -> Call']);
       const run = await engine.start({ workflow: definition });
       await expect.poll(() => clock.waiting).toBeGreaterThan(0);
-      await expect.poll(() => requests).toBe(1);
+      await expect.poll(() => requestCount).toBe(1);
       await clock.due(30_000);
       clock.advance(30_000);
-      expect(await run.result()).toMatchObject({ status: 'completed', output: { data: { requests: 2 } } });
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        output: { data: { requestCount: 2 } },
+      });
     });
 
-    it('each iteration of a loop sends its own request, and a cancel aborts the open one', async () => {
+    it('each iteration of a loop sends its own request, and cancelling the run aborts the open request', async () => {
       const paths: string[] = [];
       let markRequested = (): void => undefined;
       const requestReceived = new Promise<void>((resolve) => (markRequested = resolve));

@@ -18,55 +18,59 @@ interface Body {
 }
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
-const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+const workBlocks = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 const BODIES: Body[] = [
   {
-    title: 'another row of a condition in each iteration',
-    blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...works('A B E J')],
+    title: 'a condition that chooses a different row in each iteration',
+    blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...workBlocks('A B E J')],
     edges: ['In -> C', 'C:a -> A -> J', 'C:b -> B -> J', 'C:c -> E -> J'],
     ran: ['A J', 'B J'],
   },
   {
     title: 'two rows that lead to one block, and a third to another',
-    blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...works('A B')],
+    blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...workBlocks('A B')],
     edges: ['In -> C', 'C:a -> A', 'C:b -> B', 'C:c -> A'],
     ran: ['B', 'A'],
   },
   {
     title: 'a condition without a match at the end',
-    blocks: () => [condition('C', { a: 'I === 1' }), ...works('X A')],
+    blocks: () => [condition('C', { a: 'I === 1' }), ...workBlocks('X A')],
     edges: ['In -> X -> C', 'C:a -> A'],
     ran: ['X', 'A X'],
   },
   {
     title: 'a chosen row without an edge, beside a path that continues',
-    blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...works('A X Y')],
+    blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...workBlocks('A X Y')],
     edges: ['In -> C', 'C:a -> A', 'In -> X -> Y'],
     ran: ['X Y', 'A X Y'],
   },
   {
     title: 'conditions in a row, the second a dead end',
-    blocks: () => [condition('C', { a: 'true', b: '' }), condition('D', { a: 'I === 1' }), ...works('A B E')],
+    blocks: () => [
+      condition('C', { a: 'true', b: '' }),
+      condition('D', { a: 'I === 1' }),
+      ...workBlocks('A B E'),
+    ],
     edges: ['In -> C', 'C:a -> D', 'C:b -> B', 'D:a -> A -> E'],
     ran: ['', 'A E'],
   },
   {
-    title: 'a diamond that meets again, and a long path not taken',
-    blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...works('A B D E F J Z')],
+    title: 'a diamond whose longer path is taken in only one iteration',
+    blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...workBlocks('A B D E F J Z')],
     edges: ['In -> C', 'C:a -> A -> B -> D -> E -> J', 'C:b -> F -> J', 'J -> Z'],
     ran: ['A B D E J Z', 'F J Z'],
   },
   {
     title: 'an error port that is taken, beside one that is not',
-    blocks: () => works('A B H G Z'),
+    blocks: () => workBlocks('A B H G Z'),
     edges: ['In -> A -> Z', 'A:error -> H -> Z', 'In -> B', 'B:error -> G'],
     fails: ['A'],
     ran: ['A B H Z', 'A B H Z'],
   },
   {
     title: 'several first blocks and several last blocks',
-    blocks: () => works('A B X Y J'),
+    blocks: () => workBlocks('A B X Y J'),
     edges: ['In -> A -> J', 'In -> B -> J', 'J -> X', 'J -> Y'],
     ran: ['A B J X Y', 'A B J X Y'],
   },
@@ -128,7 +132,7 @@ function expectedRun(body: Body, { depth }: Nesting): string {
   return [...inside, ...after, 'End'].toSorted().join(' ');
 }
 
-/** Returns the body's blocks with `I` replaced by the reference to the innermost number. */
+/** Returns the body's blocks with `I` replaced by a reference to the innermost index. */
 function withIndexes(blocks: TestBlock[], innerKind: 'loop' | 'parallel'): TestBlock[] {
   const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${innerKind}.index>`);
   return JSON.parse(text) as TestBlock[];

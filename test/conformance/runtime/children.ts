@@ -6,10 +6,10 @@ import type { MakeRuntime } from './suite.ts';
 
 const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
 
-const call = (fields = {}) =>
+const callBlock = (fields = {}) =>
   block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"topic": "wool"}', ...fields });
 
-/** Defines the tests of child workflows, which are separate runs. */
+/** Defines the tests of child workflows, which are separate runs. Rule R24 is in docs/semantics.md. */
 export function describeChildren(make: MakeRuntime): void {
   describe('children', () => {
     it('a child is a separate run, and its output is the result of the block', async () => {
@@ -22,7 +22,7 @@ export function describeChildren(make: MakeRuntime): void {
         }),
       );
       const result = await engine.execute(
-        { workflow: workflow([call()], ['Start -> W']) },
+        { workflow: workflow([callBlock()], ['Start -> W']) },
         { topic: 'wool' },
       );
       expect(result).toMatchObject({
@@ -45,7 +45,7 @@ export function describeChildren(make: MakeRuntime): void {
         }),
       );
       const run = await engine.start({
-        workflow: workflow([call(), fn('Z', 'return <w.result.result>')], ['Start -> W -> Z']),
+        workflow: workflow([callBlock(), fn('Z', 'return <w.result.result>')], ['Start -> W -> Z']),
       });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       const { runs } = await engine.listRuns({ status: ['paused'] });
@@ -58,7 +58,7 @@ export function describeChildren(make: MakeRuntime): void {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
-      const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
+      const run = await engine.start({ workflow: workflow([callBlock()], ['Start -> W']) });
       await script.nextCall('A');
       await engine.cancel(run.runId);
       await script.whenAborted('A');
@@ -71,7 +71,7 @@ export function describeChildren(make: MakeRuntime): void {
       await engine.deploy(
         workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], { id: 'child', name: 'Child' }),
       );
-      const result = await engine.execute({ workflow: workflow([call()], ['Start -> W']) });
+      const result = await engine.execute({ workflow: workflow([callBlock()], ['Start -> W']) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } });
       expect(result.error?.message).toMatch(/Child.*deep/s);
     });
@@ -80,7 +80,7 @@ export function describeChildren(make: MakeRuntime): void {
       const engine = await make().open();
       const invalid = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
       await expect(engine.deploy(invalid)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
-      const parent = workflow([call(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
+      const parent = workflow([callBlock(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
       const { status, output } = await engine.execute({ workflow: parent });
       expect(status).toBe('completed');
       expect((output as { result: string }).result).toContain('child');
@@ -91,7 +91,7 @@ export function describeChildren(make: MakeRuntime): void {
       await engine.deploy(
         workflow([fn('F', 'return [{{TOKEN}}.length, {{TOKEN}}]')], ['Start -> F'], { id: 'child' }),
       );
-      const result = await engine.execute({ workflow: workflow([call()], ['Start -> W']) });
+      const result = await engine.execute({ workflow: workflow([callBlock()], ['Start -> W']) });
       expect(result).toMatchObject({ output: { result: { result: [12, '«redacted:TOKEN»'] } } });
       const { runs } = await engine.listRuns();
       const logs = await Promise.all(runs.map(({ runId }) => engine.getLogs(runId)));
@@ -99,15 +99,15 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a child runs the version that is live at its start, and finishes with this version after later deployments', async () => {
-      let live: ResolvedChild | undefined = { workflow: 'child', version: 1 };
-      const engine = await make().open({ resolveChild: () => live });
-      const version = (name: string) =>
+      let liveVersion: ResolvedChild | undefined = { workflow: 'child', version: 1 };
+      const engine = await make().open({ resolveChild: () => liveVersion });
+      const childNamed = (name: string) =>
         workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'child', name });
-      await engine.deploy(version('First'));
-      await engine.deploy(version('Second'));
-      const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
+      await engine.deploy(childNamed('First'));
+      await engine.deploy(childNamed('Second'));
+      const run = await engine.start({ workflow: workflow([callBlock()], ['Start -> W']) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      live = undefined;
+      liveVersion = undefined;
       const { runs } = await engine.listRuns({ status: ['paused'] });
       const child = runs.find(({ parentRunId }) => parentRunId === run.runId);
       expect(child).toMatchObject({ workflowName: 'First' });
@@ -116,7 +116,7 @@ export function describeChildren(make: MakeRuntime): void {
         status: 'completed',
         output: { childWorkflowName: 'First' },
       });
-      expect(await engine.execute({ workflow: workflow([call()], ['Start -> W']) })).toMatchObject({
+      expect(await engine.execute({ workflow: workflow([callBlock()], ['Start -> W']) })).toMatchObject({
         status: 'failed',
         error: { code: 'CHILD_NOT_FOUND' },
       });
@@ -127,7 +127,7 @@ export function describeChildren(make: MakeRuntime): void {
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const workflowId of ['child', 'Child of theirs'])
         expect(
-          await engine.execute({ workflow: workflow([call({ workflowId })], ['Start -> W']) }),
+          await engine.execute({ workflow: workflow([callBlock({ workflowId })], ['Start -> W']) }),
         ).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
     });
 
@@ -144,7 +144,7 @@ export function describeChildren(make: MakeRuntime): void {
 
     it('a workflow that calls itself stops at the depth limit', async () => {
       const engine = await make().open();
-      await engine.deploy(workflow([call()], ['Start -> W'], { id: 'child', name: 'Child' }));
+      await engine.deploy(workflow([callBlock()], ['Start -> W'], { id: 'child', name: 'Child' }));
       const result = await engine.execute('child');
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } });
       expect((await engine.listRuns({ limit: 100 })).runs).toHaveLength(26);

@@ -5,7 +5,7 @@ import { block, workflow } from '../../support/workflow.ts';
 import { callsIn, modelWithCalls } from './workflow-tools.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Returns a row of an agent with a tool whose body is code. */
+/** Returns an item of the `tools` field of an agent: a tool that executes `code`. */
 const tool = (name: string, code: string, properties: JsonObject = {}): JsonObject => ({
   type: 'custom-tool',
   title: name,
@@ -14,7 +14,7 @@ const tool = (name: string, code: string, properties: JsonObject = {}): JsonObje
   ...properties,
 });
 
-/** Code that exceeds a limit or accesses the host, and the message for the model. */
+/** Tools whose code exceeds a limit or accesses the host, and the message for the model. */
 const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
   ['endless', 'for (;;);', /ran for more than its 1000 ms/],
   [
@@ -33,7 +33,7 @@ const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
   ['files', 'return (await import("node:fs")).readFileSync("/etc/passwd", "utf8")', /import|module/i],
 ];
 
-/** Defines the tests of agents whose tools are code of their authors. */
+/** Defines the tests of agents with tools whose code is part of the workflow. */
 export function describeCodeTools(make: MakeRuntime): void {
   describe('code tools', () => {
     it('run in JavaScript and Python, and return their errors to the model', async () => {
@@ -59,7 +59,7 @@ export function describeCodeTools(make: MakeRuntime): void {
       ]);
     });
 
-    it('have limits of time, memory, output and network with messages for the model, and no access to the host', async () => {
+    it('have limits on time, memory, output and network, report exceeded limits to the model, and cannot access the host', async () => {
       const model = await modelWithCalls(HOSTILE.map(([name]) => ({ name, args: {} })));
       const engine = await make().open({
         ...model.options,
@@ -72,7 +72,7 @@ export function describeCodeTools(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const calls = callsIn(result.output);
       expect(calls.map(({ success }) => success)).toEqual(HOSTILE.map(() => false));
-      for (const [at, [, , message]] of HOSTILE.entries()) expect(calls[at]?.result).toMatch(message);
+      for (const [index, [, , message]] of HOSTILE.entries()) expect(calls[index]?.result).toMatch(message);
     });
   });
 }

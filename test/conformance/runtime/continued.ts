@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 
-/** Defines the tests of R46: blocks that pause during an attempt and continue it with the answer. */
+/** Defines the tests of R46 (docs/semantics.md): blocks that pause in an attempt and continue it with the answer. */
 export function describeContinued(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
     it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
@@ -58,9 +58,9 @@ export function describeContinued(make: MakeRuntime): void {
     });
 
     it('R46 keep their answers for the next attempt, and a resume does not count as an attempt', async () => {
-      let failures = 0;
+      let failureCount = 0;
       const askBlocks = new AskBlocks((_, answers) =>
-        answers.length === 1 && failures++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
+        answers.length === 1 && failureCount++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
       );
       const engine = await make().open({ blocks: [askBlocks.executor] });
       const definition = workflow([ask('A', 1, { retry: RETRY })], ['Start -> A']);

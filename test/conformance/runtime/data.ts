@@ -4,7 +4,10 @@ import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Defines the tests of data of runs: ids, values, mocks, secrets, outputs of earlier runs, versions and events. */
+/**
+ * Defines the tests of data of runs: ids, values, mocks, secrets, outputs of earlier runs, versions and events. Rule
+ * R39 is in docs/semantics.md.
+ */
 export function describeData(make: MakeRuntime): void {
   describe('data', () => {
     it('a run id can be used once', async () => {
@@ -71,12 +74,12 @@ export function describeData(make: MakeRuntime): void {
         ['Start -> A -> B'],
       );
       const result = await engine.execute({ workflow: definition }, {}, { select: ['A.result'] });
-      const all = JSON.stringify([
+      const recordedData = JSON.stringify([
         result,
         await engine.getLogs(result.runId),
         await engine.getRun(result.runId),
       ]);
-      expect(all).not.toContain('sk-very-secret');
+      expect(recordedData).not.toContain('sk-very-secret');
       expect(result.blockOutputs?.['A.result']).toEqual({ key: '«redacted:API_KEY»', length: 14 });
       expect(result.error?.message).toContain('«redacted:API_KEY»');
     });
@@ -150,20 +153,20 @@ export function describeData(make: MakeRuntime): void {
       })();
       call.done({ a: 1 });
       await reading;
-      const all = [
+      const expectedNames = [
         'run:started',
         ...['Start', 'A', 'Z'].flatMap((name) => [`block:started ${name}`, `block:completed ${name}`]),
         'run:ended',
       ];
-      expect(eventNames).toEqual(all);
+      expect(eventNames).toEqual(expectedNames);
       // A listener that is added after the end gets the same events.
       const lateEventNames: string[] = [];
       for await (const event of run.events())
         lateEventNames.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
-      expect(lateEventNames).toEqual(all);
+      expect(lateEventNames).toEqual(expectedNames);
     });
 
-    it('an event keeps the state at its time, even after the block has its result', async () => {
+    it('an event shows the state at the time of the event, even after the block has ended', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({

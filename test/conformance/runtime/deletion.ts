@@ -5,8 +5,8 @@ import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const NOT_FOUND = { code: 'RUN_NOT_FOUND' };
-/** Above the inline limit, so that the output is in the value store; equal outputs share one value. */
-const LARGE = 50_000;
+/** Length of an output above the inline limit: it is in the value store, where equal outputs share one value. */
+const LARGE_LENGTH = 50_000;
 
 const ASK = workflow(
   [block('Ask', 'human_in_the_loop', {}), fn('F', 'return <ask.answer>')],
@@ -84,12 +84,13 @@ export function describeDeletion(make: MakeRuntime): void {
     it('keeps the record, the logs and the large values of another run, even with equal content', async () => {
       const engine = await make().open();
       await engine.deploy(REPEAT);
-      const [deleted, kept] = [await engine.execute('repeat', LARGE), await engine.execute('repeat', LARGE)];
+      const deleted = await engine.execute('repeat', LARGE_LENGTH);
+      const kept = await engine.execute('repeat', LARGE_LENGTH);
       const [record, logs] = [await engine.getRun(kept.runId), await engine.getLogs(kept.runId)];
       await engine.deleteRun(deleted.runId);
       expect(await engine.getRun(kept.runId)).toEqual(record);
       expect(await engine.getLogs(kept.runId)).toEqual(logs);
-      expect(record.output).toMatchObject({ result: 'x'.repeat(LARGE) });
+      expect(record.output).toMatchObject({ result: 'x'.repeat(LARGE_LENGTH) });
     });
 
     it('keeps the files that another run uses', async () => {

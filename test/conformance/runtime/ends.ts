@@ -7,9 +7,12 @@ import { block, condition, fn, loop, parallel, workflow } from '../../support/wo
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
+const responseBlock = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
 
-/** Defines the tests of the ends of runs: outputs, responses, failures, cancels, and their records. */
+/**
+ * Defines the tests of the ends of runs: outputs, responses, failures, cancellations and records.
+ * Rule R29 is in docs/semantics.md.
+ */
 export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
     const workEngine = sharedWorkEngine(make);
@@ -32,8 +35,8 @@ export function describeEnds(make: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [
           condition('C', { a: 'true', b: '' }),
-          respond('R', '{"from": "R"}'),
-          respond('S', '{"from": "S"}'),
+          responseBlock('R', '{"from": "R"}'),
+          responseBlock('S', '{"from": "S"}'),
           work('A'),
         ],
         edges: ['Start -> C', 'C:a -> R -> A', 'C:b -> S'],
@@ -52,10 +55,10 @@ export function describeEnds(make: MakeRuntime): void {
           parallel(
             'P',
             { parallelType: 'count', count: 4, batchSize: 1 },
-            respond('R', '{"branch": <parallel.index>}'),
+            responseBlock('R', '{"branch": <parallel.index>}'),
             work('A'),
           ),
-          respond('S', '{"late": true}'),
+          responseBlock('S', '{"late": true}'),
         ],
         edges: ['Start -> P -> R -> A', 'P -> S'],
       });
@@ -70,7 +73,10 @@ export function describeEnds(make: MakeRuntime): void {
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
       const run = await engine.start({
-        workflow: workflow([work('A'), work('G'), respond('R', '"done"')], ['Start -> A', 'Start -> G -> R']),
+        workflow: workflow(
+          [work('A'), work('G'), responseBlock('R', '"done"')],
+          ['Start -> A', 'Start -> G -> R'],
+        ),
       });
       const call = await script.nextCall('A');
       (await script.nextCall('G')).done();
@@ -124,7 +130,7 @@ export function describeEnds(make: MakeRuntime): void {
     it.each<[string, string, string]>([
       ['a string', 'throw "just text"', 'just text'],
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
-      ['no error at all', 'throw undefined', ''],
+      ['undefined', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({ blocks: [fn('A', code)], edges: ['Start -> A'] });
@@ -172,7 +178,7 @@ export function describeEnds(make: MakeRuntime): void {
       ]);
     });
 
-    it('a cancel overrides a failure during its grace period', async () => {
+    it('cancelling a run during the grace period after a failure ends the run as cancelled', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -190,7 +196,7 @@ export function describeEnds(make: MakeRuntime): void {
       ['a loop', () => loop('In', { loopType: 'for', count: 3 }, work('A'))],
       ['a parallel', () => parallel('In', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
     ])(
-      'a cancel in %s starts no further iteration or branch, and no later block',
+      'after a cancellation in %s no further iteration or branch and no later block starts',
       async (_title, container) => {
         const script = new Script();
         const engine = await make().open({ blocks: [script.executor] });
@@ -206,7 +212,7 @@ export function describeEnds(make: MakeRuntime): void {
       },
     );
 
-    it('a cancel between attempts prevents the next attempt', async () => {
+    it('a cancellation between two attempts prevents the next attempt', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });

@@ -6,7 +6,10 @@ import type { MakeRuntime } from './suite.ts';
 
 const SECRET = 'sk-very-secret';
 
-/** Returns engine options with these values by tenant. Workflows with the ids `of-a-…` belong to the tenant `a`. */
+/**
+ * Returns engine options with these environment values by tenant. Workflows with the ids `of-a-…` belong to the tenant
+ * `a`.
+ */
 function tenantOptions(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
   const environments: TenantEnvironments = {
     names: async (tenant) => Object.keys(values[tenant] ?? {}),
@@ -44,8 +47,8 @@ export function describeEnvironments(make: MakeRuntime): void {
       };
       expect(await summaryOf('of-a-1')).toEqual([15, 0, ['KEY']]);
       expect(await summaryOf('of-b-1')).toEqual([16, 0, ['KEY']]);
-      const names = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
-      expect(await engine.execute(workflowOf('plain', names))).toMatchObject({
+      const ownCode = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
+      expect(await engine.execute(workflowOf('plain', ownCode))).toMatchObject({
         output: { result: [19, ['OWN']] },
       });
       expect(
@@ -116,7 +119,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(JSON.stringify(result) + (await recordsOf(engine))).not.toContain('73501946');
     });
 
-    it('secrets in the reason of a cancel are redacted', async () => {
+    it('secrets in the reason for a cancellation are redacted', async () => {
       const engine = await make().open({ env: { KEY: SECRET } });
       const definition = workflow(
         [block('H', 'human_in_the_loop', {}), fn('Z', 'return {{KEY}}')],

@@ -5,10 +5,13 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Defines the tests of R11–R18: attempts, error ports, failures in containers, and other blocks of failed runs. */
+/**
+ * Defines the tests of R11–R18 (docs/semantics.md): attempts, error ports, failures in containers, and other blocks of
+ * failed runs.
+ */
 export function describeFailures(make: MakeRuntime): void {
   describe('failures', () => {
-    it('R13 retries with backoff, and fails with the last failure', async () => {
+    it('R13 a block is retried with backoff, and fails with its last failure', async () => {
       const clock = new TestClock(1000);
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -29,7 +32,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(log).toMatchObject({ blockName: 'A', tries: 3, status: 'failed' });
     });
 
-    it('R13 does not retry a failure that is not retryable', async () => {
+    it('R13 a block is not retried after a failure that is not retryable', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
@@ -41,7 +44,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A']);
     });
 
-    it('R14 waits at least for Retry-After', async () => {
+    it('R14 a retry waits at least as long as Retry-After', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -56,7 +59,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
-    it('R15 activates the error port once, with the message as the output', async () => {
+    it('R15 a failed block activates its error port once, with the message as the output', async () => {
       const engine = await make().open();
       const definition = workflow(
         [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],

@@ -5,11 +5,11 @@ import { block, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
-const CONTENT = 'YWJj';
-const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT}` };
+const CONTENT_BASE64 = 'YWJj';
+const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT_BASE64}` };
 
 /** Returns a workflow that responds with the content of the first file of its input. */
-const readFile = (id: string): Json =>
+const readingWorkflow = (id: string): Json =>
   workflow(
     [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
     ['Start -> Read'],
@@ -17,7 +17,7 @@ const readFile = (id: string): Json =>
   );
 
 /** Returns a workflow that passes the files of its input to a child. */
-const passFile = (id: string, child: string): Json =>
+const passingWorkflow = (id: string, child: string): Json =>
   workflow(
     [
       block('W', 'workflow_input', { workflowId: child, inputMapping: '{"doc": <start.doc>}' }),
@@ -33,10 +33,10 @@ export function describeFiles(make: MakeRuntime): void {
     it('a file record gives access to the file only in runs of the tenant that owns it, and is plain data in other runs', async () => {
       const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
       for (const definition of [
-        readFile('a-read'),
-        readFile('b-read'),
-        passFile('a-pass', 'a-read'),
-        passFile('b-pass', 'b-read'),
+        readingWorkflow('a-read'),
+        readingWorkflow('b-read'),
+        passingWorkflow('a-pass', 'a-read'),
+        passingWorkflow('b-pass', 'b-read'),
       ])
         await engine.deploy(definition);
       const input = await engine.storeFiles('a-read', { doc: FILE });
@@ -48,9 +48,9 @@ export function describeFiles(make: MakeRuntime): void {
       };
       const [ownText, runId] = await textOf('a-read');
       const [foreignText, foreignRunId] = await textOf('b-read');
-      expect([ownText, foreignText]).toEqual([CONTENT, '']);
-      expect([(await textOf('a-pass'))[0], (await textOf('b-pass'))[0]]).toEqual([CONTENT, '']);
-      expect(await (await engine.fileReader(runId))(file)).toBe(CONTENT);
+      expect([ownText, foreignText]).toEqual([CONTENT_BASE64, '']);
+      expect([(await textOf('a-pass'))[0], (await textOf('b-pass'))[0]]).toEqual([CONTENT_BASE64, '']);
+      expect(await (await engine.fileReader(runId))(file)).toBe(CONTENT_BASE64);
       expect(await (await engine.fileReader(foreignRunId))(file)).toBeUndefined();
     });
   });

@@ -119,7 +119,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.blockOutputs?.['L.results']).toEqual([iteration, iteration]);
     });
 
-    it('a loop that contains only a loop runs, and edges across its border have no effect', async () => {
+    it('a loop that contains only a loop runs, and edges across the boundary of a container have no effect', async () => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({
         blocks: [
@@ -133,11 +133,11 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it.each<[string, string, string]>([
-      ['L', 'M', 'A.0 A.1 B.0 B.1 Z'],
-      ['P', 'Q', 'A.0 A.1 B.0 B.1 Z'],
-      ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
-      ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
-    ])('%s before %s: the second container starts when the first is done', async (first, second, ran) => {
+      ['a loop after a loop', 'L', 'M'],
+      ['a parallel after a parallel', 'P', 'Q'],
+      ['a parallel after a loop', 'L', 'P'],
+      ['a loop after a parallel', 'P', 'L'],
+    ])('%s starts when the first container has ended', async (_title, first, second) => {
       const { runWorkflow } = await workEngine();
       const container = (name: string, block: string) =>
         name === 'L' || name === 'M'
@@ -147,7 +147,10 @@ export function describeLoops(make: MakeRuntime): void {
         blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
         edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
       };
-      expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', ran });
+      expect(await runWorkflow(testRun)).toMatchObject({
+        status: 'completed',
+        ran: 'A.0 A.1 B.0 B.1 Z',
+      });
       expect(await runWorkflow({ ...testRun, fails: ['A'] })).toMatchObject({ status: 'failed' });
       expect((await runWorkflow({ ...testRun, fails: ['A'] })).ran).not.toContain('B');
     });

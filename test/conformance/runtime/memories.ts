@@ -8,7 +8,11 @@ import { block, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime, RuntimeUnderTest } from './suite.ts';
 
 const QUESTION = [{ role: 'user', content: '<start.question>' }];
-const REMEMBER = { memoryType: 'conversation', conversationId: '<start.conversation>', messages: QUESTION };
+const MEMORY_FIELDS = {
+  memoryType: 'conversation',
+  conversationId: '<start.conversation>',
+  messages: QUESTION,
+};
 
 function agent(fields: JsonObject, options: JsonObject = {}) {
   return block('A', 'agent', { model: 'local/scripted', ...fields }, options);
@@ -31,12 +35,12 @@ async function openModelServer(answer: (request: ModelRequest) => ModelAnswer = 
   return server;
 }
 
-function open(runtime: RuntimeUnderTest, { services }: ModelServer): Promise<Engine> {
+function openEngine(runtime: RuntimeUnderTest, { services }: ModelServer): Promise<Engine> {
   return runtime.open({ blocks: blocks(), services });
 }
 
 async function ask(engine: Engine, question: string, fields: JsonObject = {}): Promise<void> {
-  const definition = workflow([agent({ ...REMEMBER, ...fields })], ['Start -> A']);
+  const definition = workflow([agent({ ...MEMORY_FIELDS, ...fields })], ['Start -> A']);
   const result = await engine.execute({ workflow: definition }, { question, conversation: 'c1' });
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
@@ -47,21 +51,21 @@ export function describeMemories(make: MakeRuntime): void {
     it('each kind of memory gives the model its window of the conversation, even after a restart', async () => {
       const server = await openModelServer();
       const runtime = make();
-      const first = await open(runtime, server);
+      const first = await openEngine(runtime, server);
       for (const question of ['one', 'two', 'three']) await ask(first, question);
       await first.close();
-      const second = await open(runtime, server);
-      const kinds: [earlier: string[], fields: JsonObject][] = [
+      const second = await openEngine(runtime, server);
+      const kinds: [window: string[], fields: JsonObject][] = [
         [['three'], { memoryType: 'sliding_window', slidingWindowSize: 3 }],
         [['three', 'four'], { memoryType: 'sliding_window_tokens', slidingWindowTokens: 60 }],
         [['one', 'two', 'three', 'four', 'five'], { memoryType: 'conversation' }],
         [[], { memoryType: 'none' }],
       ];
       const questions = ['four', 'five', 'six', 'seven'];
-      for (const [index, [earlier, fields]] of kinds.entries()) {
+      for (const [index, [window, fields]] of kinds.entries()) {
         const question = questions[index] ?? '';
         await ask(second, question, fields);
-        const exchanges = earlier.flatMap((each) => [each, `answer to ${each}`]);
+        const exchanges = window.flatMap((each) => [each, `answer to ${each}`]);
         expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, question]);
       }
       await ask(second, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
@@ -70,12 +74,12 @@ export function describeMemories(make: MakeRuntime): void {
 
     it('each iteration of a loop remembers the earlier iterations', async () => {
       const server = await openModelServer();
-      const engine = await open(make(), server);
+      const engine = await openEngine(make(), server);
       const messages = [{ role: 'user', content: '<loop.currentItem>' }];
       const agentLoop = loop(
         'L',
         { loopType: 'forEach', collection: ['a', 'b', 'c'] },
-        agent({ ...REMEMBER, messages }),
+        agent({ ...MEMORY_FIELDS, messages }),
       );
       const definition = workflow([agentLoop], ['Start -> L -> A']);
       expect(await engine.execute({ workflow: definition }, { conversation: 'c1' })).toMatchObject({
@@ -86,23 +90,23 @@ export function describeMemories(make: MakeRuntime): void {
 
     it('a later attempt reads the same exchanges as the first, and its exchange is stored once', async () => {
       const refusalGate = Promise.withResolvers<void>();
-      let refusals = 0;
+      let refusalCount = 0;
       // The model refuses four requests, which are all attempts of one call.
       const server = await openModelServer((request) =>
-        contentsOf(request).at(-1) === 'two' && ++refusals <= 4
+        contentsOf(request).at(-1) === 'two' && ++refusalCount <= 4
           ? { status: 503, headers: { 'retry-after': '0' }, after: refusalGate.promise }
           : echo(request),
       );
-      const engine = await open(make(), server);
+      const engine = await openEngine(make(), server);
       await ask(engine, 'one');
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-      const definition = workflow([agent(REMEMBER, { retry })], ['Start -> A']);
+      const definition = workflow([agent(MEMORY_FIELDS, { retry })], ['Start -> A']);
       const run = await engine.start({ workflow: definition }, { question: 'two', conversation: 'c1' });
-      await expect.poll(() => refusals, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => refusalCount, { timeout: 20_000 }).toBe(1);
       await ask(engine, 'meanwhile');
       refusalGate.resolve();
       expect(await run.result()).toMatchObject({ status: 'completed' });
-      expect(refusals).toBe(5);
+      expect(refusalCount).toBe(5);
       expect(contentsOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);
       await ask(engine, 'last');
       const exchanges = ['one', 'meanwhile', 'two'].flatMap((each) => [each, `answer to ${each}`]);

@@ -6,7 +6,7 @@ import { sharedWorkEngine } from './work-engine.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
 
-/** Defines the tests of branches of parallels: their concurrency, scope and results. */
+/** Defines the tests of branches of parallels: their concurrency (R9 of docs/semantics.md), scope and results. */
 export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
     const workEngine = sharedWorkEngine(make);

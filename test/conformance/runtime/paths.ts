@@ -12,32 +12,32 @@ interface Case extends TestRun {
 }
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
-const works = (names: string) => names.split(' ').map((name) => work(name));
+const workBlocks = (names: string) => names.split(' ').map((name) => work(name));
 
-/** Returns a condition whose only true row is `id`, without an else row. */
-const conditionBlock = (name: string, id: string, ...rows: string[]) =>
-  condition(name, Object.fromEntries(rows.map((row) => [row, row === id ? 'true' : 'false'])));
+/** Returns a condition in which only the row `trueRow` is true, without an else row. */
+const conditionBlock = (name: string, trueRow: string, ...rows: string[]) =>
+  condition(name, Object.fromEntries(rows.map((row) => [row, row === trueRow ? 'true' : 'false'])));
 
-const SHARED = {
-  blocks: works('A B H Z'),
+const SHARED_HANDLER = {
+  blocks: workBlocks('A B H Z'),
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const threeRows = (id: string): TestRun => ({
-  blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...works('A B J')],
+const threeRows = (trueRow: string): TestRun => ({
+  blocks: [conditionBlock('C', trueRow, 'if', 'elseif', 'third'), ...workBlocks('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
 
 const CASES: Case[] = [
   {
-    title: 'a line of blocks runs to its end',
-    blocks: works('A B C'),
+    title: 'a sequence of blocks runs to its end',
+    blocks: workBlocks('A B C'),
     edges: ['Start -> A -> B -> C'],
     ran: 'A B C',
   },
   {
-    title: 'a fork runs all its arms, and a join after them once',
-    blocks: works('A B C J'),
+    title: 'a fork runs all its paths, and a join after them once',
+    blocks: workBlocks('A B C J'),
     edges: ['Start -> A -> J', 'Start -> B -> J', 'Start -> C -> J'],
     ran: 'A B C J',
   },
@@ -51,25 +51,29 @@ const CASES: Case[] = [
   { title: 'a condition without a match ends all of its paths', ...threeRows('none'), ran: '' },
   {
     title: 'blocks on a path not taken never run, at any length of the path',
-    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...works('A B D E Z')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...workBlocks('A B D E Z')],
     edges: ['Start -> C', 'C:yes -> A -> B -> D -> E', 'C:no -> Z'],
     ran: 'Z',
   },
   {
     title: 'a join after a long path not taken runs, even if its other source was done earlier',
-    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...works('X A B D J')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...workBlocks('X A B D J')],
     edges: ['Start -> X -> J', 'X -> C', 'C:yes -> A -> B -> D -> J'],
     ran: 'J X',
   },
   {
     title: 'a diamond after a condition joins again, and the following block runs once',
-    blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...works('A B J Z')],
+    blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...workBlocks('A B J Z')],
     edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'J -> Z'],
     ran: 'A J Z',
   },
   {
     title: 'successive conditions choose independently',
-    blocks: [conditionBlock('C', 'b', 'a', 'b'), conditionBlock('D', 'c', 'c', 'd'), ...works('A B X Y')],
+    blocks: [
+      conditionBlock('C', 'b', 'a', 'b'),
+      conditionBlock('D', 'c', 'c', 'd'),
+      ...workBlocks('A B X Y'),
+    ],
     edges: ['Start -> C', 'C:a -> A', 'C:b -> D', 'D:c -> X', 'D:d -> Y', 'A -> B'],
     ran: 'X',
   },
@@ -79,49 +83,59 @@ const CASES: Case[] = [
       conditionBlock('C', 'x', 'x'),
       conditionBlock('D', 'n', 'x'),
       conditionBlock('E', 'x', 'x'),
-      ...works('T'),
+      ...workBlocks('T'),
     ],
     edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
     ran: 'T',
   },
   {
     title: 'a block that succeeds prunes its error path to the end',
-    blocks: works('A B H I'),
+    blocks: workBlocks('A B H I'),
     edges: ['Start -> A -> B', 'A:error -> H -> I'],
     ran: 'A B',
   },
   {
     title: 'a block that fails prunes its normal path to the end',
-    blocks: works('A B C H I'),
+    blocks: workBlocks('A B C H I'),
     edges: ['Start -> A -> B -> C', 'A:error -> H -> I'],
     fails: ['A'],
     ran: 'A H I',
   },
   {
     title: 'both ports to one block: the block runs after a success',
-    blocks: works('A B'),
+    blocks: workBlocks('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
     ran: 'A B',
   },
   {
     title: 'both ports to one block: the block runs after a failure',
-    blocks: works('A B'),
+    blocks: workBlocks('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
     fails: ['A'],
     ran: 'A B',
   },
-  { title: 'a shared handler runs when only the first block fails', ...SHARED, fails: ['A'], ran: 'A B H Z' },
+  {
+    title: 'a shared handler runs when only the first block fails',
+    ...SHARED_HANDLER,
+    fails: ['A'],
+    ran: 'A B H Z',
+  },
   {
     title: 'a shared handler runs when only the second block fails',
-    ...SHARED,
+    ...SHARED_HANDLER,
     fails: ['B'],
     ran: 'A B H Z',
   },
-  { title: 'a shared handler runs once when both blocks fail', ...SHARED, fails: ['A', 'B'], ran: 'A B H' },
-  { title: 'a shared handler does not run when nothing fails', ...SHARED, ran: 'A B Z' },
+  {
+    title: 'a shared handler runs once when both blocks fail',
+    ...SHARED_HANDLER,
+    fails: ['A', 'B'],
+    ran: 'A B H',
+  },
+  { title: 'a shared handler does not run when nothing fails', ...SHARED_HANDLER, ran: 'A B Z' },
   {
     title: 'the handles of the four sides, and an empty one, are the normal exit',
-    blocks: works('A B C D E F'),
+    blocks: workBlocks('A B C D E F'),
     edges: [
       'Start -> A',
       'A:source-top -> B',
@@ -134,20 +148,20 @@ const CASES: Case[] = [
   },
   {
     title: 'the handle of a side is not taken when its block fails',
-    blocks: works('A B H'),
+    blocks: workBlocks('A B H'),
     edges: ['Start -> A', 'A:source-right -> B', 'A:error -> H'],
     fails: ['A'],
     ran: 'A H',
   },
   {
     title: 'an unknown handle counts as the normal exit',
-    blocks: works('A B'),
+    blocks: workBlocks('A B'),
     edges: ['Start -> A', 'A:wherever -> B'],
     ran: 'A B',
   },
   {
     title: 'an edge of a missing row is never taken',
-    blocks: [conditionBlock('C', 'x', 'x'), ...works('A B')],
+    blocks: [conditionBlock('C', 'x', 'x'), ...workBlocks('A B')],
     edges: ['Start -> C', 'C:x -> A', 'C:gone -> B'],
     ran: 'A',
   },
@@ -158,7 +172,7 @@ const CASES: Case[] = [
       conditionBlock('C', 'no', 'yes', 'no'),
       loop('L', { loopType: 'forEach', collection: '<start.number>' }, work('A')),
       parallel('P', { parallelType: 'collection', collection: '<start.number>' }, work('B')),
-      ...works('D Z'),
+      ...workBlocks('D Z'),
     ],
     edges: ['Start -> C', 'C:yes -> L -> A', 'L -> P -> B', 'P -> D', 'C:no -> Z'],
     input: { number: 5 },
@@ -169,7 +183,7 @@ const CASES: Case[] = [
     blocks: [
       conditionBlock('C', 'none', 'none', 'some'),
       parallel('P', { parallelType: 'count', count: 2 }, work('A')),
-      ...works('Z'),
+      ...workBlocks('Z'),
     ],
     edges: ['Start -> C', 'C:some -> P -> A', 'P -> Z'],
     ran: '',
@@ -197,29 +211,35 @@ export function describePaths(make: MakeRuntime): void {
         { id: 'b', title: 'b', value: 'second' },
       ];
       const testRun: TestRun = {
-        blocks: [block('R', 'router_v2', { routes }), ...works('A B')],
+        blocks: [block('R', 'router_v2', { routes }), ...workBlocks('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const secondRoute = await openWorkEngine(make, { blocks: [router('router-b')] });
-      expect(await secondRoute.runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'B' });
+      const secondRouteEngine = await openWorkEngine(make, { blocks: [router('router-b')] });
+      expect(await secondRouteEngine.runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'B' });
       const olderRouter: TestRun = {
-        blocks: [block('R', 'router'), ...works('A B')],
+        blocks: [block('R', 'router'), ...workBlocks('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const namedBlock = await openWorkEngine(make, { blocks: [router('router-A')] });
-      expect(await namedBlock.runWorkflow(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
-      const unknownRoute = await openWorkEngine(make, { blocks: [router('router-x')] });
+      const namedBlockEngine = await openWorkEngine(make, { blocks: [router('router-A')] });
+      expect(await namedBlockEngine.runWorkflow(olderRouter)).toMatchObject({
+        status: 'completed',
+        ran: 'A',
+      });
+      const unknownRouteEngine = await openWorkEngine(make, { blocks: [router('router-x')] });
       const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
       const withParallel: TestRun = {
-        blocks: [block('R', 'router_v2', { routes }), skipped, ...works('Z')],
+        blocks: [block('R', 'router_v2', { routes }), skipped, ...workBlocks('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await unknownRoute.runWorkflow(withParallel)).toMatchObject({ status: 'completed', ran: '' });
+      expect(await unknownRouteEngine.runWorkflow(withParallel)).toMatchObject({
+        status: 'completed',
+        ran: '',
+      });
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
       const { engine, runWorkflow } = await workEngine();
-      const testRun: TestRun = { blocks: works('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
+      const testRun: TestRun = { blocks: workBlocks('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(runWorkflow(testRun)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(testRun.blocks, testRun.edges), compat: true };
       expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { by: 'B' } });

@@ -8,49 +8,55 @@ import type { MakeRuntime } from './suite.ts';
 const human = (name: string, options: JsonObject = {}): TestBlock =>
   block(name, 'human_in_the_loop', {}, options);
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
-const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+const workBlocks = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 /** Blocks, edges, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
 const CASES: [title: string, blocks: () => TestBlock[], edges: string[], before: string, after: string][] = [
-  ['a pause in a line', () => [...works('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
+  [
+    'a pause between two blocks',
+    () => [...workBlocks('A Z'), human('H')],
+    ['Start -> A -> H -> Z'],
+    'A',
+    'Z',
+  ],
   [
     'a pause at the end: no block runs after the answer',
-    () => [...works('A'), human('H')],
+    () => [...workBlocks('A'), human('H')],
     ['Start -> A -> H'],
     'A',
     '',
   ],
   [
     'the error port of an answered pause is not taken',
-    () => [...works('E F Z'), human('H')],
+    () => [...workBlocks('E F Z'), human('H')],
     ['Start -> H -> Z', 'H:error -> E -> F'],
     '',
     'Z',
   ],
   [
     'a block at the error port that has another source still runs',
-    () => [...works('A E Z'), human('H')],
+    () => [...workBlocks('A E Z'), human('H')],
     ['Start -> A', 'A -> H -> Z', 'H:error -> E', 'A -> E'],
     'A',
     'E Z',
   ],
   [
     'a join whose last open source is the error port runs after the answer',
-    () => [...works('A J'), human('H')],
+    () => [...workBlocks('A J'), human('H')],
     ['Start -> A -> J', 'Start -> H', 'H:error -> J'],
     'A',
     'J',
   ],
   [
     'both ports of a pause lead to one block, which runs once',
-    () => [...works('Z'), human('H')],
+    () => [...workBlocks('Z'), human('H')],
     ['Start -> H -> Z', 'H:error -> Z'],
     '',
     'Z',
   ],
   [
     'a condition before the pause keeps its choice',
-    () => [condition('C', { yes: 'true', no: '' }), ...works('A B J'), human('H')],
+    () => [condition('C', { yes: 'true', no: '' }), ...workBlocks('A B J'), human('H')],
     ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'Start -> H -> J'],
     'A',
     'J',

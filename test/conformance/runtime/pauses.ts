@@ -5,7 +5,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', required: true }] };
 
-/** Defines the tests of R22, R25 and R40: pause points and their answers. */
+/** Defines the tests of R22, R25 and R40 (docs/semantics.md): pause points and their answers. */
 export function describePauses(make: MakeRuntime): void {
   describe('pauses', () => {
     it('R22 a run stops at a pause and continues with the submission', async () => {

@@ -77,7 +77,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       });
     });
 
-    it('an unknown block name stays text in quotes, and is an error of the workflow outside quotes', async () => {
+    it('a reference to an unknown block stays text inside quotes, and makes the workflow invalid outside quotes', async () => {
       const { runWorkflow } = await workEngine();
       const inQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
       expect(await runWorkflow({ blocks: [inQuotes], edges: ['Start -> P'] })).toMatchObject({

@@ -38,30 +38,31 @@ function nestedWorkflow(items = '["x", "y", "z"]') {
   return { workflow: workflow(blocks, edges, { variables }) };
 }
 
-const blocksIn = (n: number): string[] => [
-  `I.${n}`,
-  `J.${n}`,
-  ...[0, 1, 2].flatMap((branch) => [`K.${n}.${branch}`, `M.${n}.${branch}`]),
+const executionsIn = (iteration: number): string[] => [
+  `I.${iteration}`,
+  `J.${iteration}`,
+  ...[0, 1, 2].flatMap((branch) => [`K.${iteration}.${branch}`, `M.${iteration}.${branch}`]),
 ];
 
 /** The block to start from, its iteration numbers, and the blocks that run. */
 const FROM: [title: string, block: string, iterations: number[], ran: string[]][] = [
-  ['the first block of an iteration', 'V', [1], [...blocksIn(1), ...blocksIn(2)]],
-  ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...blocksIn(2)]],
+  ['the first block of an iteration', 'V', [1], [...executionsIn(1), ...executionsIn(2)]],
+  ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...executionsIn(2)]],
   ['the last block in a branch', 'M', [2, 0], ['M.2.0', 'J.2']],
-  ['a container in an iteration', 'P', [2], blocksIn(2).filter((at) => !at.startsWith('I'))],
-  ['the last block of the first iteration', 'J', [0], ['J.0', ...blocksIn(1), ...blocksIn(2)]],
+  ['a container in an iteration', 'P', [2], executionsIn(2).filter((at) => !at.startsWith('I'))],
+  ['the last block of the first iteration', 'J', [0], ['J.0', ...executionsIn(1), ...executionsIn(2)]],
 ];
 
-const REFUSED: [title: string, block: string, iterations: number[] | undefined, code: string, why: RegExp][] =
-  [
-    ['without iteration numbers', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
-    ['with too few iteration numbers', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
-    ['with iteration numbers for a block outside containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
-    ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
-    ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
-    ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
-  ];
+type Refusal = [title: string, block: string, iterations: number[] | undefined, code: string, message: RegExp];
+
+const REFUSED: Refusal[] = [
+  ['without iteration numbers', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
+  ['with too few iteration numbers', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
+  ['with iteration numbers for a block outside containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
+  ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
+  ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
+  ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
+];
 
 interface ObservedRun {
   calls: string[];
@@ -77,12 +78,12 @@ interface ObservedRun {
 export function describeRerunsInside(make: MakeRuntime): void {
   const openEngine = async () => {
     const failingBlocks = new Set<string>();
-    let calls = 0;
+    let callCount = 0;
     const script = new Script({}, ({ block: { name }, scope }) => {
       const at = [name, ...scope].join('.');
-      calls += 1;
+      callCount += 1;
       if (failingBlocks.has(at)) throw new BlockError('BLOCK_FAILED', `${at} fails`);
-      return { output: { at, nth: calls } };
+      return { output: { at, nth: callCount } };
     });
     const engine = await make().open({ blocks: [script.executor] });
     const observe = async (run: () => Promise<RunResource>): Promise<ObservedRun> => {
@@ -120,12 +121,12 @@ export function describeRerunsInside(make: MakeRuntime): void {
       },
     );
 
-    it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, why]) => {
+    it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, message]) => {
       const { engine } = await openEngine();
       const before = await engine.execute(nestedWorkflow());
       await expect(
         engine.runFromBlock(before.runId, from, { ...(iterations && { iterations }) }),
-      ).rejects.toMatchObject({ code, message: expect.stringMatching(why) as string });
+      ).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
     });
 
     it('at a failed branch: unfinished branches run too, finished branches keep their results', async () => {
@@ -201,15 +202,17 @@ export function describeRerunsInside(make: MakeRuntime): void {
       const { engine, observe } = await openEngine();
       const { runId } = await engine.execute(nestedWorkflow());
       const variables = [{ variableName: 'text', type: 'string', value: '!' }];
-      const fields = await observe(
+      const withFields = await observe(
         runFrom(engine, runId, 'V', { iterations: [1], edits: { fields: { variables } } }),
       );
-      expect(fields.result).toMatchObject(completedWith(['!z', 'I.2']));
+      expect(withFields.result).toMatchObject(completedWith(['!z', 'I.2']));
       const large = 'I'.repeat(20_000);
       const outputs = { I: { at: large, nth: 99 } };
-      const edited = await observe(runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
-      expect(edited.result).toMatchObject(completedWith(['xyz', large]));
-      const { callNumbers } = edited;
+      const withOutputs = await observe(
+        runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }),
+      );
+      expect(withOutputs.result).toMatchObject(completedWith(['xyz', large]));
+      const { callNumbers } = withOutputs;
       expect([callNumbers.get(large), callNumbers.has('I.2'), callNumbers.has('I.1')]).toEqual([
         99,
         false,
@@ -227,7 +230,7 @@ export function describeRerunsInside(make: MakeRuntime): void {
       const second = await observe(runFrom(engine, first.result.runId, 'M', { iterations: [1, 1] }));
       const { runId } = second.result;
       const third = await observe(runFrom(engine, runId, 'J', { iterations: [1] }));
-      expect(third.calls).toEqual(['J.1', ...blocksIn(2)].toSorted());
+      expect(third.calls).toEqual(['J.1', ...executionsIn(2)].toSorted());
       expect(third.result).toMatchObject(completedWith(['xyz', 'I.2']));
       const keptResults = [...second.callNumbers].filter(([at]) => !third.calls.includes(at));
       expect(keptResults.map(([at]) => [at, third.callNumbers.get(at)])).toEqual(keptResults);
@@ -242,7 +245,7 @@ export function describeRerunsInside(make: MakeRuntime): void {
           message: expect.stringContaining('Start from the run before that one') as string,
         });
       const last = await observe(runFrom(engine, runId, 'L', {}));
-      expect(last.calls).toEqual([0, 1, 2].flatMap(blocksIn).toSorted());
+      expect(last.calls).toEqual([0, 1, 2].flatMap(executionsIn).toSorted());
     });
 
     it('with a changed workflow: its collection determines the later iterations', async () => {
@@ -250,7 +253,7 @@ export function describeRerunsInside(make: MakeRuntime): void {
       const { runId } = await engine.execute(nestedWorkflow());
       const changed = { workflow: nestedWorkflow('["x", "y", "z", "w"]'), iterations: [2] };
       const after = await observe(runFrom(engine, runId, 'J', changed));
-      expect(after.calls).toEqual(['J.2', ...blocksIn(3)].toSorted());
+      expect(after.calls).toEqual(['J.2', ...executionsIn(3)].toSorted());
       expect(after.result).toMatchObject(completedWith(['xyzw', 'I.3']));
       await expect(
         engine.runFromBlock(runId, 'J', { workflow: nestedWorkflow('["x"]'), iterations: [1] }),

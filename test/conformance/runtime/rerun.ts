@@ -6,19 +6,19 @@ import { Script, work } from '../../support/script.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
-const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+const workBlocks = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 interface TestGraph {
   blocks: TestBlock[];
   edges: string[];
 }
 
-const LINE: TestGraph = { blocks: works('A B C'), edges: ['Start -> A -> B -> C'] };
+const LINE: TestGraph = { blocks: workBlocks('A B C'), edges: ['Start -> A -> B -> C'] };
 const FORK: TestGraph = {
-  blocks: works('A B C J Z'),
+  blocks: workBlocks('A B C J Z'),
   edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
 };
-const SIBLINGS: TestGraph = { blocks: works('A B'), edges: ['Start -> A', 'Start -> B'] };
+const SIBLINGS: TestGraph = { blocks: workBlocks('A B'), edges: ['Start -> A', 'Start -> B'] };
 const NESTED: TestGraph = {
   blocks: [
     work('A'),
@@ -33,47 +33,47 @@ const NESTED: TestGraph = {
   edges: ['Start -> A -> L -> I -> P -> K', 'L -> Z'],
 };
 const CONDITIONAL: TestGraph = {
-  blocks: [condition('C', { yes: 'true', no: '' }), ...works('A B D')],
+  blocks: [condition('C', { yes: 'true', no: '' }), ...workBlocks('A B D')],
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
 /** The earlier workflow, the block to start from, the blocks that run, and the new workflow if it differs. */
 const FROM: [title: string, graph: TestGraph, from: string, ran: string, changed?: TestGraph][] = [
-  ['the first block: everything', LINE, 'A', 'A B C'],
-  ['a block in a line: this block and the following ones', LINE, 'B', 'B C'],
-  ['the last block: only this block', LINE, 'C', 'C'],
-  ['one arm of a fork: the arm, the join and the following blocks', FORK, 'B', 'B J Z'],
-  ['the join: nothing before it', FORK, 'J', 'J Z'],
-  ['the block before a fork: both arms, the join once', FORK, 'A', 'A B C J Z'],
-  ['a block beside another: only this block', SIBLINGS, 'A', 'A'],
-  ['the start: everything again', FORK, 'Start', 'A B C J Z'],
+  ['the first block: all blocks run', LINE, 'A', 'A B C'],
+  ['a block in a sequence: this block and the following ones run', LINE, 'B', 'B C'],
+  ['the last block: only this block runs', LINE, 'C', 'C'],
+  ['one path of a fork: the path, the join and the following blocks run', FORK, 'B', 'B J Z'],
+  ['the join: no block before it runs', FORK, 'J', 'J Z'],
+  ['the block before a fork: both paths run, and the join once', FORK, 'A', 'A B C J Z'],
+  ['a block beside another: only this block runs', SIBLINGS, 'A', 'A'],
+  ['the start: all blocks run again', FORK, 'Start', 'A B C J Z'],
   [
-    'a container: all its iterations, and the following blocks read them',
+    'a container: all its iterations run, and the following blocks read them',
     NESTED,
     'L',
     'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1',
   ],
-  ['a block after a container: the results of the container are those of the earlier run', NESTED, 'Z', ''],
+  ['a block after a container: it reads the results of the container from the earlier run', NESTED, 'Z', ''],
   [
     'a block whose source has been deleted',
     LINE,
     'B',
     'B C',
-    { blocks: works('B C'), edges: ['Start -> B -> C'] },
+    { blocks: workBlocks('B C'), edges: ['Start -> B -> C'] },
   ],
   [
     'a block with another source that ran',
     LINE,
     'C',
     'C',
-    { blocks: works('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
+    { blocks: workBlocks('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
   ],
   [
     'a block with a new block after it',
     LINE,
     'C',
     'C D',
-    { blocks: works('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
+    { blocks: workBlocks('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
   ],
 ];
 
@@ -88,7 +88,7 @@ const REFUSED: [title: string, graph: TestGraph, from: string, code: string, cha
     LINE,
     'C',
     'BLOCK_NOT_RESTARTABLE',
-    { blocks: works('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
+    { blocks: workBlocks('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
   ],
 ];
 
@@ -97,7 +97,7 @@ const UNTIL: [title: string, graph: TestGraph, until: string, ran: string][] = [
   ['a container: all its iterations run, no later block', NESTED, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
-/** Defines the tests of runs that start from a block or stop at one. */
+/** Defines the tests of runs that start from a block or stop at one. Rules R6 and R36 are in docs/semantics.md. */
 export function describeReruns(make: MakeRuntime): void {
   const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
@@ -161,7 +161,7 @@ export function describeReruns(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A', 'B', 'C']);
     });
 
-    it('a block with joining branches: each branch reads outputs of the earlier run, including large values', async () => {
+    it('a join: it reads the outputs of its sources from the earlier run, including large values', async () => {
       const { engine } = await openEngine();
       const source = workflowOf({
         blocks: [

@@ -23,7 +23,7 @@ export function describeRestart(
   });
 }
 
-/** Returns the functions that define the tests, by group. In each test an engine continues runs of an earlier one. */
+/** Returns the functions that define the tests, by group. In each test, an engine continues runs of an earlier one. */
 function restartGroups(make: MakeRuntime, shared: boolean): Groups {
   const makeEngines = (): EngineSequence => new EngineSequence(make());
   return {
@@ -36,7 +36,7 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
     ...(!shared && {
       'unexecuted runs': () => describeUnexecuted(makeEngines),
-      needs: () => describeMissingEnvironment(makeEngines),
+      'missing environment': () => describeMissingEnvironment(makeEngines),
     }),
   };
 }

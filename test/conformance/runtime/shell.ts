@@ -30,8 +30,8 @@ export function describeShell(make: MakeRuntime): void {
     };
     let opening: ReturnType<typeof openShellEngine> | undefined;
 
-    /** Returns functions that run a workflow and create a block of a script. Skips the test without native images. */
-    const shellEngine = async ({ skip }: TestContext) => {
+    /** Returns functions that run a workflow and create a shell block. Skips the test if there are no native images. */
+    const prepareShell = async ({ skip }: TestContext) => {
       const environment = await (opening ??= openShellEngine());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
@@ -40,7 +40,7 @@ export function describeShell(make: MakeRuntime): void {
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
-      const { runWorkflow, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await prepareShell(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
 d=$(cat <<END
@@ -67,7 +67,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
     });
 
     it('have all or only the mounted environment values as variables, and resolve placeholders to text', async (context) => {
-      const { runWorkflow, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await prepareShell(context);
       const code = `x={{K}}
 y=$(cat <<END
 {{K}}
@@ -99,7 +99,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('run in loops, parallels and branches, and read blocks that did not run as empty', async (context) => {
-      const { runWorkflow, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await prepareShell(context);
       const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, sh('A', 'echo __HEDDLE_RESULT__=$((<loop.index> + 10))')),
@@ -125,7 +125,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('fail their block after a timeout, and after a non-zero exit code with the end of their output in the message', async (context) => {
-      const { runWorkflow, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await prepareShell(context);
       const result = await runWorkflow({
         blocks: [
           sh('S', 'echo why >&2; exit 7'),

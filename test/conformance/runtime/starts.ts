@@ -64,7 +64,7 @@ export function describeStarts(make: MakeRuntime): void {
       },
     );
 
-    it('rows of a field list without a name are ignored', async () => {
+    it('fields of an input format that have no name are ignored', async () => {
       const { runWorkflow } = await workEngine();
       const workflowOptions = {
         inputFormat: [

@@ -42,7 +42,7 @@ export function describeSteps(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
-    it('belong to one iteration', async () => {
+    it('are separate in each iteration', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const definition = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
@@ -85,7 +85,7 @@ export function describeSteps(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'STEP_OUTCOME_UNKNOWN' } });
     });
 
-    it('have redacted results, also in the next attempt', async () => {
+    it('have redacted results, even in the next attempt', async () => {
       const script = new Script();
       const env = { TOKEN: 'very-secret-token' };
       const engine = await make().open({ env, blocks: [script.executor] });

@@ -4,7 +4,7 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 export interface RuntimeUnderTest {
   /** Opens an engine on the same stores as the test's other engines. The runtime closes it after use. */
   open(options?: EngineOptions): Promise<Engine>;
-  /** Requests the cancel of a run while no engine is open. */
+  /** Requests the cancellation of a run while no engine is open. */
   requestCancel?(runId: string): Promise<void>;
 }
 
@@ -12,6 +12,7 @@ export interface RuntimeUnderTest {
 export type WhenDone = (clean: () => Promise<void> | void) => void;
 
 /**
- * Returns a runtime with new stores. It registers the close of its engines with `whenDone`, by default for the test.
+ * Returns a runtime with new stores. It registers a function with `whenDone` that closes its engines. By default, they
+ * are closed after the test.
  */
 export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

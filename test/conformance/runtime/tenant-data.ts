@@ -16,13 +16,13 @@ export function describeTenantData(make: MakeRuntime): void {
       const files = new MemoryFiles();
       const knowledge = new MemoryKnowledge();
       for (const tenant of ['mine', 'theirs']) knowledge.add(tenant, `kb of ${tenant}`);
-      const theirs = await files.put('theirs', 'secret.txt', 'Buy low.');
+      const foreignFileId = await files.put('theirs', 'secret.txt', 'Buy low.');
       const model = await modelWithCalls([
         { name: 'load_skill', args: { name: 'weaving' } },
         { name: 'file_append', args: { file: 'log.txt', content: ' two' } },
         { name: 'knowledge_search', args: { knowledgeBaseId: 'kb of mine', query: 'looms' } },
         { name: 'knowledge_search', args: { knowledgeBaseId: 'kb of theirs', query: 'looms' } },
-        { name: 'file_append', args: { file: theirs, content: 'x' } },
+        { name: 'file_append', args: { file: foreignFileId, content: 'x' } },
       ]);
       const options: EngineOptions = {
         ...{ ...model.options, blocks: blocks(), tenant: () => 'mine' },
@@ -33,7 +33,7 @@ export function describeTenantData(make: MakeRuntime): void {
         },
       };
       const engine = await make().open(options);
-      const steps = [
+      const testBlocks = [
         block('File', 'file_v5', { operation: 'file_write', fileName: 'log.txt', content: 'one' }),
         block('Doc', 'knowledge', {
           operation: 'create_document',
@@ -53,7 +53,7 @@ export function describeTenantData(make: MakeRuntime): void {
         }),
       ];
       const result = await engine.execute({
-        workflow: workflow(steps, ['Start -> File', 'File -> Doc', 'Doc -> A']),
+        workflow: workflow(testBlocks, ['Start -> File', 'File -> Doc', 'Doc -> A']),
       });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       expect(callsIn(result.output)).toMatchObject([

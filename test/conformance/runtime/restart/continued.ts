@@ -3,7 +3,7 @@ import { ask, AskBlocks } from '../../../support/ask-blocks.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
-/** Defines the tests of blocks that continue after a pause, across a restart. */
+/** Defines the tests of blocks that continue after a pause (R46 of docs/semantics.md), across a restart. */
 export function describeContinuedBlocks(makeEngines: () => EngineSequence): void {
   it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
     const engines = makeEngines();

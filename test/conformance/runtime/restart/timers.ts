@@ -67,16 +67,19 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const first = new Script();
     const before = await engines.next({ clock, blocks: [first.executor] });
     const withBlockTimeout = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
-    const withoutTimeout = workflow([work('B')], ['Start -> B']);
-    const one = await before.start({ workflow: withBlockTimeout });
-    const other = await before.start({ workflow: withoutTimeout }, {}, { timeoutMs: 20_000 });
+    const withoutBlockTimeout = workflow([work('B')], ['Start -> B']);
+    const runWithBlockTimeout = await before.start({ workflow: withBlockTimeout });
+    const runWithTimeout = await before.start({ workflow: withoutBlockTimeout }, {}, { timeoutMs: 20_000 });
     const { context } = await first.nextCall('A');
     expect(context.remainingMs).toBe(10_000);
     await first.nextCall('B');
     clock.advance(9000);
     const second = new Script();
     const after = await engines.next({ clock, blocks: [second.executor] });
-    const runs = [await after.attach(one.runId), await after.attach(other.runId)] as const;
+    const runs = [
+      await after.attach(runWithBlockTimeout.runId),
+      await after.attach(runWithTimeout.runId),
+    ] as const;
     expect((await second.nextCall('A')).context.remainingMs).toBe(1000);
     expect((await second.nextCall('B')).context.remainingMs).toBe(11_000);
     clock.advance(1000);

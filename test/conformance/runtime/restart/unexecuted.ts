@@ -6,7 +6,7 @@ import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of runs that no engine executes: they stay unchanged, and can be cancelled. */
 export function describeUnexecuted(makeEngines: () => EngineSequence): void {
-  it('a cancel requested while no engine runs is completed at the next start', async () => {
+  it('a cancellation that is requested while no engine runs takes effect at the next start', async () => {
     const engines = makeEngines();
     const { before, runId } = await startUntilA(engines);
     await before.close({ graceMs: 0 });
@@ -29,7 +29,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
     expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
-  it('a cancel of a run that no engine executes runs none of its blocks', async () => {
+  it('cancelling a run that no engine executes runs none of its blocks', async () => {
     const engines = makeEngines();
     const { runId } = await startUntilA(engines);
     const { second, after } = await openWithoutRecovery(engines);

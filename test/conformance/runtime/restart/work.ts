@@ -66,7 +66,7 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     expect((await after.getLogs(runId)).map(({ blockName }) => blockName)).toEqual(['Start', 'A']);
   });
 
-  it('a loop continues in its iteration', async () => {
+  it('a loop continues in the interrupted iteration', async () => {
     const engines = makeEngines();
     const first = new Script();
     const before = await engines.next({ blocks: [first.executor] });
@@ -107,15 +107,15 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const zero = await second.nextCall('A.0');
+    const firstBranch = await second.nextCall('A.0');
     (await second.nextCall('A.2')).done({ n: 2 });
     (await second.nextCall('A.3')).done({ n: 3 });
-    zero.done({ n: 0 });
+    firstBranch.done({ n: 0 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2, 3] } });
     expect(second.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
   });
 
-  it('variables, large values and positions of mocks are preserved', async () => {
+  it('variables, large values and positions in lists of mocks are preserved', async () => {
     const engines = makeEngines();
     const first = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
     const before = await engines.next({ blocks: [first.executor] });
