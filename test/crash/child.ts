@@ -1,26 +1,26 @@
-// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues a run, answers every
-// pause until the run ends, and prints each place that the run reaches. At the place STOP (`E.1`, `paused.0` …) it
-// blocks forever.
+// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues a run, answers every pause
+// until the run ends, and prints each place that the run reaches. At the place STOP (`E.1`, `paused.0` …) it blocks
+// forever. Each execution of an effect appends its idempotency key to the file EFFECTS.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine, RunHandle } from '@heddle/engine';
 import type { BlockExecutor, BlockResult } from '@heddle/core/blocks';
 import { RUN_ID, WORKFLOW } from './process-run.ts';
 
-const [, , data = '', effects = '', stop = ''] = process.argv;
+const [, , dataFolder = '', effectsFile = '', stopPlace = ''] = process.argv;
 
 /** Prints the place. Never resolves at the place where the process is to be killed. */
-async function reach(place: string): Promise<void> {
+async function reportPlace(place: string): Promise<void> {
   process.stdout.write(`${place}\n`);
-  if (place === stop) await new Promise(() => undefined);
+  if (place === stopPlace) await new Promise(() => undefined);
 }
 
 const effect: BlockExecutor = {
   types: ['effect'],
   class: 'effect',
   async execute({ block, scope, idempotencyKey, fields }): Promise<BlockResult> {
-    appendFileSync(effects, `${idempotencyKey}\n`);
-    await reach(`${block.name}.${scope.join('.')}`);
+    appendFileSync(effectsFile, `${idempotencyKey}\n`);
+    await reportPlace(`${block.name}.${scope.join('.')}`);
     return { output: { by: block.name, ...fields() } };
   },
 };
@@ -35,13 +35,13 @@ async function startOrAttach(engine: Engine): Promise<RunHandle | undefined> {
   }
 }
 
-const engine = await createEngine({ data, blocks: [effect] });
+const engine = await createEngine({ data: dataFolder, blocks: [effect] });
 await engine.deploy(WORKFLOW);
 const run = await startOrAttach(engine);
 while (run && (await run.result()).status === 'paused') {
   const [pause] = (await engine.getRun(RUN_ID)).pauses;
   if (!pause) continue;
-  await reach(`paused.${pause.scope.join('.')}`);
+  await reportPlace(`paused.${pause.scope.join('.')}`);
   process.stdout.write(`resuming.${pause.scope.join('.')}\n`);
   await engine.resume(RUN_ID, { token: pause.token, input: { n: pause.scope[0] ?? 0 } });
 }

@@ -4,18 +4,18 @@ import type { TailableRunStore, Stores } from '../../packages/engine/src/store/s
 export class Crash extends Error {}
 
 /**
- * Returns stores that accept `writes` writes to journals and steps, including creations of runs. Later writes of runs,
- * values and conversations throw Crash, as if the process had died.
+ * Returns stores that accept `maxWrites` writes to journals and steps, including creations of runs. Later writes of
+ * runs, values and conversations throw Crash, as if the process had died.
  */
-export function haltingStores(stores: Stores, writes: number): Stores & { written(): number } {
-  let written = 0;
+export function haltingStores(stores: Stores, maxWrites: number): Stores & { written(): number } {
+  let writeCount = 0;
   const writeJournal = <T>(write: () => T): T => {
-    if (written >= writes) throw new Crash('The process died here.');
-    written += 1;
+    if (writeCount >= maxWrites) throw new Crash('The process died here.');
+    writeCount += 1;
     return write();
   };
   const writeOther = <T>(write: () => T): T => {
-    if (written >= writes) throw new Crash('The process died here.');
+    if (writeCount >= maxWrites) throw new Crash('The process died here.');
     return write();
   };
   const { runs, values, definitions, changes, conversations, live, spending, rates, control } = stores;
@@ -58,6 +58,6 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     rates,
     control,
     close: () => stores.close(),
-    written: () => written,
+    written: () => writeCount,
   };
 }

@@ -10,8 +10,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { RUN_ID } from './process-run.ts';
 
-const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
-const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
+const CHILD_PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
+const STEPPED_PROGRAM = fileURLToPath(new URL('stepped.ts', import.meta.url));
 
 /**
  * Runs the program and returns the lines that it printed. Kills the program with SIGKILL `afterMs` milliseconds after
@@ -20,17 +20,17 @@ const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
 async function runProgram(
   folder: string,
   kill?: { place: string; stop?: boolean; afterMs?: number },
-  program = CHILD,
+  program = CHILD_PROGRAM,
 ): Promise<string[]> {
-  const stop = kill?.stop === false ? '' : (kill?.place ?? '');
+  const stopPlace = kill?.stop === false ? '' : (kill?.place ?? '');
   const child = spawn(
     process.execPath,
-    ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stop],
+    ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stopPlace],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
-  let errors = '';
-  child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  let stderr = '';
+  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
   const closed = new Promise<number | null>((resolve) => child.on('close', resolve));
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
@@ -40,24 +40,24 @@ async function runProgram(
     child.kill('SIGKILL');
   }
   const code = await closed;
-  if (!kill) expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  if (!kill) expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return lines;
 }
 
 /** Returns the number of executions of each effect, by its idempotency key. */
-function effectsOf(folder: string): Map<string, number> {
+function countEffects(folder: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n'))
     counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }
 
-const KEYS = [
+const EXPECTED_KEYS = [
   ...[0, 1, 2].flatMap((iteration) => ['E', 'G', 'F'].map((name) => `${RUN_ID}/${name}/${iteration}`)),
   `${RUN_ID}/Z`,
 ];
 
-const LOGS = [
+const EXPECTED_LOGS = [
   'Start',
   ...[0, 1, 2].flatMap((iteration) => ['E', 'G', 'H', 'F'].map((name) => `${name}.${iteration}`)),
   'L',
@@ -65,7 +65,7 @@ const LOGS = [
 ];
 
 /** Outputs of the blocks by iteration, including the answer to the pause. */
-const RESULTS = [0, 1, 2].map((n) => [
+const EXPECTED_RESULTS = [0, 1, 2].map((n) => [
   { by: 'E' },
   { by: 'G' },
   { submission: { n } },
@@ -76,16 +76,19 @@ const RESULTS = [0, 1, 2].map((n) => [
 async function expectComplete(folder: string, repeated: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
-  expect(await client.getRun(RUN_ID)).toMatchObject({ status: 'completed', output: { results: RESULTS } });
+  expect(await client.getRun(RUN_ID)).toMatchObject({
+    status: 'completed',
+    output: { results: EXPECTED_RESULTS },
+  });
   const logs = await client.getLogs(RUN_ID);
   expect(
     logs
       .map(({ blockName, container }) => (container ? `${blockName}.${container.index}` : blockName))
       .toSorted(),
-  ).toEqual(LOGS.toSorted());
+  ).toEqual(EXPECTED_LOGS.toSorted());
   expect(logs.every(({ status }) => status === 'completed')).toBe(true);
-  const counts = effectsOf(folder);
-  expect([...counts.keys()].toSorted()).toEqual(KEYS.toSorted());
+  const counts = countEffects(folder);
+  expect([...counts.keys()].toSorted()).toEqual(EXPECTED_KEYS.toSorted());
   expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
 }
 
@@ -118,7 +121,7 @@ describe('a process that is killed with SIGKILL', () => {
       const folder = dataFolder();
       await runProgram(folder, { place: 'resuming.1', stop: false, afterMs });
       await runProgram(folder);
-      const repeatedKeys = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
+      const repeatedKeys = [...countEffects(folder)].filter(([, count]) => count > 1).map(([key]) => key);
       // The signal may arrive while the effect F.1 runs, or before or after it.
       expect(repeatedKeys.length).toBeLessThanOrEqual(1);
       await expectComplete(folder, repeatedKeys);
@@ -149,10 +152,10 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     '%s: the next process continues without repeating finished steps',
     async (_which, stop, steps, repeated) => {
       const folder = dataFolder();
-      expect((await runProgram(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);
-      const after = await runProgram(folder, undefined, STEPPED);
+      expect((await runProgram(folder, { place: stop }, STEPPED_PROGRAM)).at(-1)).toBe(stop);
+      const after = await runProgram(folder, undefined, STEPPED_PROGRAM);
       expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
-      const counts = effectsOf(folder);
+      const counts = countEffects(folder);
       expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);
       expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
     },

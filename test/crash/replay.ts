@@ -15,10 +15,10 @@ import { Crash, haltingStores } from './halting-store.ts';
 
 const RUN_ID = 'stopped-run';
 /** One sandbox for all engines: starting its processes would take longer than the runs. */
-const code = new CodeService({ maxProcesses: 1 });
+const codeService = new CodeService({ maxProcesses: 1 });
 
 /** Ends the sandbox processes that all runs share. */
-export const closeSandbox = (): Promise<void> => code.close();
+export const closeSandbox = (): Promise<void> => codeService.close();
 
 /** A workflow whose run is stopped, and the options of its run. */
 export interface Subject {
@@ -40,8 +40,7 @@ export interface VisibleResult {
    * concurrent blocks have no fixed order.
    */
   blocks: string[];
-  /** Number of child runs. */
-  children: number;
+  childCount: number;
 }
 
 /** The result of a run that was stopped after a number of journal writes and then continued. */
@@ -51,7 +50,7 @@ export interface StoppedRun {
   repeated: string[];
   /** Blocks that ran before the stop although no journal entry requested them. */
   early: string[];
-  /** Number of journal writes before the stop. It is below the limit if the run ended earlier. */
+  /** Number of journal writes before the stop. It is below the requested number if the run ended earlier. */
   written: number;
 }
 
@@ -68,7 +67,7 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   await first.close({ graceMs: 0 });
   const written = stores.written();
   // A crashed engine leaves its isolate, which the next engine must not get.
-  code.release(RUN_ID);
+  codeService.release(RUN_ID);
   if (uninterrupted) return { result: uninterrupted, repeated: [], early: [], written };
   const reopened = openStores({ data, clock });
   const runIds = new Set(startedBefore.map((place) => place.split(' ')[0] ?? ''));
@@ -77,7 +76,7 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   const second = await openEngine(subject, reopened, clock, (place) => startedAfter.push(place));
   const result = await finish(second, subject, clock);
   await second.close({ graceMs: 0 });
-  for (const runId of runIds) code.release(runId);
+  for (const runId of runIds) codeService.release(runId);
   return {
     result,
     repeated: startedAfter.filter((place) => finished.has(place)),
@@ -94,7 +93,7 @@ async function openEngine(
 ): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, [stepExecutor(onStart), callsExecutor as BlockExecutor]);
   const options = { clock, onError: () => undefined, ...(subject.env && { env: subject.env }) };
-  return createEngineOn(stores, registry, options, code);
+  return createEngineOn(stores, registry, options, codeService);
 }
 
 /** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */
@@ -117,12 +116,12 @@ function stepExecutor(onStart: (place: string) => void): BlockExecutor {
 const callsExecutor: BlockExecutor<ExecutorServices> = {
   types: ['calls'],
   class: 'effect',
-  async execute({ step: once, services }): Promise<BlockResult> {
+  async execute({ step, services }): Promise<BlockResult> {
     const call = (name: string, othersDone: Promise<unknown>): Promise<Json> =>
-      once(name, () => services.callWorkflow('child', { input: { name }, call: name, othersDone }), {
+      step(name, () => services.callWorkflow('child', { input: { name }, call: name, othersDone }), {
         idempotent: true,
       });
-    const other = once('other', async () => 'other', { idempotent: true });
+    const other = step('other', async () => 'other', { idempotent: true });
     const both = await Promise.all([call('one', other), call('two', other)]);
     return { output: { both, last: await call('three', Promise.resolve()) } };
   },
@@ -138,7 +137,7 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
     () => (isSettled = true),
   );
   for (let round = 1; !isSettled; round++) {
-    // A busy loop would take processor time from the sandbox for which the run waits.
+    // A busy loop would take CPU time from the sandbox for which the run waits.
     const isLate = round % 20 === 0;
     await Promise.race([settled, isLate ? delay(1) : new Promise(setImmediate)]);
     // Advancing by 0 fires the timers that are already due, such as those from before the stop.
@@ -150,8 +149,8 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
     const scope = [...parents, ...(container ? [container] : [])].map(({ index }) => index);
     return `${[blockName, ...scope].join('.')} ${end} ${tries} ${errorHandled}`;
   });
-  const { length: children } = await engine.childRuns(RUN_ID);
-  return { status, output, error: error?.code, blocks: blocks.toSorted(), children };
+  const { length: childCount } = await engine.childRuns(RUN_ID);
+  return { status, output, error: error?.code, blocks: blocks.toSorted(), childCount };
 }
 
 async function runToEnd(engine: Engine, subject: Subject): Promise<RunResource> {

@@ -8,15 +8,15 @@ import type { BlockContext, BlockExecutor } from '@heddle/core/blocks';
 import { workflow } from '../support/workflow.ts';
 
 const RUN_ID = 'stepped-run';
-const [, , data = '', effects = '', stop = ''] = process.argv;
+const [, , dataFolder = '', effectsFile = '', stopKey = ''] = process.argv;
 
 /** Executes one step. Returns `unknown` if the step may have taken effect before the process was killed. */
 async function step(context: BlockContext, number: number): Promise<string> {
   const key = `${number}`;
   const work = async (): Promise<string> => {
-    appendFileSync(effects, `${key}\n`);
+    appendFileSync(effectsFile, `${key}\n`);
     process.stdout.write(`${key}\n`);
-    if (key === stop) await new Promise(() => undefined);
+    if (key === stopKey) await new Promise(() => undefined);
     return 'done';
   };
   try {
@@ -37,7 +37,7 @@ const stepped: BlockExecutor = {
   },
 };
 
-const engine = await createEngine({ data, blocks: [stepped] });
+const engine = await createEngine({ data: dataFolder, blocks: [stepped] });
 await engine.deploy(
   workflow([{ name: 'A', type: 'stepped', fields: {}, more: {} }], ['Start -> A'], { id: 'stepped' }),
 );

@@ -10,10 +10,10 @@ import { closeSandbox, runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
-let folders = 0;
+let folderCount = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterAll(closeSandbox);
-const newFolder = (): string => join(folder, String(folders++));
+const newFolder = (): string => join(folder, String(folderCount++));
 
 const step = (name: string, fields = {}, more = {}) => block(name, 'step', fields, more);
 const human = (name: string) => block(name, 'human_in_the_loop', {});
@@ -105,15 +105,15 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-const steps = sampledSteps(4, 'journal writes after which a run is stopped');
+const stops = sampledSteps(4, 'journal writes after which a run is stopped');
 
 /**
  * Stops the run after each sampled journal write in turn, and compares each result with that of an uninterrupted run.
  * Returns the number of journal writes of the uninterrupted run.
  */
-async function stopEverywhere(subject: Subject): Promise<number> {
+async function stopAfterEachWrite(subject: Subject): Promise<number> {
   const uninterrupted = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
-  for (let writes = steps.first - 1; writes < uninterrupted.written; writes += steps.stride) {
+  for (let writes = stops.first - 1; writes < uninterrupted.written; writes += stops.stride) {
     const stopped = await runStopped(subject, newFolder(), writes);
     const { result } = uninterrupted;
     expect(stopped, `stopped after ${writes} writes`).toMatchObject({ result, repeated: [], early: [] });
@@ -123,7 +123,7 @@ async function stopEverywhere(subject: Subject): Promise<number> {
 
 describe('a run that is stopped after each write of its journal in turn', () => {
   it.each(Object.entries(SUBJECTS))('%s: has the result of an uninterrupted run', async (_title, subject) => {
-    expect(await stopEverywhere(subject)).toBeGreaterThan(4);
+    expect(await stopAfterEachWrite(subject)).toBeGreaterThan(4);
   });
 });
 
@@ -145,12 +145,12 @@ describe('recorded workflows that are stopped after each write of their journal'
   it.each(sampled.map((outcomeCase): [string, OutcomeCase] => [outcomeCase.id, outcomeCase]))(
     '%s: has the result of an uninterrupted run',
     async (_id, { workflow: recorded, input, env }) => {
-      const values = Object.entries(env ?? {}).map(([name, value]) => [
+      const envEntries = Object.entries(env ?? {}).map(([name, value]) => [
         name,
         { value, secret: false as const },
       ]);
       expect(
-        await stopEverywhere({ workflow: recorded, input, env: Object.fromEntries(values) }),
+        await stopAfterEachWrite({ workflow: recorded, input, env: Object.fromEntries(envEntries) }),
       ).toBeGreaterThan(1);
     },
   );

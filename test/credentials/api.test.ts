@@ -16,12 +16,12 @@ interface Credential {
   role: string;
 }
 
-const NAMES = sampledStores('credentials');
+const DATABASES = sampledStores('credentials');
 
-describe.each(NAMES)('credentials over HTTP on %s', (name) => {
+describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = database === 'postgres' ? await postgresDatabase() : undefined;
   });
 
   async function setUp() {
@@ -29,8 +29,8 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
     const engine = await createEngine(ownership(store));
-    let time = Date.parse('2026-01-01T00:00:00Z');
-    const api = await testApi({ engine, store, sealer, now: () => time });
+    let nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const api = await testApi({ engine, store, sealer, now: () => nowMs });
     const { workspaceId } = api;
     const { find } = storedCredentials(store.database, sealer);
     const pathOf = (id: string): string => `/api/v2/credentials/${id}?workspaceId=${workspaceId}`;
@@ -38,7 +38,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       ...api,
       sealer,
       pathOf,
-      find: async (id: string) => (await find(workspaceId, { id }))?.secret,
+      readSecret: async (id: string) => (await find(workspaceId, { id }))?.secret,
       createMember: async (role: 'read' | 'write' | 'admin') => {
         const userId = await store.workspaces.createUser({
           email: `${crypto.randomUUID()}@x.test`,
@@ -48,7 +48,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         return (await store.keys.create({ userId }, 'member')).key;
       },
       add: (body: object = {}, key = api.key) => {
-        time += 1000;
+        nowMs += 1000;
         const defaults = { workspaceId, type: 'service_account', providerId: 'shop', credentials: KEY_JSON };
         return api.call<Credential>('POST', '/api/v2/credentials', { body: { ...defaults, ...body }, key });
       },
@@ -79,34 +79,34 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
     const { id } = created.data;
-    expect(await api.find(id)).toBe(KEY);
+    expect(await api.readSecret(id)).toBe(KEY);
     const renamed = await api.change(id, { displayName: 'Orders', description: null });
     expect(renamed.data).toMatchObject({ displayName: 'Orders', description: null });
-    expect(await api.find(id)).toBe(KEY);
+    expect(await api.readSecret(id)).toBe(KEY);
     const replaced = await api.change(id, { apiToken: 'sk-another-key' });
-    expect(await api.find(id)).toBe('sk-another-key');
+    expect(await api.readSecret(id)).toBe('sk-another-key');
     const listed = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
     const deleted = await api.call('DELETE', api.pathOf(id));
     expect(deleted.data).toEqual({ id, deleted: true });
-    expect(await api.find(id)).toBeUndefined();
+    expect(await api.readSecret(id)).toBeUndefined();
     const { rows } = await sql`select * from audit where resource_id = ${id} order by created_at`.execute(
       api.store.database,
     );
     expect(new Set((rows as { action: string }[]).map(({ action }) => action))).toEqual(
       new Set(['CREDENTIAL_CREATED', 'CREDENTIAL_UPDATED', 'CREDENTIAL_DELETED']),
     );
-    const all = [created, renamed, replaced, listed, deleted].map(({ body }) => body);
-    expect(JSON.stringify([all, rows])).not.toMatch(/sk-(?:the|another)/);
+    const bodies = [created, renamed, replaced, listed, deleted].map(({ body }) => body);
+    expect(JSON.stringify([bodies, rows])).not.toMatch(/sk-(?:the|another)/);
   });
 
   it('can be the JSON of a service account with a private key', async () => {
     const api = await setUp();
     const account = '{"private_key": "of the robot"}';
     const { data } = await api.add({ credentials: account });
-    expect(await api.find(data.id)).toBe(account);
+    expect(await api.readSecret(data.id)).toBe(account);
     expect((await api.change(data.id, { apiToken: KEY })).status).toBe(400);
     expect((await api.change(data.id, { serviceAccountJson: '{"private_key": 1}' })).status).toBe(200);
-    expect(await api.find(data.id)).toBe('{"private_key": 1}');
+    expect(await api.readSecret(data.id)).toBe('{"private_key": 1}');
   });
 
   it('cannot have the name or the id of another credential', async () => {
@@ -116,7 +116,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect((await api.add({ id: 'first', displayName: 'Other' })).status).toBe(409);
     expect((await api.add({ displayName: 'First' })).status).toBe(409);
     expect((await api.change('second', { displayName: 'First' })).status).toBe(409);
-    expect(await api.find('first')).toBe(KEY);
+    expect(await api.readSecret('first')).toBe(KEY);
   });
 
   it('can be changed by their creators and by admins, and are visible to other members', async () => {
@@ -177,7 +177,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect((await api.listNames({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(
       all.toSorted(),
     );
-    const items: string[] = [];
+    const pagedNames: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
       const query = {
@@ -189,10 +189,10 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
       const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path))
         .body as never;
-      items.push(...body.data.map((each) => each.displayName));
+      pagedNames.push(...body.data.map((each) => each.displayName));
       cursor = body.nextCursor;
     }
-    expect(items).toEqual(all);
+    expect(pagedNames).toEqual(all);
   });
 
   it('have a list of providers: model providers, and providers with an OAuth client', async () => {
@@ -201,8 +201,8 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
       return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${query}`)).data;
     };
-    const all = (await list({})).map(({ serviceId }) => serviceId);
-    expect(all).toEqual(expect.arrayContaining(['shop', 'openai', 'anthropic']));
+    const serviceIds = (await list({})).map(({ serviceId }) => serviceId);
+    expect(serviceIds).toEqual(expect.arrayContaining(['shop', 'openai', 'anthropic']));
     expect(await list({ search: 'ANTHROP' })).toMatchObject([
       {
         type: 'service_account',
@@ -216,7 +216,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     ]);
   });
 
-  it('refuse invalid values, and a new secret for a connected account', async () => {
+  it('are refused with invalid values, and connected accounts accept no new secret', async () => {
     const api = await setUp();
     for (const body of [
       { credentials: 'short' },
@@ -232,6 +232,6 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       material: { type: 'oauth', accessToken: 'at-1234567' },
     });
     expect((await api.change(credential.id, { apiToken: KEY })).status).toBe(400);
-    expect(await api.find(credential.id)).toBe('at-1234567');
+    expect(await api.readSecret(credential.id)).toBe('at-1234567');
   });
 });

@@ -14,7 +14,7 @@ const KEY = 'sk-the-key-of-the-workspace';
 async function startEchoingModel() {
   const server = await startModelServer(({ headers }) => ({ text: `You sent ${headers.authorization}.` }));
   onTestFinished(() => server.close());
-  return { requests: server.requests, args: ['--service', `openai=${server.services.openai}`] };
+  return { requests: server.requests, serviceArgs: ['--service', `openai=${server.services.openai}`] };
 }
 
 const AGENT = workflow(
@@ -35,50 +35,52 @@ async function addKey(data: string, ...options: string[]): Promise<void> {
   expect(await heddle(args, { input: `${KEY}\n` })).toMatchObject({ exit: 0 });
 }
 
-describe('a stored key on the command line', { timeout: 120_000 }, () => {
+describe('a key that is stored with heddle credentials add', { timeout: 120_000 }, () => {
   it('is used by heddle run --workspace, and is in no file and no output', async () => {
     const data = dataFolder();
     const store = await openServiceStore({ data });
     const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
     await store.close();
     await addKey(data);
-    const { requests, args } = await startEchoingModel();
+    const { requests, serviceArgs } = await startEchoingModel();
     const file = join(data, 'agent.json');
     writeFileSync(file, JSON.stringify(AGENT));
-    const run = ['run', file, '--data', data, ...args, '--json'];
-    const withoutWorkspace = await heddle(run);
+    const runArgs = ['run', file, '--data', data, ...serviceArgs, '--json'];
+    const withoutWorkspace = await heddle(runArgs);
     expect(withoutWorkspace.stdout).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
-    expect((await heddle([...run, '--workspace', 'none'])).stderr).toContain('There is no such workspace.');
-    const ran = await heddle([...run, '--workspace', workspaceId]);
-    expect(ran.stdout).toContain('You sent Bearer «redacted:Models».');
+    expect((await heddle([...runArgs, '--workspace', 'none'])).stderr).toContain(
+      'There is no such workspace.',
+    );
+    const withWorkspace = await heddle([...runArgs, '--workspace', workspaceId]);
+    expect(withWorkspace.stdout).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(contentOf(data) + ran.stdout + ran.stderr).not.toContain(KEY);
+    expect(contentOf(data) + withWorkspace.stdout + withWorkspace.stderr).not.toContain(KEY);
   });
 
   it('is used by a running heddle serve, only for the workflows of its workspace', async () => {
     const data = dataFolder();
-    const { requests, args } = await startEchoingModel();
-    const ready = await startServe(['--data', data, ...args]);
-    const call = async (method: string, path: string, body: object) => {
+    const { requests, serviceArgs } = await startEchoingModel();
+    const ready = await startServe(['--data', data, ...serviceArgs]);
+    const callApi = async (method: string, path: string, body: object) => {
       const headers = { 'X-API-Key': ready.key, 'Content-Type': 'application/json' };
       const response = await fetch(ready.url + path, { method, headers, body: JSON.stringify(body) });
       return (await response.json()) as { data: { id: string } };
     };
     const store = await openServiceStore({ data });
-    const other = await store.workspaces.createWorkspace(
+    const otherWorkspaceId = await store.workspaces.createWorkspace(
       'Other',
       (await store.workspaces.firstUser())?.id ?? '',
     );
     await store.close();
     const execute = async (workspaceId: string): Promise<string> => {
-      const { data: created } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
-      await call('PUT', `/api/v2/workflows/${created.id}/state`, draftOf(AGENT));
-      await call('POST', `/api/v2/workflows/${created.id}/deploy`, {});
-      return JSON.stringify(await call('POST', `/api/v2/workflows/${created.id}/execute`, {}));
+      const { data: created } = await callApi('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
+      await callApi('PUT', `/api/v2/workflows/${created.id}/state`, draftOf(AGENT));
+      await callApi('POST', `/api/v2/workflows/${created.id}/deploy`, {});
+      return JSON.stringify(await callApi('POST', `/api/v2/workflows/${created.id}/execute`, {}));
     };
     await addKey(data, '--workspace', ready.workspaceId);
-    expect(await execute(other)).toContain('MODEL_KEY_MISSING');
+    expect(await execute(otherWorkspaceId)).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
     expect(await execute(ready.workspaceId)).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);

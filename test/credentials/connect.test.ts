@@ -16,7 +16,7 @@ async function createOAuthServer(options: OAuthServerOptions = {}) {
   return server;
 }
 
-/** Acts like a browser: opens the authorization URL, and follows its redirect to the URL that `change` has changed. */
+/** Acts like a browser: opens the authorization URL and follows its redirect, whose URL `change` can modify first. */
 async function browse(url: string, change: (callbackUrl: URL) => void = () => undefined): Promise<Response> {
   const response = await fetch(url, { redirect: 'manual' });
   const callbackUrl = new URL(response.headers.get('location') ?? '');
@@ -135,13 +135,13 @@ async function authorizationUrlOf(command: RunningCommand): Promise<string> {
 }
 
 describe('an OAuth client', () => {
-  const clientsOf = (shop: object, egress = {}) =>
+  const createClients = (shop: object, egress = {}) =>
     new OAuthClients({ clients: readOAuthClients(JSON.stringify({ shop })), egress });
   const redirectUri = 'http://127.0.0.1:1/callback';
 
-  it('gets no token for a code with another verifier or state', async () => {
+  it('gets no token for a code with the verifier or state of another authorization', async () => {
     const server = await createOAuthServer();
-    const clients = clientsOf({ ...CLIENT, issuer: server.origin });
+    const clients = createClients({ ...CLIENT, issuer: server.origin });
     const [first, second] = [
       await clients.authorize('shop', redirectUri),
       await clients.authorize('shop', redirectUri),
@@ -150,8 +150,8 @@ describe('an OAuth client', () => {
     const callbackUrl = new URL(response.headers.get('location') ?? '');
     await expect(clients.exchange('shop', second, callbackUrl)).rejects.toMatchObject({ name: 'OAuthError' });
     expect(server.requests).toEqual([]);
-    const mixed = { ...first, codeVerifier: second.codeVerifier };
-    await expect(clients.exchange('shop', mixed, callbackUrl)).rejects.toMatchObject({
+    const withOtherVerifier = { ...first, codeVerifier: second.codeVerifier };
+    await expect(clients.exchange('shop', withOtherVerifier, callbackUrl)).rejects.toMatchObject({
       code: 'invalid_grant',
     });
   });
@@ -159,8 +159,8 @@ describe('an OAuth client', () => {
   it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {
     const server = await createOAuthServer();
     const endpoints = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
-    await clientsOf({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh('shop', server.issue());
-    await clientsOf({ clientId: 'public', ...endpoints }).refresh('shop', server.issue());
+    await createClients({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh('shop', server.issue());
+    await createClients({ clientId: 'public', ...endpoints }).refresh('shop', server.issue());
     const [basicRequest, publicRequest] = server.requests;
     expect(basicRequest?.headers.authorization).toMatch(/^Basic /);
     expect(basicRequest?.parameters).not.toHaveProperty('client_secret');
@@ -170,21 +170,20 @@ describe('an OAuth client', () => {
   it('refuses parameters that would overwrite those of the authorization request', async () => {
     const server = await createOAuthServer();
     for (const name of ['redirect_uri', 'state', 'scope', 'code_challenge'])
-      expect(() => clientsOf({ ...CLIENT, issuer: server.origin, parameters: { [name]: 'x' } })).toThrow(
+      expect(() => createClients({ ...CLIENT, issuer: server.origin, parameters: { [name]: 'x' } })).toThrow(
         `shop.parameters.${name}: Heddle sets this parameter itself`,
       );
   });
 
-  it('refuses another internal address that the server names, and addresses that the operator denies', async () => {
+  it('refuses a token endpoint at another internal address, and addresses that the operator denies', async () => {
     const other = await createOAuthServer();
     const server = await createOAuthServer({ tokenEndpoint: `${other.origin}/token` });
-    await expect(clientsOf({ ...CLIENT, issuer: server.origin }).refresh('shop', 'rt')).rejects.toMatchObject(
-      {
-        message: 'shop issued no token (EGRESS_DENIED).',
-      },
-    );
+    const clients = createClients({ ...CLIENT, issuer: server.origin });
+    await expect(clients.refresh('shop', 'rt')).rejects.toMatchObject({
+      message: 'shop issued no token (EGRESS_DENIED).',
+    });
     expect(other.requests).toEqual([]);
-    const denied = clientsOf({ ...CLIENT, issuer: server.origin }, { denyHosts: ['127.0.0.1:*'] });
+    const denied = createClients({ ...CLIENT, issuer: server.origin }, { denyHosts: ['127.0.0.1:*'] });
     await expect(denied.refresh('shop', 'rt')).rejects.toMatchObject({
       message: 'shop issued no token (EGRESS_DENIED).',
     });

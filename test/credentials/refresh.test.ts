@@ -16,16 +16,16 @@ import type { OAuthServerOptions } from '../support/oauth-server.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 /** The lease of a refresh. After it, another process takes over the refresh of a killed process. */
 const LEASE_MS = 30_000;
 
-const NAMES = sampledStores('access tokens');
+const DATABASES = sampledStores('access tokens');
 
-describe.each(NAMES)('access tokens on %s', (kind) => {
+describe.each(DATABASES)('access tokens on %s', (database) => {
   let url = '';
   beforeAll(async () => {
-    if (kind === 'postgres') url = await postgresDatabase();
+    if (database === 'postgres') url = await postgresDatabase();
   });
 
   /** Starts an OAuth server, and creates a workspace with a token of the server that expires in `expiresInMs`. */
@@ -37,7 +37,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     const server = await startOAuthServer({ expiresIn: 3600, ...options });
     onTestFinished(() => server.close());
     const storeOptions =
-      kind === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
+      database === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
     const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
     /** Opens the store and the credentials as one process does. */
     const startProcess = async (keys: SealingKeys = KEYS) => {
@@ -66,12 +66,15 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         (await credentials.find(workspaceId, query))?.secret;
       return { store, sealer, reports, events, readSecret };
     };
-    const first = await openServiceStore(storeOptions);
-    onTestFinished(() => first.close());
-    const userId = await first.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
-    const workspaceId = await first.workspaces.createWorkspace('Mine', userId);
+    const setupStore = await openServiceStore(storeOptions);
+    onTestFinished(() => setupStore.close());
+    const userId = await setupStore.workspaces.createUser({
+      email: `${crypto.randomUUID()}@x.test`,
+      name: 'A',
+    });
+    const workspaceId = await setupStore.workspaces.createWorkspace('Mine', userId);
     const connect = (expiresMs = clock.nowMs + expiresInMs, refreshToken: string | null = server.issue()) =>
-      storeCredential(first.database, new Sealer(KEYS), {
+      storeCredential(setupStore.database, new Sealer(KEYS), {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
         material: {
           ...{ type: 'oauth', accessToken: 'at-present', expiresMs },
@@ -79,17 +82,17 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         },
       });
     const { credential } = await connect();
-    const readState = async () => (await listCredentials(first.database, workspaceId))[0]?.state;
-    const readAuditEvents = () => first.audit.listByResource(credential.id);
+    const readState = async () => (await listCredentials(setupStore.database, workspaceId))[0]?.state;
+    const readAuditEvents = () => setupStore.audit.listByResource(credential.id);
     return { server, clock, startProcess, connect, credential, readState, readAuditEvents, workspaceId };
   }
 
   it('are refreshed once before they expire, and stored', async () => {
-    const { server, clock, startProcess } = await setUp({ expiresInMs: 2 * MINUTE });
+    const { server, clock, startProcess } = await setUp({ expiresInMs: 2 * MINUTE_MS });
     const { readSecret } = await startProcess();
     expect(await readSecret()).toBe('at-present');
     expect(server.requests).toEqual([]);
-    clock.nowMs += MINUTE + 1;
+    clock.nowMs += MINUTE_MS + 1;
     const next = await readSecret();
     expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
     expect(await readSecret()).toBe(next);
@@ -118,11 +121,11 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   it('that have expired are refreshed by one process while the others wait', async () => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
     const processes = [await startProcess(), await startProcess(), await startProcess()];
-    const all = await Promise.all(
+    const secrets = await Promise.all(
       processes.flatMap(({ readSecret }) => Array.from({ length: 5 }, () => readSecret())),
     );
     expect(server.requests).toHaveLength(1);
-    expect(new Set(all)).toEqual(new Set([await processes[0]?.readSecret()]));
+    expect(new Set(secrets)).toEqual(new Set([await processes[0]?.readSecret()]));
   });
 
   it('stay in use in other processes while one refreshes them', async () => {
@@ -157,9 +160,9 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     ['sends an invalid token', { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } }],
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
     ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
-  ])('stay in use while they are valid if the server %s, and are refreshed later', async (what, fault) => {
+  ])('stay in use while they are valid if the server %s, and are refreshed later', async (title, fault) => {
     const { server, clock, startProcess, readState } = await setUp(
-      what === 'is slow' ? { timeoutMs: 500 } : {},
+      title === 'is slow' ? { timeoutMs: 500 } : {},
     );
     const { readSecret, reports, events } = await startProcess();
     server.faults.push(fault, fault);
@@ -174,7 +177,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(events).toEqual([]);
   });
 
-  it('that the server no longer refreshes mark the credential for a reconnect, once', async () => {
+  it('that the server no longer refreshes set the state of the credential to reconnect, once', async () => {
     const { server, startProcess, readState, connect, credential, readAuditEvents, workspaceId } =
       await setUp();
     server.revoke();
@@ -305,11 +308,11 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
 
   it('are stored even if the database fails for a moment', async () => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
-    let failures = 2;
+    let remainingFailures = 2;
     const { readSecret } = await startProcess({
       find: (id) => KEYS.find(id),
       current() {
-        if (failures-- > 0) throw new Error('The database is gone for a moment.');
+        if (remainingFailures-- > 0) throw new Error('The database is gone for a moment.');
         return KEYS.current();
       },
     });

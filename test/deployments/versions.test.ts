@@ -7,7 +7,7 @@ import { draftOf } from '../support/draft.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const NAMES = sampledStores('versions');
+const DATABASES = sampledStores('versions');
 
 /** Returns a workflow whose result is `value`. */
 function workflowWithResult(value: number) {
@@ -20,7 +20,7 @@ interface Deployment {
   activeDeployment: { version: number } | null;
 }
 
-describe.each(NAMES)('versions on %s', (database) => {
+describe.each(DATABASES)('versions on %s', (database) => {
   let api: TestApi;
 
   beforeAll(async () => {
@@ -109,8 +109,8 @@ describe.each(NAMES)('versions on %s', (database) => {
   it('can be rolled back to the previous version, or to a named version', async () => {
     const id = await deployVersions(3);
     expect(await resultOf(id)).toBe(3);
-    const back = await post(id, 'rollback');
-    expect([back.status, back.data.version]).toEqual([200, 2]);
+    const rolledBack = await post(id, 'rollback');
+    expect([rolledBack.status, rolledBack.data.version]).toEqual([200, 2]);
     expect([await readLiveVersion(id), await resultOf(id)]).toEqual([2, 2]);
     expect((await post(id, 'rollback', { body: {} })).data.version).toBe(1);
     expect(await resultOf(id)).toBe(1);
@@ -121,7 +121,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     );
   });
 
-  it('cannot be rolled back before the first version, to an unknown version, or if no version is live', async () => {
+  it('cannot be rolled back from the first version, to an unknown version, or to the previous one if none is live', async () => {
     const id = await deployVersions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([
@@ -216,8 +216,11 @@ describe.each(NAMES)('versions on %s', (database) => {
     const id = await deployVersions(2);
     const call = async (key: string | null, workflowId = id) =>
       api.call(method, pathOf(workflowId, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
-    const lower = await call(await createMember(role === 'admin' ? 'write' : 'read'));
-    expect([lower.status, errorIn(lower.body).details?.code]).toEqual([403, 'INSUFFICIENT_WORKSPACE_ROLE']);
+    const withLowerRole = await call(await createMember(role === 'admin' ? 'write' : 'read'));
+    expect([withLowerRole.status, errorIn(withLowerRole.body).details?.code]).toEqual([
+      403,
+      'INSUFFICIENT_WORKSPACE_ROLE',
+    ]);
     expect((await call(await createMember(role))).status).toBe(200);
     const otherId = await api.store.workspaces.createWorkspace('Else', api.userId);
     const foreignKey = await createMember('admin', otherId);

@@ -4,7 +4,7 @@ import { GROUPS } from '../attacks/groups.ts';
 import { readPage, repository } from './markdown.ts';
 
 const page = readPage('docs/sandbox-attacks.md');
-const inFolder = (pattern: string): string[] =>
+const filesMatching = (pattern: string): string[] =>
   globSync(pattern, { cwd: `${repository}test/attacks` }).map((file) => file.replaceAll('\\', '/'));
 
 describe('docs/sandbox-attacks.md', () => {
@@ -15,7 +15,7 @@ describe('docs/sandbox-attacks.md', () => {
     expect(rows.map(([, name, file, count]) => [name, file, Number(count)])).toEqual(
       Object.entries(GROUPS).map(([file, { name, attacks }]) => [name, file, attacks.length]),
     );
-    expect(inFolder('*/*.ts').sort()).toEqual(Object.keys(GROUPS).sort());
+    expect(filesMatching('*/*.ts').sort()).toEqual(Object.keys(GROUPS).sort());
   });
 
   it('lists every test file that does not run the attacks of a group', () => {
@@ -34,7 +34,7 @@ describe('docs/sandbox-attacks.md', () => {
       'time',
     ].map((name) => `${name}.test.ts`);
     expect(listed).toEqual(
-      inFolder('*.test.ts')
+      filesMatching('*.test.ts')
         .filter((file) => !groupTests.includes(file))
         .sort(),
     );
@@ -43,7 +43,7 @@ describe('docs/sandbox-attacks.md', () => {
   it('lists attacks with unique ids and titles', () => {
     const attacks = Object.values(GROUPS).flatMap((group) => group.attacks);
     expect(new Set(attacks.map(({ id }) => id)).size).toBe(attacks.length);
-    for (const { name, attacks: own } of Object.values(GROUPS))
-      expect(new Set(own.map(({ title }) => title)).size, name).toBe(own.length);
+    for (const { name, attacks: groupAttacks } of Object.values(GROUPS))
+      expect(new Set(groupAttacks.map(({ title }) => title)).size, name).toBe(groupAttacks.length);
   });
 });

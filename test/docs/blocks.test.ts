@@ -12,11 +12,11 @@ import { readPage, repository, tablesOf } from './markdown.ts';
 
 const PAGE = 'docs/blocks.md';
 const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block types')?.rows ?? []).map(
-  ({ at, cells: [types = '', runs = '', why = ''] }) => ({
+  ({ at, cells: [types = '', runs = '', reason = ''] }) => ({
     at,
     types: [...types.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
     runs,
-    why,
+    reason,
   }),
 );
 const typesWith = (runs: string): string[] => rows.flatMap((row) => (row.runs === runs ? row.types : []));
@@ -26,7 +26,7 @@ const needsNoExecutor = (type: string): boolean =>
   isTriggerType(type) || isContainerType(type) || type === 'note';
 
 /** The types with executors in `heddle run`. */
-const executable = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
+const executableTypes = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
 
 const FOLDERS = [
   join(repository, 'test/fixtures/exported'),
@@ -40,11 +40,11 @@ function exportedTypes(): string[] {
     globSync('*.json', { cwd: folder }).map((file) => join(folder, file)),
   );
   const types = files.flatMap((file) => {
-    const { state, blocks: all } = JSON.parse(readFileSync(file, 'utf8')) as {
+    const { state, blocks: topLevelBlocks } = JSON.parse(readFileSync(file, 'utf8')) as {
       state?: { blocks?: object };
       blocks?: object;
     };
-    const values = Object.values(state?.blocks ?? all ?? {}) as { type?: string }[];
+    const values = Object.values(state?.blocks ?? topLevelBlocks ?? {}) as { type?: string }[];
     return values.flatMap(({ type }) => (type === undefined ? [] : [type]));
   });
   return [...new Set(types)];
@@ -71,14 +71,14 @@ describe('the table of all block types', () => {
       typesWith('yes')
         .filter((type) => !needsNoExecutor(type))
         .sort(),
-    ).toEqual(executable.sort());
+    ).toEqual(executableTypes.sort());
     expect(typesWith('no').filter(needsNoExecutor)).toEqual([]);
-    expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
+    expect(rows.filter(({ runs, reason }) => !['yes', 'no'].includes(runs) || reason === '')).toEqual([]);
   });
 
   it('says yes exactly for the types that heddle check does not warn about', () => {
     const runnable = [...runnableTypes()].filter((type) => !needsNoExecutor(type));
-    expect(runnable.sort()).toEqual(executable.toSorted());
+    expect(runnable.sort()).toEqual(executableTypes.toSorted());
   });
 
   it('says no exactly for the types for which heddle blocks show has a reason', () => {
@@ -92,20 +92,21 @@ describe('the table of all block types', () => {
   });
 
   it('has every type that Heddle knows, and every type of the format', () => {
-    const all = rows.flatMap(({ types }) => types);
-    expect([...typeNames(typeTable()), ...FORMAT_TYPES].filter((type) => !all.includes(type))).toEqual([]);
+    const listedTypes = rows.flatMap(({ types }) => types);
+    const requiredTypes = [...typeNames(typeTable()), ...FORMAT_TYPES];
+    expect(requiredTypes.filter((type) => !listedTypes.includes(type))).toEqual([]);
   });
 
   it('has each type once', () => {
-    const all = rows.flatMap(({ types }) => types);
-    expect(all.filter((type, index) => all.indexOf(type) !== index)).toEqual([]);
+    const listedTypes = rows.flatMap(({ types }) => types);
+    expect(listedTypes.filter((type, index) => listedTypes.indexOf(type) !== index)).toEqual([]);
   });
 
   it('has the types of all exported workflows', () => {
-    const all = new Set(rows.flatMap(({ types }) => types));
+    const listedTypes = new Set(rows.flatMap(({ types }) => types));
     const types = exportedTypes();
     expect(types.length).toBeGreaterThan(5);
-    expect(types.filter((type) => !all.has(type))).toEqual([]);
+    expect(types.filter((type) => !listedTypes.has(type))).toEqual([]);
   });
 
   it('has a section for each block of @heddle/blocks', () => {
@@ -126,8 +127,8 @@ it('the table of personal data has the types that guardrails find', () => {
 });
 
 describe('the described outputs of blocks in @heddle/blocks', async () => {
-  const own = new Set(blocks().flatMap(({ types }) => types));
-  const descriptions = (await describeBlocks()).filter(({ type }) => own.has(type));
+  const packageTypes = new Set(blocks().flatMap(({ types }) => types));
+  const descriptions = (await describeBlocks()).filter(({ type }) => packageTypes.has(type));
 
   it.each(descriptions.map((each) => [each.type, each] as const))(
     'are the outputs that references may name: %s',

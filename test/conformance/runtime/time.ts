@@ -4,7 +4,10 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Defines the tests of R21, R23 and R26–R29: timeouts, waits, Responses, runs until a block, and cancels. */
+/**
+ * Defines the tests of R21, R23 and R26–R29 (docs/semantics.md): timeouts, waits, Responses, runs until a block, and
+ * cancellations.
+ */
 export function describeTime(make: MakeRuntime): void {
   describe('time', () => {
     it('R21 a block that exceeds its timeout is aborted and fails', async () => {
@@ -53,7 +56,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
     });
 
-    it('R29 a cancel aborts running blocks, and the run stays cancelled', async () => {
+    it('R29 cancelling a run aborts its running blocks, and the run stays cancelled', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
@@ -85,9 +88,9 @@ export function describeTime(make: MakeRuntime): void {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
-      const respond = block('R', 'response', { dataMode: 'json', data: '{"ok": true}' });
+      const responseBlock = block('R', 'response', { dataMode: 'json', data: '{"ok": true}' });
       const run = await engine.start({
-        workflow: workflow([work('A'), respond, work('B')], ['Start -> A -> B', 'Start -> R']),
+        workflow: workflow([work('A'), responseBlock, work('B')], ['Start -> A -> B', 'Start -> R']),
       });
       await script.nextCall('A');
       await clock.due(100);

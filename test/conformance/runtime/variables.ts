@@ -9,7 +9,7 @@ const setVariable = (name: string, variableName: string, type: string, value: Js
   block(name, 'variables', { variables: [{ variableName, type, value }] });
 
 /** The variable's type, the assigned value, and the value read afterwards. */
-const TYPES: [type: string, value: Json, read: Json][] = [
+const TYPES: [type: string, value: Json, expected: Json][] = [
   ['string', '<start.text>', 'a "quoted" text'],
   ['number', '<start.n>', 7],
   ['boolean', 'true', true],
@@ -18,12 +18,12 @@ const TYPES: [type: string, value: Json, read: Json][] = [
   ['plain', '{"a": 1}', '{"a": 1}'],
 ];
 
-/** Defines the tests of variables of runs, and of code that reads them. */
+/** Defines the tests of variables of runs, and of code that reads them. Rule R44 is in docs/semantics.md. */
 export function describeVariables(make: MakeRuntime): void {
   describe('variables', () => {
     const workEngine = sharedWorkEngine(make);
 
-    it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, read) => {
+    it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, expected) => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({
         blocks: [setVariable('V', 'x', type, value), fn('A', 'return <variable.x>')],
@@ -31,7 +31,7 @@ export function describeVariables(make: MakeRuntime): void {
         workflowOptions: { variables: { x: { type, value: '' } } },
         input: { text: 'a "quoted" text', n: 7, of: { deep: [1] } },
       });
-      expect(result).toMatchObject({ status: 'completed', output: { result: read } });
+      expect(result).toMatchObject({ status: 'completed', output: { result: expected } });
     });
 
     it('large values are assigned, read and assigned again', async () => {
@@ -99,14 +99,14 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('R44 values do not change the structure of authored JSON in inputs of a child, rows of variables and a Response', async () => {
+    it('R44 values do not change the structure of authored JSON in inputs of a child, values of variables and a Response', async () => {
       const { engine } = await workEngine();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
-      const rows = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
+      const assignments = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
       const parent = workflow(
         [
           block('C', 'workflow_input', { workflowId: 'keys', inputMapping: '{"v": "<start.v>"}' }),
-          block('V', 'variables', { variables: rows }),
+          block('V', 'variables', { variables: assignments }),
           block('R', 'response', {
             dataMode: 'json',
             data: '{"v": "<start.v>", "bare": <start.v>, "child": <c.result.result>, "row": <v.x>}',
@@ -158,7 +158,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('a script without an image fails its block, with the requirement in the message', async () => {
+    it('a shell script without an image fails its block, and the message names shell scripts', async () => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],

@@ -30,7 +30,7 @@ export interface WorkEngine {
   runWorkflow(testRun: TestRun): Promise<Outcome>;
 }
 
-/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` has their name. */
+/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` contains it. */
 export async function openWorkEngine(
   make: MakeRuntime,
   options: EngineOptions = {},

@@ -13,8 +13,8 @@ const TOPIC = [
   { name: 'depth', type: 'number' },
 ];
 
-/** Returns a row of an agent's tools. */
-const toolRow = (workflowId: string, params: JsonObject = {}): JsonObject => ({
+/** Returns an item of the `tools` field of an agent. */
+const toolItem = (workflowId: string, params: JsonObject = {}): JsonObject => ({
   type: 'workflow_input',
   toolId: 'workflow_executor',
   params: { workflowId, ...params },
@@ -30,7 +30,7 @@ const agent = (tools: JsonObject[], id = 'parent') =>
 
 type Call = { name: string; args: Json };
 
-/** Starts a model that makes these calls in its first response, and responds with `Done.` later. */
+/** Starts a model that makes these calls in its first response, and responds to later requests with `Done.` */
 export async function modelWithCalls(calls: readonly Call[]) {
   return modelWithAnswers(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
 }
@@ -56,7 +56,7 @@ export function callsIn(output: Json | undefined): { name: string; result: Json;
     .list;
 }
 
-/** Defines the tests of agents whose tools are workflows. */
+/** Defines the tests of agents whose tools are workflows. Rule R24 is in docs/semantics.md. */
 export function describeWorkflowTools(make: MakeRuntime): void {
   describe('workflows as tools', () => {
     it('a workflow is a tool with its inputs as schema, and each call is a child run', async () => {
@@ -73,8 +73,8 @@ export function describeWorkflowTools(make: MakeRuntime): void {
           inputFormat: TOPIC,
         }),
       );
-      const preset = toolRow('child', { inputMapping: '{"depth": 7, "topic": ""}' });
-      const result = await engine.execute({ workflow: agent([toolRow('child'), preset]) });
+      const preset = toolItem('child', { inputMapping: '{"depth": 7, "topic": ""}' });
+      const result = await engine.execute({ workflow: agent([toolItem('child'), preset]) });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const properties = { topic: { type: 'string', description: 'What it is about.' } };
       expect(model.toolDefinitions()).toMatchObject([
@@ -109,7 +109,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
           inputFormat: [{ name: 'n', type: 'number' }],
         }),
       );
-      await engine.deploy(agent([toolRow('fails'), toolRow('parent')]));
+      await engine.deploy(agent([toolItem('fails'), toolItem('parent')]));
       const result = await engine.execute('parent');
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const [failed, cycle, mismatch] = callsIn(result.output);
@@ -125,10 +125,10 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(await engine.childRuns(result.runId)).toHaveLength(1);
     });
 
-    it('an agent with a workflow that does not exist fails before it calls the model', async () => {
+    it('an agent with a tool for an unknown workflow fails before it calls the model', async () => {
       const model = await modelWithCalls([]);
       const engine = await make().open({ ...model.options, blocks: blocks() });
-      const result = await engine.execute({ workflow: agent([toolRow('nowhere')]) });
+      const result = await engine.execute({ workflow: agent([toolItem('nowhere')]) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
       expect(model.requestCount()).toBe(0);
     });
@@ -139,7 +139,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const id of ['child', 'Child of theirs'])
-        expect(await engine.execute({ workflow: agent([toolRow(id)]) })).toMatchObject({
+        expect(await engine.execute({ workflow: agent([toolItem(id)]) })).toMatchObject({
           status: 'failed',
           error: { code: 'CHILD_NOT_FOUND' },
         });
@@ -152,7 +152,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
       const inputFormat = [...TOPIC, { name: 'admin', type: 'string' }];
       await engine.deploy(workflow([echo], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
-      const preset = toolRow('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
+      const preset = toolItem('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
       const q = 'x", "admin": "yes';
       const result = await engine.execute({ workflow: agent([preset]) }, { q });
       expect(model.toolDefinitions()[0]).toMatchObject({ parameters: { properties: {} } });
@@ -172,7 +172,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         }),
       );
       await engine.deploy(workflow([fn('F', 'return 1 + 1')], ['Start -> F'], { id: 'adds', name: 'adds' }));
-      const run = await engine.start({ workflow: agent([toolRow('asks'), toolRow('adds')]) });
+      const run = await engine.start({ workflow: agent([toolItem('asks'), toolItem('adds')]) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       const pausedChildren = async () =>
         (await engine.listRuns({ status: ['paused'] })).runs.filter(
@@ -186,12 +186,12 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const answers = callsIn(result.output).map((call) => (call.result as { result: Json }).result);
       expect(new Set(answers)).toEqual(new Set([5, 6, 2]));
-      // Neither the model nor a workflow was called twice.
+      // The answers repeated no call of the model or of a workflow.
       expect(model.requestCount()).toBe(2);
       expect(await engine.childRuns(run.runId)).toHaveLength(3);
     });
 
-    it('the cost of called workflows counts towards the cap of the run', async () => {
+    it('the cost of called workflows counts towards the spending cap of the run', async () => {
       const model = await modelWithAnswers(({ number }) =>
         number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
       );
@@ -206,7 +206,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         });
       await engine.deploy(workflow([pricedAgent('B')], ['Start -> B'], { id: 'inner', name: 'inner' }));
       const result = await engine.execute({
-        workflow: workflow([pricedAgent('A', [toolRow('inner')])], ['Start -> A']),
+        workflow: workflow([pricedAgent('A', [toolItem('inner')])], ['Start -> A']),
       });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'SPENDING_CAP_REACHED' } });
       expect(model.requestCount()).toBe(2);
@@ -217,7 +217,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const model = await modelWithCalls([{ name: 'slow', args: {} }]);
       const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
-      const run = await engine.start({ workflow: agent([toolRow('slow')]) });
+      const run = await engine.start({ workflow: agent([toolItem('slow')]) });
       await script.nextCall('W');
       await engine.cancel(run.runId);
       await script.whenAborted('W');
@@ -239,7 +239,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const messages = [{ role: 'user', content: 'Inner.' }];
       const inner = block('B', 'agent', { model: 'local/scripted', messages });
       await engine.deploy(workflow([inner], ['Start -> B'], { id: 'inner', name: 'inner' }));
-      expect(await engine.execute({ workflow: agent([toolRow('inner')]) })).toMatchObject({
+      expect(await engine.execute({ workflow: agent([toolItem('inner')]) })).toMatchObject({
         status: 'completed',
         output: { content: 'Done.' },
       });

@@ -7,7 +7,7 @@ import type {
 import { serveRequests } from '../../../packages/engine/src/store/control.ts';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-const CANCEL: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
+const CANCEL_REQUEST: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
 
 /** Serves the requests until the returned function is called or the test ends. */
 async function serve(store: ControlStore, handle: ControlHandler): Promise<() => Promise<void>> {
@@ -19,7 +19,7 @@ async function serve(store: ControlStore, handle: ControlHandler): Promise<() =>
   return stop;
 }
 
-/** Tests every control store. `make` returns a new, empty one. */
+/** Defines the tests of control stores. `make` returns a new, empty store. */
 export function describeControlStore(name: string, make: () => ControlStore): void {
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {
@@ -29,15 +29,19 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
         handledRequests.push(request);
         return { answer: request.runId };
       });
-      const id = await store.add(CANCEL);
+      const id = await store.add(CANCEL_REQUEST);
       await vi.waitUntil(() => store.outcome(id));
       expect(store.outcome(id)).toEqual({ status: 'done', value: { answer: 'r' } });
-      expect(handledRequests).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
+      expect(handledRequests).toEqual([{ ...CANCEL_REQUEST, id, createdMs: expect.any(Number) as number }]);
     });
 
     it('keeps requests until a server starts, and delivers each one once, oldest first', async () => {
       const store = make();
-      const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
+      const ids = [
+        await store.add(CANCEL_REQUEST),
+        await store.add(CANCEL_REQUEST),
+        await store.add(CANCEL_REQUEST),
+      ];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
       const handledRequests: string[] = [];
       const stop = await serve(store, ({ id }) => {
@@ -55,17 +59,17 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
 
     it('handles a slow request once, and other requests at the same time', async () => {
       const store = make();
-      const finish: (() => void)[] = [];
-      await serve(store, () => new Promise((resolve) => finish.push(() => resolve(null))));
-      const slow = await store.add(CANCEL);
-      const next = await store.add(CANCEL);
-      await vi.waitUntil(() => finish.length === 2);
-      finish[1]?.();
-      await vi.waitUntil(() => store.outcome(next));
-      expect(store.outcome(slow)).toBeUndefined();
-      finish[0]?.();
-      await vi.waitUntil(() => store.outcome(slow));
-      expect(finish).toHaveLength(2);
+      const finishers: (() => void)[] = [];
+      await serve(store, () => new Promise((resolve) => finishers.push(() => resolve(null))));
+      const slowId = await store.add(CANCEL_REQUEST);
+      const nextId = await store.add(CANCEL_REQUEST);
+      await vi.waitUntil(() => finishers.length === 2);
+      finishers[1]?.();
+      await vi.waitUntil(() => store.outcome(nextId));
+      expect(store.outcome(slowId)).toBeUndefined();
+      finishers[0]?.();
+      await vi.waitUntil(() => store.outcome(slowId));
+      expect(finishers).toHaveLength(2);
     });
 
     it('returns the error of a rejected request', async () => {
@@ -75,29 +79,33 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
         if (kind === 'resume') throw new TypeError('bug');
         throw new EngineError('RUN_ENDED', 'Run "r" has ended.');
       });
-      const cancel = await store.add(CANCEL);
-      const resume = await store.add({ ...CANCEL, kind: 'resume' });
-      await vi.waitUntil(() => store.outcome(cancel) && store.outcome(resume));
-      expect(store.outcome(cancel)).toEqual({
+      const cancelId = await store.add(CANCEL_REQUEST);
+      const resumeId = await store.add({ ...CANCEL_REQUEST, kind: 'resume' });
+      await vi.waitUntil(() => store.outcome(cancelId) && store.outcome(resumeId));
+      expect(store.outcome(cancelId)).toEqual({
         status: 'rejected',
         code: 'RUN_ENDED',
         message: 'Run "r" has ended.',
       });
-      expect(store.outcome(resume)).toEqual({ status: 'rejected', code: 'UNEXPECTED', message: 'bug' });
+      expect(store.outcome(resumeId)).toEqual({ status: 'rejected', code: 'UNEXPECTED', message: 'bug' });
     });
 
     it('delivers no request after the server has stopped', async () => {
       const store = make();
       const stop = await serve(store, () => null);
       await stop();
-      const id = await store.add(CANCEL);
+      const id = await store.add(CANCEL_REQUEST);
       await new Promise((resolve) => setImmediate(resolve));
       expect(store.outcome(id)).toBeUndefined();
     });
 
     it('lists requests without an outcome, oldest first, until they are removed', async () => {
       const store = make();
-      const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
+      const ids = [
+        await store.add(CANCEL_REQUEST),
+        await store.add(CANCEL_REQUEST),
+        await store.add(CANCEL_REQUEST),
+      ];
       const [first = '', second = '', third] = ids;
       expect((await store.pending()).map(({ id }) => id)).toEqual(ids);
       await store.settle(first, { status: 'done', value: 1 });

@@ -3,13 +3,13 @@ import type { ConversationStore } from '@heddle/engine/stores';
 
 const CONVERSATION = { tenant: 'a', id: 'talk' };
 
-/** Tests the conversations of a store. `make` opens an empty one. */
+/** Defines the tests of conversations in stores. `make` opens an empty store. */
 export function describeConversations(
   name: string,
   make: () => ConversationStore | Promise<ConversationStore>,
 ): void {
   describe(`${name}: conversations`, () => {
-    it('returns the exchanges in order, and adds an exchange once for each key', async () => {
+    it('returns the exchanges in order, and keeps only the first exchange with a key', async () => {
       const store = await make();
       await store.add(CONVERSATION, { key: '1', json: '"one"' });
       await store.add(CONVERSATION, { key: '2', json: '"two"' });

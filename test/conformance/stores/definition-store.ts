@@ -6,7 +6,7 @@ export function describeDefinitionStore(
   name: string,
   make: () => DefinitionStore | Promise<DefinitionStore>,
 ): void {
-  async function storeWithPlans(): Promise<DefinitionStore> {
+  async function createStoreWithPlans(): Promise<DefinitionStore> {
     const store = await make();
     for (const hash of ['p1', 'p2', 'p3']) await store.putPlan(hash, { hash });
     return store;
@@ -22,7 +22,7 @@ export function describeDefinitionStore(
     });
 
     it('numbers the versions of each workflow from 1', async () => {
-      const store = await storeWithPlans();
+      const store = await createStoreWithPlans();
       expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 })).toBe(1);
       expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p2', atMs: 2 })).toBe(2);
       expect(await store.deploy({ workflowId: 'v', name: 'V', planHash: 'p2', atMs: 3 })).toBe(1);
@@ -33,13 +33,13 @@ export function describeDefinitionStore(
     });
 
     it('finds no workflow for a string that cannot be an id or name', async () => {
-      const store = await storeWithPlans();
+      const store = await createStoreWithPlans();
       await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 });
       for (const name of ['w\0', '\0', '\uD800', '']) expect(await store.find(name)).toBeUndefined();
     });
 
-    it('creates no new version for the plan of the newest version, but one for an older plan', async () => {
-      const store = await storeWithPlans();
+    it('creates no new version for the plan of the newest version, but does for the plan of an older version', async () => {
+      const store = await createStoreWithPlans();
       const deploy = async (planHash: string): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
       expect([await deploy('p1'), await deploy('p1'), await deploy('p2'), await deploy('p1')]).toEqual([
@@ -48,7 +48,7 @@ export function describeDefinitionStore(
     });
 
     it('finds a workflow by its id first, then by the name of its newest version', async () => {
-      const store = await storeWithPlans();
+      const store = await createStoreWithPlans();
       await store.deploy({ workflowId: 'w', name: 'Mail', planHash: 'p1', atMs: 1 });
       expect(await store.find('Mail', 1)).toMatchObject({ workflowId: 'w', version: 1 });
       await store.deploy({ workflowId: 'w', name: 'Letters', planHash: 'p2', atMs: 2 });
@@ -59,7 +59,7 @@ export function describeDefinitionStore(
     });
 
     it('finds the most recently deployed workflow if several have the name', async () => {
-      const store = await storeWithPlans();
+      const store = await createStoreWithPlans();
       await store.deploy({ workflowId: 'a', name: 'Same', planHash: 'p1', atMs: 1 });
       await store.deploy({ workflowId: 'b', name: 'Same', planHash: 'p1', atMs: 2 });
       expect(await store.find('Same')).toMatchObject({ workflowId: 'b' });

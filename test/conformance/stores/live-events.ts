@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveEventStore } from '@heddle/engine/stores';
 
-const event = (json: string, place = 'b') => ({ place, json: JSON.stringify(json) });
+const event = (text: string, place = 'b') => ({ place, json: JSON.stringify(text) });
 const MAX_EVENTS = 10_000;
 const MAX_CHARS = 1_048_576;
 
@@ -11,7 +11,7 @@ export interface LiveEventStores {
   other: LiveEventStore;
 }
 
-/** Tests stores of live events. `make` opens two stores on the same empty data. */
+/** Defines the tests of stores of live events. `make` opens two stores on the same empty data. */
 export function describeLiveEvents(
   name: string,
   make: () => LiveEventStores | Promise<LiveEventStores>,
@@ -36,9 +36,9 @@ export function describeLiveEvents(
 
     it('gives events of concurrent publishers consecutive numbers, and keeps the order of each publisher', async () => {
       const { one, other } = await make();
-      const publish = async (store: LiveEventStore, by: string): Promise<void> => {
+      const publish = async (store: LiveEventStore, publisher: string): Promise<void> => {
         for (let nth = 0; nth < 40; nth += 2)
-          await store.publish('r', [event(`${by} ${nth}`), event(`${by} ${nth + 1}`)]);
+          await store.publish('r', [event(`${publisher} ${nth}`), event(`${publisher} ${nth + 1}`)]);
       };
       const numbers: number[] = [];
       const read = async (): Promise<void> => {
@@ -53,42 +53,42 @@ export function describeLiveEvents(
         read(),
       ]);
       expect(numbers).toEqual(Array.from({ length: 160 }, (_, index) => index + 1));
-      const all = (await one.read('r', 0, 1000)).map(({ json }) => JSON.parse(json) as string);
-      for (const by of ['a', 'b', 'c', 'd'])
-        expect(all.filter((text) => text.startsWith(by))).toEqual(
-          Array.from({ length: 40 }, (_, nth) => `${by} ${nth}`),
+      const texts = (await one.read('r', 0, 1000)).map(({ json }) => JSON.parse(json) as string);
+      for (const publisher of ['a', 'b', 'c', 'd'])
+        expect(texts.filter((text) => text.startsWith(publisher))).toEqual(
+          Array.from({ length: 40 }, (_, nth) => `${publisher} ${nth}`),
         );
     });
 
     it('notifies watchers of a run about events in either store, until the watchers stop', async () => {
       const { one, other } = await make();
       await one.publish('r', [event('a')]);
-      const woken = Promise.withResolvers<void>();
-      let calls = 0;
+      const notified = Promise.withResolvers<void>();
+      let callCount = 0;
       const stop = other.watch('r', () => {
-        calls += 1;
-        woken.resolve();
+        callCount += 1;
+        notified.resolve();
       });
       // A new watcher may miss the first events.
       const publishing = (async () => {
         for (let done = false; !done;) {
           await one.publish('r', [event('b')]);
-          done = await Promise.race([woken.promise.then(() => true), falseAfter(20)]);
+          done = await Promise.race([notified.promise.then(() => true), falseAfter(20)]);
         }
       })();
-      await woken.promise;
+      await notified.promise;
       await publishing;
       stop();
-      const callsAtStop = calls;
+      const countAtStop = callCount;
       await one.publish('r', [event('c')]);
       await falseAfter(50);
-      expect(calls).toBe(callsAtStop);
+      expect(callCount).toBe(countAtStop);
     });
 
     it('removes the oldest events of a run beyond the limits, and the numbers continue', async () => {
       const { one } = await make();
-      const many = Array.from({ length: 1000 }, (_, nth) => event(String(nth)));
-      for (let times = 0; times < 12; times++) await one.publish('r', many);
+      const batch = Array.from({ length: 1000 }, (_, nth) => event(String(nth)));
+      for (let round = 0; round < 12; round++) await one.publish('r', batch);
       const stored = await one.read('r', 0, 20_000);
       expect(stored.length).toBeLessThanOrEqual(MAX_EVENTS + 256);
       expect(stored.length).toBeGreaterThan(MAX_EVENTS / 2);
@@ -96,10 +96,10 @@ export function describeLiveEvents(
       expect(stored.map(({ number }) => number)).toEqual(stored.map((_, index) => first + index));
       const large = Array.from({ length: 256 }, () => event('x'.repeat(16_000)));
       await one.publish('q', large);
-      const chars = (await one.read('q', 0, 1000)).reduce((sum, { json }) => sum + json.length, 0);
+      const charCount = (await one.read('q', 0, 1000)).reduce((sum, { json }) => sum + json.length, 0);
       // The oldest event may exceed the limit.
-      expect(chars).toBeLessThanOrEqual(MAX_CHARS + 16_002);
-      expect(chars).toBeGreaterThan(MAX_CHARS / 2);
+      expect(charCount).toBeLessThanOrEqual(MAX_CHARS + 16_002);
+      expect(charCount).toBeGreaterThan(MAX_CHARS / 2);
       expect(await one.lastNumber('q')).toBe(256);
     });
 

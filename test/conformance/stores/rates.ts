@@ -13,12 +13,12 @@ const request = (nowMs: number, tokens = 0) => ({
   tokenBurstMs: 50,
 });
 
-/** Tests the rates of a store. `make` opens two stores on the same empty data. */
+/** Defines the tests of rate limits in stores. `make` opens two stores on the same empty data. */
 export function describeRates(
   name: string,
   make: () => Promise<Record<'one' | 'other', RateStore>> | Record<'one' | 'other', RateStore>,
 ): void {
-  describe(`${name}: rates of keys`, () => {
+  describe(`${name}: rate limits of keys`, () => {
     it('allows the burst, then the rate, for two processes together', async () => {
       const { one, other } = await make();
       expect(await one.take('k', request(1000))).toBe(0);
@@ -39,7 +39,7 @@ export function describeRates(
       expect(await other.take('k', request(1200, 10))).toBe(0);
     });
 
-    it('allows no request of a key until its latest block has ended', async () => {
+    it('allows no request for a blocked key until the later of two blocks has ended', async () => {
       const { one, other } = await make();
       await one.block('k', 5000);
       await other.block('k', 4000);

@@ -5,7 +5,7 @@ import { newRun, record, startedEntry } from '../../support/run-data.ts';
 
 type Changes = SharedStores['changes'];
 
-async function idsOf(changes: Changes): Promise<string[]> {
+async function readRunIds(changes: Changes): Promise<string[]> {
   return (await changes.read(100)).map(({ runId }) => runId);
 }
 
@@ -13,16 +13,16 @@ async function acknowledgeAll(changes: Changes): Promise<void> {
   await changes.acknowledge((await changes.read(100)).map(({ position }) => position));
 }
 
-/** Tests the changes of runs in stores. `make` opens empty stores. */
+/** Defines the tests of recorded changes to runs. `make` opens empty stores. */
 export function describeRunChanges(name: string, make: () => SharedStores | Promise<SharedStores>): void {
-  describe(`${name}: changes of runs`, () => {
+  describe(`${name}: changes to runs`, () => {
     it('records no changes before a consumer begins; then every stored run counts as changed', async () => {
       const { runs, changes } = await make();
       await runs.create(newRun('a'), startedEntry());
       expect(await changes.read(10)).toEqual([]);
       await changes.begin();
       await changes.begin();
-      expect(await idsOf(changes)).toEqual(['a']);
+      expect(await readRunIds(changes)).toEqual(['a']);
     });
 
     it('records only the creation of a run, changes of its status and its removal', async () => {
@@ -50,11 +50,11 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
       const first = await changes.read(2);
       expect(first.map(({ runId }) => runId)).toEqual(['a', 'b']);
       await changes.acknowledge(first.map(({ position }) => position));
-      expect(await idsOf(changes)).toEqual(['c']);
+      expect(await readRunIds(changes)).toEqual(['c']);
       await acknowledgeAll(changes);
       await runs.create(newRun('d'), startedEntry());
       await changes.acknowledge(first.map(({ position }) => position));
-      expect(await idsOf(changes)).toEqual(['d']);
+      expect(await readRunIds(changes)).toEqual(['d']);
     });
 
     it('measures a run with its journal, logs and stored values; an unknown run has no size', async () => {

@@ -47,10 +47,12 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     const store = await createStoreWithRun(make);
     const logs = Array.from({ length: 250 }, (_, index) => log('r', index + 1));
     await store.saveRecord(record('r'), logs.toReversed());
-    const done = [250, 100, 99].map((order) => log('r', order, { status: 'completed' }));
-    await store.saveRecord(record('r'), done);
-    const last = new Map(done.map((one) => [one.executionOrder, one]));
-    expect(await store.logs('r')).toEqual(logs.map((one) => last.get(one.executionOrder) ?? one));
+    const completed = [250, 100, 99].map((order) => log('r', order, { status: 'completed' }));
+    await store.saveRecord(record('r'), completed);
+    const completedByOrder = new Map(completed.map((each) => [each.executionOrder, each]));
+    expect(await store.logs('r')).toEqual(
+      logs.map((each) => completedByOrder.get(each.executionOrder) ?? each),
+    );
   });
 
   it('has one log per execution of a block, in execution order, even when it is saved repeatedly', async () => {

@@ -146,7 +146,8 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     const store = await createStoreWithRun(make);
     const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
     const write = async (from: number): Promise<void> => {
-      for (let at = from; at < 60; at += 7) await store.upsert('r', expected.slice(at - from, at + 7));
+      for (let start = from; start < 60; start += 7)
+        await store.upsert('r', expected.slice(start - from, start + 7));
     };
     await Promise.all([0, 1, 2, 3, 4, 5, 6].map(write));
     expect(await store.journal('r')).toEqual([startedEntry(), ...expected]);
@@ -160,25 +161,25 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   });
 }
 
-async function storeWithRecords(
+async function createStoreWithRecords(
   make: () => RunStore | Promise<RunStore>,
   records: RunRecord[],
 ): Promise<RunStore> {
   const store = await make();
-  for (const one of records) {
+  for (const saved of records) {
     await store.create(
-      newRun(one.runId, { createdMs: one.createdMs, workflowId: one.workflowId }),
+      newRun(saved.runId, { createdMs: saved.createdMs, workflowId: saved.workflowId }),
       startedEntry(),
     );
-    await store.saveRecord(one, []);
+    await store.saveRecord(saved, []);
   }
   return store;
 }
 
 function describeLists(make: () => RunStore | Promise<RunStore>): void {
-  it('lists the newest runs first, page by page, each once, even if several begin in one millisecond', async () => {
+  it('lists the newest runs first, page by page, each once, even if several are created in one millisecond', async () => {
     const times = [5, 1, 3, 3, 3, 2, 4];
-    const store = await storeWithRecords(
+    const store = await createStoreWithRecords(
       make,
       times.map((createdMs, index) => record(`r${index}`, { createdMs })),
     );
@@ -187,8 +188,8 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await listPages(store, {})).toEqual([expected.flat()]);
   });
 
-  it('has no cursor after the last page, even after a full one', async () => {
-    const store = await storeWithRecords(make, [
+  it('has no cursor after the last page, even if that page is full', async () => {
+    const store = await createStoreWithRecords(make, [
       record('a', { createdMs: 1 }),
       record('b', { createdMs: 2 }),
     ]);
@@ -196,10 +197,10 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await listPages(store, { limit: 1 })).toEqual([['b'], ['a']]);
   });
 
-  it('continues after the last page even if runs are added and changed in between', async () => {
-    const store = await storeWithRecords(
+  it('continues after the previous page even if runs are added and changed in between', async () => {
+    const store = await createStoreWithRecords(
       make,
-      [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
+      [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs })),
     );
     const first = await store.list({ limit: 2 });
     await store.create(newRun('new', { createdMs: 9 }), startedEntry());
@@ -210,7 +211,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('filters by workflow and by any of several statuses, across pages', async () => {
-    const store = await storeWithRecords(make, [
+    const store = await createStoreWithRecords(make, [
       record('a', { createdMs: 1, workflowId: 'w1', status: 'completed' }),
       record('b', { createdMs: 2, workflowId: 'w2', status: 'completed' }),
       record('c', { createdMs: 3, workflowId: 'w1', status: 'paused' }),
@@ -226,13 +227,13 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
   it('lists the oldest runs first on request, page by page', async () => {
     const times = [5, 1, 3, 3, 2];
     const runs = times.map((createdMs, index) => record(`r${index}`, { createdMs }));
-    const store = await storeWithRecords(make, runs);
+    const store = await createStoreWithRecords(make, runs);
     expect(await listPages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
   });
 
   it('lists the runs of a period, including both ends', async () => {
     const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
-    const store = await storeWithRecords(make, runs);
+    const store = await createStoreWithRecords(make, runs);
     expect(await listPages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
     expect(await listPages(store, { fromMs: 4 })).toEqual([['r4']]);
     expect(await listPages(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
@@ -248,20 +249,22 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
 }
 
 function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
-  const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
+  const valueKey = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('removes an ended run with all its data, and returns the value keys in its entries', async () => {
     const store = await createStoreWithRun(make);
-    await store.append('r', [entry(2, key('a')), entry(3, `"${key('b')}" and ${key('a')}`)]);
-    await store.upsert('r', [entry(3, key('c')), entry(4)]);
+    await store.append('r', [entry(2, valueKey('a')), entry(3, `"${valueKey('b')}" and ${valueKey('a')}`)]);
+    await store.upsert('r', [entry(3, valueKey('c')), entry(4)]);
     await store.saveRecord(record('r', { seq: 4, status: 'completed' }), [log('r', 1)]);
     await store.create(newRun('other'), startedEntry());
-    await store.append('other', [entry(2, key('a'))]);
-    expect((await store.remove('r'))?.toSorted()).toEqual(expect.arrayContaining([key('a'), key('c')]));
+    await store.append('other', [entry(2, valueKey('a'))]);
+    expect((await store.remove('r'))?.toSorted()).toEqual(
+      expect.arrayContaining([valueKey('a'), valueKey('c')]),
+    );
     expect([await store.header('r'), await store.record('r')]).toEqual([undefined, undefined]);
     expect([await store.journal('r'), await store.logs('r')]).toEqual([[], []]);
     expect((await store.list({})).runs).toEqual([]);
-    expect(await store.journal('other')).toEqual([startedEntry(), entry(2, key('a'))]);
+    expect(await store.journal('other')).toEqual([startedEntry(), entry(2, valueKey('a'))]);
     expect(await store.remove('r')).toBeUndefined();
     expect(await store.create(newRun('r'), startedEntry())).toBe(true);
     expect(await store.journal('r')).toEqual([startedEntry()]);
@@ -288,7 +291,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
 const EXECUTION = { block: 'b', scope: [2, 0] };
 
 function describeSteps(make: () => RunStore | Promise<RunStore>): void {
-  const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
+  const valueKey = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('returns the steps of one execution of a block, with the results of ended steps', async () => {
     const store = await createStoreWithRun(make);
@@ -331,10 +334,10 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
 
   it('accepts block ids of any length', async () => {
     const store = await createStoreWithRun(make);
-    const longId = { block: 'b'.repeat(10_000), scope: [1] };
-    await store.endStep('r', longId, 'a', { v: 1 });
-    expect(await store.steps('r', longId)).toEqual([{ key: 'a', result: { v: 1 } }]);
-    expect(await store.steps('r', { ...longId, scope: [2] })).toEqual([]);
+    const execution = { block: 'b'.repeat(10_000), scope: [1] };
+    await store.endStep('r', execution, 'a', { v: 1 });
+    expect(await store.steps('r', execution)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', { ...execution, scope: [2] })).toEqual([]);
   });
 
   it('refuses steps of an unknown run', async () => {
@@ -350,9 +353,9 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
 
   it('removes the steps together with their run, and returns the value keys in their results', async () => {
     const store = await createStoreWithRun(make);
-    await store.endStep('r', EXECUTION, 'a', { ref: { key: key('d'), bytes: 9000 } });
+    await store.endStep('r', EXECUTION, 'a', { ref: { key: valueKey('d'), bytes: 9000 } });
     await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
-    expect(await store.remove('r')).toEqual([key('d')]);
+    expect(await store.remove('r')).toEqual([valueKey('d')]);
     expect(await store.steps('r', EXECUTION)).toEqual([]);
     await store.create(newRun('r'), startedEntry());
     expect(await store.steps('r', EXECUTION)).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SpendingStore } from '@heddle/engine/stores';
 import { scale } from '../../support/scale.ts';
 
-const LATER = 1_000_000;
+const PERIOD_END_MS = 1_000_000;
 
 /** Returns a reservation of at most `maxMicros` in accounts with the cap `cap`. */
 const reservation = (
@@ -12,14 +12,14 @@ const reservation = (
   { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, minMicros = 1 } = {},
 ) => ({
   id,
-  accounts: accounts.map((account) => ({ id: account, cap, untilMs: LATER })),
+  accounts: accounts.map((account) => ({ id: account, cap, untilMs: PERIOD_END_MS })),
   maxMicros,
   minMicros,
   nowMs,
   expiresMs: nowMs + 60,
 });
 
-/** Tests how a store sums spending. `make` opens two stores on the same empty data. */
+/** Defines the tests of sums of spending in stores. `make` opens two stores on the same empty data. */
 export function describeSpending(
   name: string,
   make: () => Promise<Record<'one' | 'other', SpendingStore>> | Record<'one' | 'other', SpendingStore>,
@@ -65,14 +65,13 @@ export function describeSpending(
         maxMicros: fc.integer({ min: 0, max: 60 }),
         // The cost of the call as a share of `maxMicros`.
         share: fc.double({ min: 0, max: 1, noNaN: true }),
-        // True if the call uses the other store.
-        isOther: fc.boolean(),
+        usesOtherStore: fc.boolean(),
         accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),
         // Turns of the event loop between the reservation and its settlement.
         turns: fc.nat({ max: 3 }),
       });
       const stores = await make();
-      let cases = 0;
+      let caseCount = 0;
       await fc.assert(
         fc.asyncProperty(
           fc.array(call, { maxLength: 25 }),
@@ -80,13 +79,13 @@ export function describeSpending(
           async (calls, cap) => {
             // Each case has its own accounts and calls, because new stores for each case would exhaust the connections
             // of a server.
-            const prefix = `case ${(cases += 1)} `;
+            const prefix = `case ${(caseCount += 1)} `;
             const spent = { a: 0, b: 0 };
             const run = async (
-              { isOther, maxMicros, share, accounts, turns }: (typeof calls)[number],
+              { usesOtherStore, maxMicros, share, accounts, turns }: (typeof calls)[number],
               index: number,
             ) => {
-              const store = isOther ? stores.other : stores.one;
+              const store = usesOtherStore ? stores.other : stores.one;
               const ids = accounts.map((account) => prefix + account);
               if (await store.reserve(reservation(prefix + index, maxMicros, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
@@ -107,9 +106,9 @@ export function describeSpending(
     it('removes accounts whose period has ended', async () => {
       const { one } = await make();
       await one.reserve(reservation('1', 5));
-      await one.prune(LATER - 1);
+      await one.prune(PERIOD_END_MS - 1);
       expect(await one.sum('a')).toBe(5);
-      await one.prune(LATER);
+      await one.prune(PERIOD_END_MS);
       expect(await one.sum('a')).toBe(0);
       await one.settle('1', 5);
       expect(await one.sum('a')).toBe(0);
