@@ -11,7 +11,7 @@ import { startModelServer } from './support/model-server.ts';
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 
 /** Runs an example with these arguments in a new data folder. Returns its output. */
-async function outputOf(file: string, ...args: string[]): Promise<unknown> {
+async function runExample(file: string, ...args: string[]): Promise<unknown> {
   const { exit, stdout, stderr } = await heddle(['run', `${EXAMPLES}/${file}`, ...args], {
     cwd: dataFolder(),
   });
@@ -35,7 +35,7 @@ describe('the examples', () => {
   });
 
   it('order-triage: runs offline, unchanged', async () => {
-    expect(await outputOf('order-triage.json')).toMatchObject({
+    expect(await runExample('order-triage.json')).toMatchObject({
       status: 200,
       data: {
         orderId: 'A-1001',
@@ -53,10 +53,10 @@ describe('the examples', () => {
 
   it('order-triage: ships a small order, refuses an order without items', async () => {
     const smallOrder = '{"orderId": "B", "items": [{"sku": "MUG", "quantity": 2, "price": 9.5}]}';
-    expect(await outputOf('order-triage.json', '--input', smallOrder)).toMatchObject({
+    expect(await runExample('order-triage.json', '--input', smallOrder)).toMatchObject({
       data: { decision: 'ship', subtotal: 19 },
     });
-    expect(await outputOf('order-triage.json', '--input', '{"items": []}')).toMatchObject({
+    expect(await runExample('order-triage.json', '--input', '{"items": []}')).toMatchObject({
       status: 422,
       data: { decision: 'refuse', reasons: ['The order has no items.'] },
     });
@@ -74,20 +74,20 @@ describe('the examples', () => {
 
   it('approval: pays small claims without an approval', async () => {
     const smallClaim = '{"receipts": [{"what": "Tea", "amount": 3.5}]}';
-    expect(await outputOf('approval.json', '--input', smallClaim)).toMatchObject({
+    expect(await runExample('approval.json', '--input', smallClaim)).toMatchObject({
       result: { status: 'booked', amount: 3.5 },
     });
   });
 
   it('cold-room: Python finds the outliers, JavaScript reports them', async () => {
-    expect(await outputOf('cold-room.json')).toMatchObject({
+    expect(await runExample('cold-room.json')).toMatchObject({
       result: 'Mean 6.15 °C until 2026-02-06; out of line: 2026-02-04 (12.6 °C)',
     });
   });
 
   it('support-agent: runs with a scripted model and a mocked chat', async () => {
     const mocks = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
-    expect(await outputOf('support-agent.json', ...mocks)).toMatchObject({
+    expect(await runExample('support-agent.json', ...mocks)).toMatchObject({
       result: { topic: 'Sign-in', urgency: 'urgent', alerted: '1767225600.000100', draft: null },
     });
   });
@@ -126,7 +126,7 @@ describe('the examples', () => {
   });
 
   it('nested-batches: runs loops in a parallel in a loop', async () => {
-    const { result } = (await outputOf('nested-batches.json', '--input', '{"batchSize": 4}')) as {
+    const { result } = (await runExample('nested-batches.json', '--input', '{"batchSize": 4}')) as {
       result: string[];
     };
     expect(result).toHaveLength(7);
@@ -153,7 +153,7 @@ describe('the examples', () => {
 
   it('child-workflow: prices every product in a separate workflow', async () => {
     const folder = `${EXAMPLES}/child-workflow`;
-    expect(await outputOf('child-workflow/quote.json', '--workflows', folder)).toMatchObject({
+    expect(await runExample('child-workflow/quote.json', '--workflows', folder)).toMatchObject({
       result: { total: 1376 },
     });
   });

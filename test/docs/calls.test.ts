@@ -15,17 +15,18 @@ const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('c
 function callsIn(text: string): string[] {
   const joined = text.replaceAll('\\\n', ' ');
   return [...joined.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(
-    ([, , method, path = '', others = '']) => `${method ?? (/ -d /.test(others) ? 'POST' : 'GET')} ${path}`,
+    ([, , method, path = '', otherArguments = '']) =>
+      `${method ?? (/ -d /.test(otherArguments) ? 'POST' : 'GET')} ${path}`,
   );
 }
 
-/** Returns whether the call is one of this operation. A path parameter matches one segment. */
+/** Returns whether the call, `METHOD /path`, calls this operation. A path parameter matches one segment. */
 function matches({ method, path }: { method: string; path: string }, call: string): boolean {
   return new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(call);
 }
 
 describe('docs/api-calls.md', () => {
-  it('has every operation, and no other calls', () => {
+  it('has a call of every operation, and no other calls', () => {
     const calls = fences.flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(SERVED_OPERATIONS.length);
     const missing = SERVED_OPERATIONS.filter((operation) => !calls.some((call) => matches(operation, call)));
@@ -39,11 +40,11 @@ describe('docs/api-calls.md', () => {
     'has calls that succeed in the order of the page, with the described results',
     { timeout: 180_000 },
     async () => {
-      const ready = await startServe(['--data', dataFolder()]);
+      const server = await startServe(['--data', dataFolder()]);
       const folder = folderOf(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
-      const env = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
+      const env = { BASE: server.url, KEY: server.key, WORKSPACE: server.workspaceId };
       const { exit, stdout, stderr } = await shell(script, folder, env);
       expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
       expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));

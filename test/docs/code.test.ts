@@ -12,10 +12,10 @@ import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markd
  * The TypeScript code of all pages. The types of all code are checked. Snippets with the mark `run` are also run, and
  * their output is compared with the comments after `console.log`.
  */
-const code = pages
+const codeFences = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
-const snippets = code.filter(({ marks }) => marks.has('run'));
+const snippets = codeFences.filter(({ marks }) => marks.has('run'));
 const sampled = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
 
 let folder = '';
@@ -36,7 +36,7 @@ beforeAll(() => {
   };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  for (const { at, text } of code) writeFileSync(join(folder, fileName(at)), text);
+  for (const { at, text } of codeFences) writeFileSync(join(folder, fileName(at)), text);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,7 +46,7 @@ function fileName(at: string): string {
 }
 
 /** Runs Node.js with these arguments. Returns stdout; if the program fails, also stderr. */
-function node(...args: string[]): Promise<string> {
+function runNode(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
     const options = {
       cwd: folder,
@@ -75,26 +75,26 @@ function propertiesOf(text: string, name: string): string[] {
   return names;
 }
 
-/** Each test starts a process, on machines that may be busy. */
+/** Each test starts a process, which is slow on a busy machine. */
 const SLOW = { timeout: 120_000 };
 
 describe('the code of the documentation', () => {
   it('is found, and every snippet that is run has an expected output', () => {
     expect(snippets.length).toBeGreaterThan(9);
-    expect(code.some(({ at }) => at.startsWith('README.md:'))).toBe(true);
+    expect(codeFences.some(({ at }) => at.startsWith('README.md:'))).toBe(true);
     expect(snippets.filter(({ text }) => expectedOutput(text) === '').map(({ at }) => at)).toEqual([]);
   });
 
   it('has the right types', SLOW, async () => {
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
-    expect(await node(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
+    expect(await runNode(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
   });
 
   it.each(sampled.map((snippet) => [snippet.at, snippet] as const))(
     'prints the output in its comments: %s',
     SLOW,
     async (_, { at, text }) => {
-      const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));
+      const printed = await runNode('--conditions=@heddle/source', join(folder, fileName(at)));
       expect(printed.trim()).toBe(expectedOutput(text));
     },
   );

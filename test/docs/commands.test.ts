@@ -8,22 +8,22 @@ const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 
 /** The commands of each page, in order. */
 const commandPages = pages
-  .map((page) => ({ page, examples: examplesOf(commandsOf(page), 'run', ['output']) }))
+  .map((page) => ({ page, examples: examplesOf(commandFencesOf(page), 'run', ['output']) }))
   .map(({ page, examples }) => ({ page, examples: examples.filter(({ main }) => main.language === 'sh') }))
   .filter(({ examples }) => examples.length > 0);
 
 /**
- * Returns the fences of a page with commands and their output. The commands of the README have no marks: all commands of
- * Heddle run, except those with a server, which test/docs/quick-start.test.ts runs.
+ * Returns the fences of a page with commands and their output. The commands of the README have no mark `run`: every
+ * command of Heddle is run, except those that need a server, which test/docs/quick-start.test.ts runs.
  */
-function commandsOf(page: string): Fence[] {
+function commandFencesOf(page: string): Fence[] {
   const fences = fencesOf(page, readPage(page));
   if (page !== 'README.md') return fences;
-  const isRun = ({ language, text }: Fence): boolean =>
+  const isRunnable = ({ language, text }: Fence): boolean =>
     language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
   return fences
-    .filter((fence) => isRun(fence) || fence.marks.has('output'))
-    .map((fence) => (isRun(fence) ? { ...fence, marks: new Map([['run', '']]) } : fence));
+    .filter((fence) => isRunnable(fence) || fence.marks.has('output'))
+    .map((fence) => (isRunnable(fence) ? { ...fence, marks: new Map([['run', '']]) } : fence));
 }
 
 describe('the commands of the documentation', () => {

@@ -7,10 +7,9 @@ const rows = pages
   .flatMap((page) => tablesOf(page, readPage(page)))
   .filter(({ name }) => name === 'constants')
   .flatMap((table) => table.rows)
-  .map(({ at, cells }) => ({
-    at,
+  .map(({ cells }) => ({
     documented: numberIn(cells[1] ?? ''),
-    constant: codeIn(cells.at(-1) ?? '') ?? '',
+    location: codeIn(cells.at(-1) ?? '') ?? '',
   }));
 
 function numberIn(cell: string): number {
@@ -22,10 +21,10 @@ describe('the constants of the documentation', () => {
     expect(rows.length).toBeGreaterThan(25);
   });
 
-  it.each(rows.map((row) => [row.constant, row] as const))(
-    'have the value of the source: %s',
-    (_, { documented, constant }) => {
-      expect(constantAt(constant)).toBe(documented);
+  it.each(rows.map((row) => [row.location, row] as const))(
+    'have the value in the source: %s',
+    (_, { documented, location }) => {
+      expect(constantAt(location)).toBe(documented);
     },
   );
 
@@ -33,7 +32,7 @@ describe('the constants of the documentation', () => {
     const text = `const A = 2 ** 3 - 1; const B = { c: 64 * 1024, d: { e: [1, 2] } } as const; const { f = 5_000 } = g;`;
     const read = (): string => text;
     const locations = ['x#A', 'x#B.c', 'x#B.d', 'x#B.d.e.1', 'x#f', 'x#H'];
-    expect(locations.map((location) => constantAt(location, read))).toEqual([
+    expect(locations.map((each) => constantAt(each, read))).toEqual([
       7,
       65_536,
       undefined,

@@ -16,7 +16,7 @@ function valueOf(node: unknown): number | undefined {
   return operator === '*' ? a * b : operator === '**' ? a ** b : operator === '-' ? a - b : undefined;
 }
 
-/** Returns the initializer of a constant, or of a default in a destructuring. */
+/** Returns the initializer of a constant, or its default value in a destructuring pattern. */
 function initializer(text: string, name: string): unknown {
   let value: unknown;
   walk(parseSync('x.ts', text).program.body, (node) => {
@@ -37,13 +37,16 @@ function property(object: unknown, key: string): unknown {
 }
 
 /** Returns the number at a location in the sources, `file#NAME` or `file#NAME.key`; `file` is relative to packages. */
-export function constantAt(location: string, read: (file: string) => string = source): number | undefined {
+export function constantAt(
+  location: string,
+  read: (file: string) => string = readSource,
+): number | undefined {
   const [file = '', path = ''] = location.split('#');
   const [name = '', ...keys] = path.split('.');
   const node = keys.reduce(property, initializer(read(file), name));
   return node === undefined ? undefined : valueOf(node);
 }
 
-function source(file: string): string {
+function readSource(file: string): string {
   return readFileSync(join(repository, 'packages', file), 'utf8');
 }

@@ -6,6 +6,8 @@ import { block, condition, fn, loop, parallel, workflow } from '../support/workf
 import type { TestBlock } from '../support/workflow.ts';
 import { echo } from './reference-workflow.ts';
 
+// Titles begin with the ids of the rules in docs/semantics.md that they test.
+
 let engine: Engine;
 
 beforeAll(async () => {
@@ -14,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-function set(name: string, value: Json): TestBlock {
+function setCount(name: string, value: Json): TestBlock {
   return block(name, 'variables', { variables: [{ variableName: 'count', type: 'number', value }] });
 }
 
@@ -25,7 +27,7 @@ function run(blocks: TestBlock[], edges: string[], input: Json = {}): Promise<Ru
 
 describe('variables', () => {
   it('R42 are read with their values at the start of the block, even in the next iteration', async () => {
-    const body = [block('Read', 'echo', { value: '<variable.count>' }), set('Set', '<variable.count>1')];
+    const body = [block('Read', 'echo', { value: '<variable.count>' }), setCount('Set', '<variable.count>1')];
     const { blockOutputs } = await run(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
       ['Start -> Each -> Read -> Set'],
@@ -35,13 +37,13 @@ describe('variables', () => {
   });
 
   it('R42 that a branch has set can be read after the parallel', async () => {
-    const fan = parallel(
+    const parallelBlock = parallel(
       'Each',
       { parallelType: 'count', count: 2, batchSize: 1 },
-      set('Set', '<parallel.index>'),
+      setCount('Set', '<parallel.index>'),
     );
     const { blockOutputs } = await run(
-      [fan, block('After', 'echo', { value: '<variable.count>' })],
+      [parallelBlock, block('After', 'echo', { value: '<variable.count>' })],
       ['Start -> Each -> After', 'Each -> Set'],
     );
     expect(blockOutputs?.['After.value']).toBe(1);

@@ -5,7 +5,7 @@ const fences = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ marks }) => marks.has('from'));
 
-describe('code that pages show from examples', () => {
+describe('code that pages quote from files of examples', () => {
   it('is found', () => {
     expect(fences.length).toBeGreaterThan(4);
   });

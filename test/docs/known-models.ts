@@ -1,6 +1,6 @@
 import { knownModels } from '@heddle/blocks';
 
-/** The heading of the table of known models. */
+/** The column headings of the table of known models. */
 export const MODEL_HEAD = [
   'provider',
   'model',
@@ -12,7 +12,7 @@ export const MODEL_HEAD = [
   'reasoning can be set',
 ];
 
-/** Returns the rows of the table of known models, by provider in their order. */
+/** Returns the rows of the table of known models, in the order of `knownModels`. */
 export function knownModelRows(): string[][] {
   return knownModels().map(({ provider, id, context, output, prices, reasoning }) => [
     `\`${provider}\``,

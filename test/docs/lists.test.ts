@@ -57,7 +57,7 @@ describe('docs/architecture.md', () => {
     expect(listed.sort()).toEqual(tables.sort());
   });
 
-  it('has the packages of the layer table', () => {
+  it('lists the packages in LAYERS (test/repo/layers.ts)', () => {
     const listed = firstCells(section(architecture, '## Packages'))
       .filter((name) => name.startsWith('packages/'))
       .map((name) => name.slice('packages/'.length));
@@ -83,13 +83,13 @@ describe('docs/architecture.md', () => {
       rules: { [rule: string]: [string, { max?: number }] };
     };
     const text = section(architecture, '## Limits on our own code');
-    const documented = (what: string): number =>
-      Number(new RegExp(`^\\| ${what} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
+    const documentedLimit = (description: string): number =>
+      Number(new RegExp(`^\\| ${description} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
     expect({
-      'max-lines': documented('lines of code of a file, without comments and blank lines'),
-      'max-lines-per-function': documented('lines of a function'),
-      complexity: documented('cyclomatic complexity'),
-      'max-params': documented('parameters'),
+      'max-lines': documentedLimit('lines of code of a file, without comments and blank lines'),
+      'max-lines-per-function': documentedLimit('lines of a function'),
+      complexity: documentedLimit('cyclomatic complexity'),
+      'max-params': documentedLimit('parameters'),
     }).toEqual(
       Object.fromEntries(
         ['max-lines', 'max-lines-per-function', 'complexity', 'max-params'].map((rule) => [

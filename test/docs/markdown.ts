@@ -52,13 +52,17 @@ export interface Example {
 const EXAMPLE_MARKS = ['workflow', 'run', 'temporal', 'file'];
 
 /** Returns the fences with `mainMark`, each with the related fences that follow it before the next example. */
-export function examplesOf(fences: readonly Fence[], mainMark: string, parts: readonly string[]): Example[] {
+export function examplesOf(
+  fences: readonly Fence[],
+  mainMark: string,
+  partMarks: readonly string[],
+): Example[] {
   const examples: Example[] = [];
   let following = new Map<string, Fence>();
   for (const fence of fences) {
     if (EXAMPLE_MARKS.some((mark) => fence.marks.has(mark))) following = new Map();
     if (fence.marks.has(mainMark)) examples.push({ main: fence, parts: following });
-    const mark = parts.find((part) => fence.marks.has(part));
+    const mark = partMarks.find((each) => fence.marks.has(each));
     if (mark !== undefined) following.set(mark, fence);
   }
   return examples;
@@ -74,11 +78,11 @@ export interface Table {
 export function tablesOf(file: string, text: string): Table[] {
   const tables: Table[] = [];
   for (const match of text.matchAll(/^<!-- (.+) -->\n\n?((?:\|.*\n)+)/gm)) {
-    const from = text.slice(0, match.index + match[0].indexOf('|')).split('\n').length;
+    const firstLine = text.slice(0, match.index + match[0].indexOf('|')).split('\n').length;
     const rows = (match[2] ?? '').trimEnd().split('\n');
     tables.push({
       name: match[1] ?? '',
-      rows: rows.map((row, index) => ({ at: `${file}:${from + index}`, cells: cellsOf(row) })).slice(2),
+      rows: rows.map((row, index) => ({ at: `${file}:${firstLine + index}`, cells: cellsOf(row) })).slice(2),
     });
   }
   return tables;
@@ -92,7 +96,10 @@ export function cellsOf(row: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** Returns the content of a cell that is one code span. Like Markdown, it removes one space at both ends. */
+/**
+ * Returns the content of a cell that is one code span. Like Markdown, it removes one space at both ends. Returns
+ * undefined for other cells.
+ */
 export function codeIn(cell: string): string | undefined {
   const code = /^(`+)([^`][\s\S]*?|[^`])\1$/.exec(cell)?.[2];
   return code?.replace(/^ ([\s\S]*\S[\s\S]*) $/, '$1');

@@ -8,14 +8,14 @@ const PAGE = 'README.md';
 const fences = fencesOf(PAGE, readPage(PAGE));
 
 /** Returns the index of the README's first fence with this command. */
-function indexOf(command: string): number {
+function fenceIndexOf(command: string): number {
   const index = fences.findIndex(({ text }) => text.includes(command));
   if (index < 0) throw new Error(`The README has no command ${command}.`);
   return index;
 }
 
 /** Returns a new folder for the commands of the README, which is deleted after the test. */
-function folder(): string {
+function createFolder(): string {
   const path = folderOf(PAGE);
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
@@ -34,19 +34,20 @@ function normalize(output: string): string {
 }
 
 it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
-  const index = indexOf('npx heddle run');
+  const index = fenceIndexOf('npx heddle run');
   const command = fences[index]?.text.trim() ?? '';
-  const { stdout } = await shell(`(${command}) 2>&1`, folder());
+  const { stdout } = await shell(`(${command}) 2>&1`, createFolder());
   expect(normalize(stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
 });
 
 it('the server commands print a curl command that runs the workflow', { timeout: 120_000 }, async () => {
-  const cwd = folder();
-  expect(fences[indexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
+  const cwd = createFolder();
+  expect(fences[fenceIndexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
   await server.until('Ctrl-C stops it.');
   const exported = await server.lineWith('export ');
-  const deployment = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
+  const deployCommand = fences[fenceIndexOf('npx heddle deploy')]?.text ?? '';
+  const deployment = await shell(`${exported}\n${deployCommand}`, cwd);
   expect({ exit: deployment.exit, stderr: deployment.stderr }).toMatchObject({ exit: 0 });
   const [curl = ''] = /curl (?:.|\\\n)+/.exec(deployment.stdout) ?? [];
   const response = await shell(`${exported}\n${curl}`, cwd);

@@ -32,7 +32,7 @@ const VARIABLES = {
   'My List': { type: 'array', value: [1, 2] },
 } as const;
 
-const TYPES: { [field: string]: string } = {
+const INPUT_TYPES: { [field: string]: string } = {
   name: 'string',
   n: 'number',
   flag: 'string',
@@ -60,9 +60,9 @@ const EARLIER_EDGES = [
   'Pairs -> Cell',
 ];
 
-/** A context of the page: the blocks that read a reference, the edges to these blocks, and the path of the value. */
+/** A field in which the page shows references: the blocks with the field, their edges, and the path of the value. */
 interface Context {
-  blocks(written: string): TestBlock[];
+  blocks(fieldText: string): TestBlock[];
   edges: readonly string[];
   /** A path into the output of the run's block `Reader` or `Rows`. */
   select: string;
@@ -70,16 +70,20 @@ interface Context {
   summarize?(value: Json): Json;
 }
 
-const reader = { edges: ['Pairs -> Reader'] };
-const inRows = { edges: ['Pairs -> Rows', 'Rows -> Reader'] };
+const READER_EDGES = ['Pairs -> Reader'];
+const ROWS_EDGES = ['Pairs -> Rows', 'Rows -> Reader'];
 
-function values(results: Json): Json {
+function iterationValues(results: Json): Json {
   return (results as { value: Json }[][]).map(([first]) => first?.value ?? null);
 }
 
-function rows(kind: 'loop' | 'parallel', data: { [key: string]: Json }, written: string): TestBlock[] {
-  const inner = block('Reader', 'echo', { value: written });
-  return [kind === 'loop' ? loop('Rows', data, inner) : parallel('Rows', data, inner)];
+function rowsContainer(
+  kind: 'loop' | 'parallel',
+  data: { [key: string]: Json },
+  fieldText: string,
+): TestBlock[] {
+  const readerBlock = block('Reader', 'echo', { value: fieldText });
+  return [kind === 'loop' ? loop('Rows', data, readerBlock) : parallel('Rows', data, readerBlock)];
 }
 
 const LETTERS = '["a", "b"]';
@@ -87,68 +91,75 @@ const LETTERS = '["a", "b"]';
 /** The contexts of docs/references.md, by the names of its tables. */
 export const CONTEXTS: { readonly [name: string]: Context } = {
   text: {
-    ...reader,
+    edges: READER_EDGES,
     select: 'Reader.text',
-    blocks: (written) => [block('Reader', 'echo', { text: written })],
+    blocks: (fieldText) => [block('Reader', 'echo', { text: fieldText })],
   },
   native: {
-    ...reader,
+    edges: READER_EDGES,
     select: 'Reader.value',
-    blocks: (written) => [block('Reader', 'echo', { value: written })],
+    blocks: (fieldText) => [block('Reader', 'echo', { value: fieldText })],
   },
   json: {
-    ...reader,
+    edges: READER_EDGES,
     select: 'Reader.data',
-    blocks: (written) => [block('Reader', 'response', { dataMode: 'json', data: written })],
+    blocks: (fieldText) => [block('Reader', 'response', { dataMode: 'json', data: fieldText })],
   },
-  javascript: { ...reader, select: 'Reader.result', blocks: (written) => [fn('Reader', written)] },
+  javascript: {
+    edges: READER_EDGES,
+    select: 'Reader.result',
+    blocks: (fieldText) => [fn('Reader', fieldText)],
+  },
   condition: {
-    ...reader,
+    edges: READER_EDGES,
     select: 'Reader.conditionResult',
-    blocks: (written) => [condition('Reader', { yes: written })],
+    blocks: (fieldText) => [condition('Reader', { yes: fieldText })],
   },
   count: {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
     summarize: (results) => (results as Json[]).length,
-    blocks: (written) => rows('loop', { loopType: 'for', count: written }, '<loop.index>'),
+    blocks: (fieldText) => rowsContainer('loop', { loopType: 'for', count: fieldText }, '<loop.index>'),
   },
   while: {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
     summarize: (results) => (results as Json[]).length,
-    blocks: (written) => rows('loop', { loopType: 'while', whileCondition: written }, '<loop.index>'),
+    blocks: (fieldText) =>
+      rowsContainer('loop', { loopType: 'while', whileCondition: fieldText }, '<loop.index>'),
   },
   collection: {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
-    summarize: values,
-    blocks: (written) => rows('loop', { loopType: 'forEach', collection: written }, '<loop.currentItem>'),
+    summarize: iterationValues,
+    blocks: (fieldText) =>
+      rowsContainer('loop', { loopType: 'forEach', collection: fieldText }, '<loop.currentItem>'),
   },
   'in a loop': {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
-    summarize: values,
-    blocks: (written) => rows('loop', { loopType: 'forEach', collection: LETTERS }, written),
+    summarize: iterationValues,
+    blocks: (fieldText) => rowsContainer('loop', { loopType: 'forEach', collection: LETTERS }, fieldText),
   },
   'in a counting loop': {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
-    summarize: values,
-    blocks: (written) => rows('loop', { loopType: 'for', count: 2 }, written),
+    summarize: iterationValues,
+    blocks: (fieldText) => rowsContainer('loop', { loopType: 'for', count: 2 }, fieldText),
   },
   'in a parallel': {
-    ...inRows,
+    edges: ROWS_EDGES,
     select: 'Rows.results',
-    summarize: values,
-    blocks: (written) => rows('parallel', { parallelType: 'collection', collection: LETTERS }, written),
+    summarize: iterationValues,
+    blocks: (fieldText) =>
+      rowsContainer('parallel', { parallelType: 'collection', collection: LETTERS }, fieldText),
   },
 };
 
-/** Returns a workflow with the string `written` in the field of a context. */
-export function workflowWith(context: Context, written: string): Json {
-  return workflow([...EARLIER_BLOCKS, ...context.blocks(written)], [...EARLIER_EDGES, ...context.edges], {
+/** Returns a workflow with the string `fieldText` in the field of a context. */
+export function workflowWith(context: Context, fieldText: string): Json {
+  return workflow([...EARLIER_BLOCKS, ...context.blocks(fieldText)], [...EARLIER_EDGES, ...context.edges], {
     variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },
-    inputFormat: Object.entries(TYPES).map(([name, type]) => ({ name, type })),
+    inputFormat: Object.entries(INPUT_TYPES).map(([name, type]) => ({ name, type })),
   });
 }

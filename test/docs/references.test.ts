@@ -14,7 +14,7 @@ const input = JSON.parse(
 interface Row {
   at: string;
   context: string;
-  written: string;
+  fieldText: string;
   /** The documented result: JSON, `fails CODE` or `refused`. */
   result: string;
   /** The diagnostic codes in the last column. */
@@ -23,12 +23,14 @@ interface Row {
 
 const rows = tablesOf(PAGE, text)
   .filter(({ name }) => name.startsWith('examples: '))
-  .flatMap(({ name, rows: all }) => all.map((row) => readRow(name.slice('examples: '.length), row)));
+  .flatMap(({ name, rows: tableRows }) =>
+    tableRows.map((row) => readRow(name.slice('examples: '.length), row)),
+  );
 
 function readRow(context: string, { at, cells }: { at: string; cells: readonly string[] }): Row {
-  const [written = '', result = '', why = ''] = cells;
-  const codes = [...why.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] as string);
-  return { at, context, written: codeIn(written) ?? '', result: codeIn(result) ?? result, codes };
+  const [fieldText = '', result = '', explanation = ''] = cells;
+  const codes = [...explanation.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] as string);
+  return { at, context, fieldText: codeIn(fieldText) ?? '', result: codeIn(result) ?? result, codes };
 }
 
 let engine: Engine;
@@ -45,10 +47,10 @@ function codesOf(diagnostics: readonly Diagnostic[]): string[] {
   return [...new Set(ofReader.map(({ code }) => code))];
 }
 
-async function read({ context, written }: Row): Promise<{ result: string; codes: string[] }> {
+async function runExample({ context, fieldText }: Row): Promise<{ result: string; codes: string[] }> {
   const definition = CONTEXTS[context];
   if (!definition) throw new Error(`The tests have no context "${context}".`);
-  const graph = workflowWith(definition, written);
+  const graph = workflowWith(definition, fieldText);
   try {
     const { diagnostics } = await engine.deploy(graph);
     const { blockOutputs, error } = await engine.execute({ workflow: graph }, input, {
@@ -70,14 +72,14 @@ describe('the examples of docs/references.md', () => {
   it('are found in every context', () => {
     expect(new Set(rows.map(({ context }) => context))).toEqual(new Set(Object.keys(CONTEXTS)));
     expect(rows.length).toBeGreaterThan(80);
-    expect(rows.filter(({ written }) => written === '')).toEqual([]);
+    expect(rows.filter(({ fieldText }) => fieldText === '')).toEqual([]);
   });
 
-  it.each(rows.map((row) => [row.at, row] as const))('have the value on the page: %s', async (_, row) => {
+  it.each(rows.map((row) => [row.at, row] as const))('have the result on the page: %s', async (_, row) => {
     const expected =
       row.result.startsWith('fails') || row.result === 'refused'
         ? row.result
         : JSON.stringify(JSON.parse(row.result));
-    expect(await read(row)).toEqual({ result: expected, codes: row.codes });
+    expect(await runExample(row)).toEqual({ result: expected, codes: row.codes });
   });
 });

@@ -5,13 +5,13 @@ import { delimiter, join } from 'node:path';
 import { fencesOf, readPage, repository } from './markdown.ts';
 import type { Example } from './markdown.ts';
 
-interface Outcome {
+interface CommandResult {
   exit: number;
   stdout: string;
   stderr: string;
 }
 
-/** Returns a new folder for the commands of a page, with the examples and the files on the page. */
+/** Returns a new folder for the commands of a page, with the examples and the files that the page shows. */
 export function folderOf(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
   symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
@@ -33,7 +33,7 @@ export function shell(
   command: string,
   folder: string,
   variables: { [name: string]: string } = {},
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const path = `${join(repository, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
   const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...variables };
   return new Promise((resolve) => {
@@ -43,16 +43,20 @@ export function shell(
   });
 }
 
-/** Returns the documented and the actual output of a command. */
+/**
+ * Returns the documented and the actual output of a command. If the exit codes differ, or the page has no output, it
+ * returns the exit codes instead.
+ */
 export function compareOutput(
   { main, parts }: Example,
-  { exit, stdout, stderr }: Outcome,
+  { exit, stdout, stderr }: CommandResult,
 ): { documented: unknown; actual: unknown } {
   const output = parts.get('output');
   const read = (text: string): unknown => (output?.language === 'json' ? JSON.parse(text) : text.trim());
-  const code = Number(main.marks.get('exit') || 0);
-  if (exit !== code) return { documented: { exit: code }, actual: { exit, stdout, stderr } };
+  const documentedCode = Number(main.marks.get('exit') || 0);
+  if (exit !== documentedCode)
+    return { documented: { exit: documentedCode }, actual: { exit, stdout, stderr } };
   return output
     ? { documented: read(output.text), actual: read(stdout) }
-    : { documented: code, actual: exit };
+    : { documented: documentedCode, actual: exit };
 }

@@ -12,8 +12,8 @@ import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
 
 /**
- * Pages whose commands need a server, with a pattern of their output. `test/docs/webhooks.test.ts` runs the commands of
- * webhooks.
+ * Pages whose commands need a server, each with a pattern that their output matches. `test/docs/webhooks.test.ts` runs
+ * the commands of webhooks.
  */
 const PAGES: readonly (readonly [page: string, output: RegExp])[] = [
   ['docs/triggers.md', /"name":"Clock"|Report/],

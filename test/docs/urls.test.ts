@@ -13,8 +13,8 @@ const input = JSON.parse(
 ) as JsonObject;
 const rows = tablesOf(PAGE, text)
   .filter(({ name }) => name === 'urls')
-  .flatMap(({ rows: all }) =>
-    all.map(({ cells: [written = '', expected = ''] }) => [codeIn(written) ?? '', expected]),
+  .flatMap(({ rows: tableRows }) =>
+    tableRows.map(({ cells: [url = '', expected = ''] }) => [codeIn(url) ?? '', expected]),
   );
 
 /** Returns the resolved URL as the page shows it, or the code of the failure. */
@@ -40,7 +40,7 @@ describe('the URLs in docs/references.md', () => {
     expect(rows.length).toBeGreaterThan(5);
   });
 
-  it.each(rows)('%s resolves to %s', (written = '', expected = '') => {
-    expect(resolvedUrl(written)).toBe(expected);
+  it.each(rows)('%s resolves to %s', (url = '', expected = '') => {
+    expect(resolvedUrl(url)).toBe(expected);
   });
 });

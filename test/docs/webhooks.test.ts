@@ -25,7 +25,7 @@ interface Sender {
   calls?: number;
 }
 
-/** The webhooks of the senders on the page, by the mark of the fences that call them. */
+/** The webhooks of the senders on the page, by the value of the mark `receive` of the fences that call them. */
 const SENDERS: { readonly [mark: string]: Sender } = {
   held: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
   token: { type: 'generic_webhook', fields: { token: 'open-sesame' }, calls: 2 },
@@ -55,7 +55,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('has calls of each sender', () => {
+  it('has calls from each sender', () => {
     const senders = new Set(fences.map(({ marks }) => marks.get('receive')));
     expect(senders).toEqual(new Set(Object.keys(SENDERS)));
   });

@@ -40,7 +40,7 @@ const examples = fencesOf('docs/format.md', readPage('docs/format.md')).filter(
 );
 
 describe('the JSON Schema of workflow files', () => {
-  it('is the published file (npm test -- test/docs/workflow-schema -u updates it)', async () => {
+  it('equals the published file (npm test -- test/docs/workflow-schema -u updates it)', async () => {
     const text = `${JSON.stringify(schema, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot(join(repository, 'packages/blocks/workflow.schema.json'));
   });

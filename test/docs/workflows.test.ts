@@ -18,7 +18,7 @@ function lines(fence: Fence | undefined): string[] {
   return fence === undefined ? [] : fence.text.trim().split('\n');
 }
 
-/** Returns a file name for the workflow. It becomes the id, because the files on pages have no id. */
+/** Returns a file name for the workflow. The engine derives the workflow's id from it, because the JSON has no id. */
 function fileName({ at }: Fence): string {
   return `${at.replaceAll(/\W/g, '-')}.json`;
 }
@@ -55,10 +55,10 @@ async function run({ workflowId }: Deployed, { parts }: Example): Promise<RunRes
     json(parts.get('input'), {}),
     mocks ? { mocks: json(mocks, null) } : {},
   );
-  const answer = parts.get('resume');
-  if (!answer) return first;
+  const resumeInput = parts.get('resume');
+  if (!resumeInput) return first;
   expect(first.status).toBe('paused');
-  return engine.resume(first.runId, { input: json(answer, {}) });
+  return engine.resume(first.runId, { input: json(resumeInput, {}) });
 }
 
 describe('the workflows of the documentation', () => {

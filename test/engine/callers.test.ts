@@ -6,7 +6,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { collect } from '../streams/talk.ts';
 
-const chain = { workflow: workflow([work('A')], ['Start -> A']) };
+const singleBlock = { workflow: workflow([work('A')], ['Start -> A']) };
 
 async function open(options: EngineOptions = {}): Promise<Engine> {
   const engine = await createEngine(options);
@@ -20,7 +20,7 @@ function openWith(execute: () => unknown): Promise<Engine> {
 }
 
 describe('a deployed version', () => {
-  it('is found by the current name of its workflow, even after another workflow takes the name', async () => {
+  it('is found in the workflow that currently has the name', async () => {
     const engine = await open();
     const totalsWorkflow = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
@@ -52,8 +52,8 @@ describe('calls for an unknown run', () => {
 
 describe('a closed engine', () => {
   it.each([
-    ['execute', (engine: Engine) => engine.execute(chain)],
-    ['deploy', (engine: Engine) => engine.deploy(chain.workflow)],
+    ['execute', (engine: Engine) => engine.execute(singleBlock)],
+    ['deploy', (engine: Engine) => engine.deploy(singleBlock.workflow)],
     ['getRun', (engine: Engine) => engine.getRun('r')],
     ['getLogs', (engine: Engine) => engine.getLogs('r')],
     ['listRuns', (engine: Engine) => engine.listRuns()],
@@ -70,12 +70,12 @@ describe('a closed engine', () => {
   it('rejects the calls that wait for a run', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor] });
-    const run = await engine.start(chain);
+    const run = await engine.start(singleBlock);
     await script.nextCall('A');
     const pendingCalls = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
-      ...pendingCalls.map((one) => expect(one).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),
+      ...pendingCalls.map((pending) => expect(pending).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),
     ]);
     await expect(run.result()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
     await expect(run.cancel()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
@@ -104,7 +104,7 @@ describe('a faulty executor', () => {
     ['a circular value', () => ({ output: createCircularValue() }), /contains itself/],
   ])('that returns %s fails its block with a clear message', async (_title, execute, message) => {
     const engine = await openWith(execute);
-    const result = await engine.execute(chain);
+    const result = await engine.execute(singleBlock);
     expect(result).toMatchObject({
       status: 'failed',
       error: { code: 'BLOCK_FAILED', details: { blockName: 'A' } },
@@ -127,13 +127,13 @@ describe('a faulty executor', () => {
     const engine = await openWith(() => {
       throw thrown;
     });
-    expect(await engine.execute(chain)).toMatchObject({
+    expect(await engine.execute(singleBlock)).toMatchObject({
       status: 'failed',
       error: { code: 'BLOCK_FAILED', message },
     });
   });
 
-  it('that ignores its signal does not delay a cancel or a close', async () => {
+  it('that ignores its signal delays neither the cancellation of its run nor the closing of the engine', async () => {
     const clock = new TestClock();
     const executor = {
       types: ['work'],
@@ -141,21 +141,21 @@ describe('a faulty executor', () => {
       execute: () => new Promise<never>(() => undefined),
     };
     const engine = await open({ clock, blocks: [executor], concurrency: { engine: 1, run: 1 } });
-    const first = await engine.start(chain);
+    const first = await engine.start(singleBlock);
     expect(await engine.cancel(first.runId)).toBe(true);
     expect(await first.result()).toMatchObject({ status: 'cancelled' });
-    await engine.start(chain);
+    await engine.start(singleBlock);
     await engine.close({ graceMs: 0 });
   });
 
   it('is not called and takes no slot if its run is cancelled while it waits for a slot', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
-    const first = await engine.start(chain);
+    const first = await engine.start(singleBlock);
     const call = await script.nextCall('A');
-    const second = await engine.start(chain);
+    const second = await engine.start(singleBlock);
     await second.cancel();
-    const third = await engine.start(chain);
+    const third = await engine.start(singleBlock);
     call.done();
     (await script.nextCall('A')).done({ n: 3 });
     expect(await third.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
@@ -192,7 +192,7 @@ describe('a faulty executor', () => {
 describe('values from callers', () => {
   it('input that is not JSON is rejected', async () => {
     const engine = await open();
-    await expect(engine.execute(chain, { n: 1n } as never)).rejects.toMatchObject({
+    await expect(engine.execute(singleBlock, { n: 1n } as never)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringContaining('"n" is a bigint') as string,
     });
@@ -240,7 +240,7 @@ describe('values from callers', () => {
   it('invalid mocks are rejected with the path of every error', async () => {
     const engine = await open();
     const mocks = { blocks: { A: [] }, types: { agent: [[1]] } };
-    await expect(engine.execute(chain, {}, { mocks })).rejects.toMatchObject({
+    await expect(engine.execute(singleBlock, {}, { mocks })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringMatching(/blocks\.A.*types\.agent/) as string,
     });
@@ -252,12 +252,12 @@ describe('values from callers', () => {
       blocks: [new Script({ A: () => ({ output: {} }) }).executor],
       onError: (error) => reported.push((error as Error).message),
     });
-    const result = await engine.execute(chain, {}, { mocks: { blocks: { Nope: 1 } } });
+    const result = await engine.execute(singleBlock, {}, { mocks: { blocks: { Nope: 1 } } });
     expect(result.status).toBe('completed');
     expect(reported).toEqual([expect.stringContaining('"Nope"')]);
   });
 
-  it('an error of code is reported with the authored line', async () => {
+  it('an error that code throws is reported with the line of its source', async () => {
     const engine = await open();
     const exported = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
     const { error } = await engine.execute({ workflow: exported });
@@ -277,7 +277,7 @@ describe('values from callers', () => {
       },
       removeEventListener: () => (listeners -= 1),
     } as unknown as AbortSignal;
-    for (let n = 0; n < 3; n++) await engine.execute(chain, {}, { signal: countingSignal });
+    for (let n = 0; n < 3; n++) await engine.execute(singleBlock, {}, { signal: countingSignal });
     expect(listeners).toBe(0);
   });
 });

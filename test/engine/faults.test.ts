@@ -17,7 +17,7 @@ import { collect } from '../streams/talk.ts';
 
 const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
-const human = block('H', 'human_in_the_loop', {});
+const pauseBlock = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
   it('stops the run and rejects every waiting call, and the next engine continues the run without losing entries', async () => {
@@ -50,10 +50,10 @@ describe('a store that rejects writes', () => {
     expect(script.calls).toEqual(['A']);
     diskError = undefined;
     await engine.close();
-    const next = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
-    const after = await openEngineOn(stores, { blocks: [next.executor] });
-    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'completed', suspended: null });
-    expect(next.calls).toEqual(['A', 'B']);
+    const nextScript = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    await expect.poll(() => nextEngine.getRun(runId)).toMatchObject({ status: 'completed', suspended: null });
+    expect(nextScript.calls).toEqual(['A', 'B']);
   });
 
   it('rejects the resume of a pause point without recording it, and the resume can be repeated', async () => {
@@ -63,7 +63,7 @@ describe('a store that rejects writes', () => {
       { onError: () => undefined },
     );
     const run = await engine.start({
-      workflow: workflow([human, fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
+      workflow: workflow([pauseBlock, fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
     });
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
@@ -128,40 +128,41 @@ describe('a store that rejects writes', () => {
     await new Promise(setImmediate);
     const calls = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
     reject(DISK_FULL);
-    for (const one of calls) await expect(one).rejects.toBe(DISK_FULL);
+    for (const pending of calls) await expect(pending).rejects.toBe(DISK_FULL);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
-    const next = new Script({ A: () => ({ output: { last: true } }) });
-    const after = await openEngineOn(stores, { blocks: [next.executor] });
-    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
+    const nextScript = new Script({ A: () => ({ output: { last: true } }) });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 
   it('stops parent and child without failing them', async () => {
     const stores = openLastingStores();
     let diskError: Error | undefined;
     const script = new Script();
-    let child = '';
+    let childRunId = '';
     const engine = await openEngineOn(
-      withFailingWrites(stores, (runId) => (runId === child ? diskError : undefined)),
+      withFailingWrites(stores, (runId) => (runId === childRunId ? diskError : undefined)),
       { blocks: [script.executor], onError: () => undefined },
     );
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
     const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
-    const inner = await script.nextCall('A');
-    child = inner.context.runId;
+    const childCall = await script.nextCall('A');
+    childRunId = childCall.context.runId;
     diskError = DISK_FULL;
-    inner.done();
+    childCall.done();
     await expect(run.result()).rejects.toBe(DISK_FULL);
     diskError = undefined;
     await engine.close();
-    const next = new Script({ A: () => ({ output: { n: 1 } }) });
-    const after = await openEngineOn(stores, { blocks: [next.executor] });
-    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
-    expect((await after.listRuns()).runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
+    const nextScript = new Script({ A: () => ({ output: { n: 1 } }) });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
+    const { runs } = await nextEngine.listRuns();
+    expect(runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
-  it('on SQLite with a full disk rejects with DATA_UNWRITABLE, and the run continues when there is space', async () => {
+  it('rejects with DATA_UNWRITABLE on SQLite with a full disk, and the run continues when there is space', async () => {
     const file = join(dataFolder(), 'heddle.db');
     const { db, stores } = openStoresOnFile(file);
     const script = new Script();
@@ -174,14 +175,14 @@ describe('a store that rejects writes', () => {
     await expect(run.result()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE', details: { file } });
     await expect(engine.execute(chain, 'x'.repeat(8000))).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
     await engine.close();
-    const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const nextScript = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const definitions = stores.definitions;
-    const after = await openEngineOn(
+    const nextEngine = await openEngineOn(
       { ...openStoresOnFile(file).stores, definitions },
-      { blocks: [next.executor] },
+      { blocks: [nextScript.executor] },
     );
-    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
-    expect(next.calls).toEqual(['A', 'B']);
+    await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
+    expect(nextScript.calls).toEqual(['A', 'B']);
   });
 });
 
@@ -202,12 +203,12 @@ describe('a run that stopped before its record was written', () => {
     const script = new Script();
     const { runs } = withFailingWrites(stores, () => undefined);
     const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };
-    const before = await openEngineOn(withoutRecords, { blocks: [script.executor] });
-    const { runId } = await before.start(chain);
+    const firstEngine = await openEngineOn(withoutRecords, { blocks: [script.executor] });
+    const { runId } = await firstEngine.start(chain);
     await script.nextCall('A');
-    await before.close({ graceMs: 0 });
-    const after = await openEngineOn(stores, { blocks: [script.executor], recover: false });
-    expect(await after.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
+    await firstEngine.close({ graceMs: 0 });
+    const nextEngine = await openEngineOn(stores, { blocks: [script.executor], recover: false });
+    expect(await nextEngine.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
   });
 });
 
@@ -228,26 +229,26 @@ describe('a corrupt journal', () => {
   it('is reported with its run, and the other runs continue', async () => {
     const data = dataFolder();
     const script = new Script();
-    const before = await createEngine({ data, blocks: [script.executor] });
-    const corrupt = await before.start(chain);
-    const intact = await before.start(chain);
+    const firstEngine = await createEngine({ data, blocks: [script.executor] });
+    const corrupt = await firstEngine.start(chain);
+    const intact = await firstEngine.start(chain);
     for (const _ of [corrupt, intact]) await script.nextCall('A');
-    await before.close({ graceMs: 0 });
+    await firstEngine.close({ graceMs: 0 });
     const db = new DatabaseSync(join(data, 'heddle.db'));
     const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corrupt.runId);
     db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run('{"seq":', run?.['number'] ?? 0);
     db.close();
     const reported: [string, string | undefined][] = [];
-    const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
-    const after = await createEngine({
+    const nextScript = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const nextEngine = await createEngine({
       data,
-      blocks: [next.executor],
+      blocks: [nextScript.executor],
       onError: (error, runId) => reported.push([(error as EngineError).code, runId]),
     });
-    onTestFinished(() => after.close());
-    await expect.poll(() => after.getRun(intact.runId)).toMatchObject({ status: 'completed' });
+    onTestFinished(() => nextEngine.close());
+    await expect.poll(() => nextEngine.getRun(intact.runId)).toMatchObject({ status: 'completed' });
     expect(reported).toEqual([['JOURNAL_CORRUPT', corrupt.runId]]);
-    expect((await after.getRun(corrupt.runId)).suspended).toContain(corrupt.runId);
-    await expect(after.attach(corrupt.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
+    expect((await nextEngine.getRun(corrupt.runId)).suspended).toContain(corrupt.runId);
+    await expect(nextEngine.attach(corrupt.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
   });
 });

@@ -39,14 +39,16 @@ describe('load', () => {
   it('a long loop does not block other work of the process', async () => {
     const engine = await createEngine({ blocks: [noop] });
     onTestFinished(() => engine.close());
-    // Negative as soon as the run has ended.
-    let turns = 0;
-    const longRun = engine.execute({ workflow: loopWorkflow(5000) }).finally(() => (turns = -turns));
-    while (turns >= 0 && turns < 3) {
+    // Becomes negative when the run ends, which ends the loop below.
+    let eventLoopTurns = 0;
+    const longRun = engine
+      .execute({ workflow: loopWorkflow(5000) })
+      .finally(() => (eventLoopTurns = -eventLoopTurns));
+    while (eventLoopTurns >= 0 && eventLoopTurns < 3) {
       await new Promise(setImmediate);
-      turns += 1;
+      eventLoopTurns += 1;
     }
-    expect(turns).toBe(3);
+    expect(eventLoopTurns).toBe(3);
     expect(await longRun).toMatchObject({ status: 'completed' });
   });
 

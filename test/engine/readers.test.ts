@@ -16,17 +16,17 @@ interface Reader extends Pick<Engine, 'getRun' | 'getLogs' | 'listRuns'> {
   getTrace?: Engine['getTrace'];
 }
 
-/** Opens the owner of a run, and another reader of its stores. */
+/** A place for runs: opens the engine that owns them, and another reader of the same stores. */
 interface Location {
-  owner(options: EngineOptions): Promise<Engine>;
-  other(): Promise<Reader> | Reader;
+  openOwner(options: EngineOptions): Promise<Engine>;
+  openReader(): Promise<Reader> | Reader;
 }
 
 function inFolder(): Location {
   const data = dataFolder();
   return {
-    owner: (options) => createEngine({ ...options, data }),
-    other: () => {
+    openOwner: (options) => createEngine({ ...options, data }),
+    openReader: () => {
       const client = openFolderClient(data);
       onTestFinished(() => client.close());
       return client;
@@ -38,8 +38,8 @@ async function onPostgres(): Promise<Location & { postgres: NonNullable<EngineOp
   const postgres = { url: await postgresDatabase(), schema: randomUUID(), maxConnections: 3 };
   return {
     postgres,
-    owner: (options) => createEngine({ ...options, postgres }),
-    other: async () => {
+    openOwner: (options) => createEngine({ ...options, postgres }),
+    openReader: async () => {
       const reader = await openPostgresReader(postgres);
       onTestFinished(() => reader.close());
       return reader;
@@ -47,11 +47,11 @@ async function onPostgres(): Promise<Location & { postgres: NonNullable<EngineOp
   };
 }
 
-async function betweenPeers(): Promise<Location> {
-  const { owner, postgres } = await onPostgres();
+async function withPeerEngine(): Promise<Location> {
+  const { openOwner, postgres } = await onPostgres();
   return {
-    owner,
-    other: async () => {
+    openOwner,
+    openReader: async () => {
       const peer = await createEngine({ postgres, recover: false });
       onTestFinished(() => peer.close());
       return peer;
@@ -64,18 +64,18 @@ const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
   ...(hasPostgres
     ? ([
         ['on PostgreSQL', onPostgres],
-        ['of another process on PostgreSQL', betweenPeers],
+        ['of another process on PostgreSQL', withPeerEngine],
       ] satisfies [string, () => Promise<Location>][])
     : []),
 ];
 
 describe.each(LOCATIONS)('a run %s', (_, open) => {
   it('has the same record, logs and list entry for its owner and other readers, even before they are saved', async () => {
-    const { owner, other } = await open();
+    const { openOwner, openReader } = await open();
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const engine = await owner({ blocks: [script.executor] });
+    const engine = await openOwner({ blocks: [script.executor] });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const reader = await other();
+    const reader = await openReader();
     const { runId } = await engine.start(chain);
     await script.nextCall('B');
 

@@ -15,15 +15,15 @@ const START: Position = { seq: 1, tip: 'start', unwritten: [] };
  * Opens a worker on shared stores, for a runtime that stores its runs in another process. The worker executes segments:
  * parts of a run between two checkpoints of the runtime.
  */
-function openWorker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
+function openWorker(script: Script, stores: SharedStores = openStores(), stallDetector?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
-  const segments = new Segments(host.parts, stalls);
+  const segments = new Segments(host.parts, stallDetector);
   const remote = new RemoteRuns(host.parts);
   return {
     stores,
     /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
-    async record(names: string[], edges: string[]) {
+    async recordRun(names: string[], edges: string[]) {
       const exported = workflow(
         names.map((name) => work(name)),
         edges,
@@ -55,8 +55,8 @@ function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
 describe('Segments', () => {
   it('run every reachable block, and write no entry before its place in the journal is known', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, record, run } = openWorker(script);
-    const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
+    const { stores, recordRun, run } = openWorker(script);
+    const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
     expect(script.calls).toEqual(['A', 'B']);
     expect(describeEntries(entries)).toHaveLength(3);
@@ -74,8 +74,8 @@ describe('Segments', () => {
 
   it('do not repeat a block that ended between the detachment of its segment and the next request', async () => {
     const script = new Script({ B: () => ({ output: {} }) });
-    const { record, run } = openWorker(script);
-    const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
+    const { recordRun, run } = openWorker(script);
+    const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const detaching = run({ runId, owed, hardMs: 1 });
     const call = await script.nextCall('A');
     const { id, entries, over } = await detaching;
@@ -89,10 +89,10 @@ describe('Segments', () => {
     expect(script.calls).toEqual(['A', 'B']);
   });
 
-  it('a worker continues after the reported entries of a lost worker, without repeating its blocks', async () => {
+  it('of a new worker continue after the entries that a lost worker reported, without repeating its blocks', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const lost = openWorker(script);
-    const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
+    const { runId, owed } = await lost.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
     const reported: TimedEntry[] = [];
     const shutdown = new AbortController();
     const running = lost.run({
@@ -102,9 +102,9 @@ describe('Segments', () => {
       progress: (entries) => reported.splice(0, reported.length, ...entries),
     });
     await script.nextCall('B');
-    const next = new Script({}, () => ({ output: { n: 2 } }));
-    const { entries } = await openWorker(next, lost.stores).run({ runId, owed, done: reported });
-    expect([script.calls, next.calls]).toEqual([
+    const nextScript = new Script({}, () => ({ output: { n: 2 } }));
+    const { entries } = await openWorker(nextScript, lost.stores).run({ runId, owed, done: reported });
+    expect([script.calls, nextScript.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
     ]);
@@ -113,35 +113,35 @@ describe('Segments', () => {
     await running;
   });
 
-  it('a stalled worker stops writing, because other workers have continued the run', async () => {
+  it('of a stalled worker write nothing after other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
-    const frozen = openWorker(script, openStores(), new StallDetector(() => nowMs));
-    const { runId, owed } = await frozen.record(['A'], ['Start -> A']);
-    const running = frozen.run({ runId, owed, alone: true });
+    const stalled = openWorker(script, openStores(), new StallDetector(() => nowMs));
+    const { runId, owed } = await stalled.recordRun(['A'], ['Start -> A']);
+    const running = stalled.run({ runId, owed, alone: true });
     const call = await script.nextCall('A');
     nowMs = 60_000;
     const other = new Script({}, () => ({ output: { by: 'the other' } }));
-    expect(await openWorker(other, frozen.stores).run({ runId, owed, alone: true })).toMatchObject({
+    expect(await openWorker(other, stalled.stores).run({ runId, owed, alone: true })).toMatchObject({
       written: true,
     });
-    const written = await frozen.stores.runs.journal(runId);
-    call.done({ by: 'the frozen one' });
+    const written = await stalled.stores.runs.journal(runId);
+    call.done({ by: 'the stalled one' });
     await expect(running).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
-    expect(await frozen.stores.runs.journal(runId)).toEqual(written);
-    expect(await frozen.stores.runs.record(runId)).toMatchObject({
+    expect(await stalled.stores.runs.journal(runId)).toEqual(written);
+    expect(await stalled.stores.runs.record(runId)).toMatchObject({
       status: 'completed',
       suspended: undefined,
     });
   });
 
-  it('a pause point that opens again because its result was lost has the same token', async () => {
+  it('give a pause point the same token if it opens again because its result was lost', async () => {
     const script = new Script({}, () => ({ pause: { please: 'answer' } }));
     const lost = openWorker(script);
-    const { runId, owed } = await lost.record(['A'], ['Start -> A']);
-    const { runId: other } = await lost.record(['A'], ['Start -> A']);
+    const { runId, owed } = await lost.recordRun(['A'], ['Start -> A']);
+    const { runId: otherRunId } = await lost.recordRun(['A'], ['Start -> A']);
     const tokens = [];
-    for (const request of [{ runId }, { runId }, { runId: other }]) {
+    for (const request of [{ runId }, { runId }, { runId: otherRunId }]) {
       const { entries } = await openWorker(script, lost.stores).run({ ...request, owed });
       tokens.push(entries.find((entry) => entry.type === 'paused')?.token);
     }
@@ -150,7 +150,7 @@ describe('Segments', () => {
     expect(tokens[2]).not.toBe(tokens[0]);
   });
 
-  it('the journal of a wide run is not read again for requests that are slightly out of order', async () => {
+  it('do not read the journal of a wide run again for requests that are slightly out of order', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `B${index}`);
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const stores = openStores();
@@ -160,9 +160,9 @@ describe('Segments', () => {
       if (seq < 0) fullReads++;
       return tail(runId, seq);
     };
-    const { record, run } = openWorker(script, stores);
+    const { recordRun, run } = openWorker(script, stores);
     const edges = names.map((name) => `Start -> ${name}`);
-    const { runId, owed } = await record(names, edges);
+    const { runId, owed } = await recordRun(names, edges);
     const { entries } = await run({ runId, owed });
     const positions = entries.map((entry, index) => ({
       seq: index + 2,
@@ -172,10 +172,11 @@ describe('Segments', () => {
     const read = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
     for (const position of positions) await read(position);
     fullReads = 0;
-    // In the order of a worker with several slots: a request is at most two places away from its place in the journal.
+    // In the order of a worker with several slots: a request is at most two positions away from its position in the
+    // journal.
     for (let index = 0; index < positions.length; index += 3)
-      for (const nth of [index + 2, index, index + 1]) {
-        const position = positions[nth];
+      for (const positionIndex of [index + 2, index, index + 1]) {
+        const position = positions[positionIndex];
         if (position) await read({ ...position, unwritten: [] });
       }
     expect(fullReads).toBeLessThanOrEqual(3);
@@ -184,8 +185,8 @@ describe('Segments', () => {
 
   it('discard speculative entries that did not become part of the journal', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, record, run } = openWorker(script);
-    const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
+    const { stores, recordRun, run } = openWorker(script);
+    const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
     const first = await run({ runId, owed });
     // The journal has the result of another worker at this place: the start block only.
     const [start] = first.entries as [TimedEntry];

@@ -68,8 +68,8 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
       return sandboxProcesses('child.cjs');
     };
-    const [first, second, again] = [await run('a'), await run('b'), await run('a')];
-    expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
+    const [first, second, firstAgain] = [await run('a'), await run('b'), await run('a')];
+    expect([first.length, second.length, firstAgain.length]).toEqual([1, 2, 2]);
     // The tenant is determined once for each run, for any number of code blocks.
     expect(requested).toEqual(['a', 'b', 'a']);
   });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Returns the exported workflows of the repository (fixtures and examples) as JSON texts. */
+/** Returns the exported workflows of the repository (fixtures and examples) as JSON strings. */
 export function readExportedTexts(): string[] {
   const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
   const contents = folders.flatMap((folder) => {
