@@ -20,10 +20,10 @@ describe('an exported workflow', () => {
   const timeout = scale(120_000, 600_000);
   it('with up to four changes is parsed, checked and compiled without an exception', { timeout }, () => {
     const counts: Record<Outcome, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
-    const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
+    const mutationLists = fc.array(mutation, { minLength: 1, maxLength: 4 });
     const numRuns = scale(800, 100_000);
     fc.assert(
-      fc.property(text, changes, (original, mutations) => {
+      fc.property(text, mutationLists, (original, mutations) => {
         const input = JSON.parse(original) as Json;
         for (const each of mutations) mutate(input, each);
         counts[outcomeOf(parseWorkflow(input))]++;
@@ -34,10 +34,10 @@ describe('an exported workflow', () => {
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(numRuns / 200);
   });
 
-  it('with up to three cuts in its text is parsed, checked and compiled without an exception', () => {
+  it('with up to three edits of its text is parsed, checked and compiled without an exception', () => {
     fc.assert(
-      fc.property(text, cuts, (original, cutList) => {
-        outcomeOf(parseWorkflowText(cut(original, cutList)));
+      fc.property(text, cuts, (original, edits) => {
+        outcomeOf(parseWorkflowText(cut(original, edits)));
       }),
       { numRuns: scale(400, 40_000) },
     );

@@ -4,8 +4,8 @@ import type { Lookup } from '../../packages/core/src/refs/lookup.ts';
 import { buildNames } from '../../packages/core/src/refs/names.ts';
 import type { TemplateContext } from '../../packages/core/src/refs/read-tag.ts';
 
-const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, at) => ({
-  id: at === 0 ? 'p' : `b${at}`,
+const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, index) => ({
+  id: index === 0 ? 'p' : `b${index}`,
   name,
   type: 'function',
   enabled: true,
@@ -89,7 +89,7 @@ const FRAGMENTS = [
 const text = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 8 }).map((all) => all.join('')),
+    arbitrary: fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 8 }).map((parts) => parts.join('')),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
 );
@@ -113,7 +113,7 @@ export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Authored texts with unusual references and placeholders between FRAGMENTS. */
+/** Strings from the author of a workflow, with unusual references and placeholders between FRAGMENTS. */
 export const hostileText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(

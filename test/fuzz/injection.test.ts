@@ -9,7 +9,7 @@ import { compileCode, compileExpression } from '../../packages/core/src/refs/cod
 import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: scale(500, 50_000) };
+const runOptions = { numRuns: scale(500, 50_000) };
 
 /** A separate realm (a context with its own globals), in which `boom` counts how often a value ran as code. */
 const realm = createContext({ booms: 0 });
@@ -29,35 +29,36 @@ function readGlobalNames(): string {
 /** Evaluates the code as a script, with its values as arguments. Returns the JSON of its result. */
 async function run({ code, values }: BoundCode): Promise<string> {
   const names = Object.keys(values);
-  const start = evaluate(`(async (${names.join(', ')}) => {${code}\n})`) as (
+  const compiledFunction = evaluate(`(async (${names.join(', ')}) => {${code}\n})`) as (
     ...args: Json[]
   ) => Promise<Json>;
-  return JSON.stringify(await start(...names.map((name) => JSON.parse(values[name] as string) as Json)));
+  const args = names.map((name) => JSON.parse(values[name] as string) as Json);
+  return JSON.stringify(await compiledFunction(...args));
 }
 
-/** Expects that only the authored code was evaluated, and that it added no global names. */
+/** Expects that only the author's code was evaluated, and that it added no global names. */
 function expectNoInjection(): void {
   expect(evaluate('booms')).toBe(0);
   expect(readGlobalNames()).toBe(globalNames);
 }
 
-type Slot = readonly [authored: string, resultOf: (value: Json) => Json];
+type Slot = readonly [source: string, resultOf: (value: Json) => Json];
 
 const json = (value: Json): Json => JSON.stringify(value);
 const identity = (value: Json): Json => value;
 
-/** Positions of references in function code, each with the result of the code there for a value. */
+/** Expressions with references. Each has a function that returns its expected result for a value of the references. */
 const SLOTS: readonly Slot[] = [
-  ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((authored): Slot => [
-    authored.startsWith('{') ? `(${authored})` : authored,
+  ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((source): Slot => [
+    source.startsWith('{') ? `(${source})` : source,
     identity,
   ]),
-  ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((authored): Slot => [
-    authored,
+  ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((source): Slot => [
+    source,
     json,
   ]),
-  ...['{{K}}', '"{{K}}"', "'{{K}}'", '`{{K}}`', '`${{{K}}}`', '({ k: {{K}} }).k'].map((authored): Slot => [
-    authored,
+  ...['{{K}}', '"{{K}}"', "'{{K}}'", '`{{K}}`', '`${{{K}}}`', '({ k: {{K}} }).k'].map((source): Slot => [
+    source,
     textOf,
   ]),
   ['"a\\"<p>b"', (value) => `a"${JSON.stringify(value)}b`],
@@ -81,15 +82,15 @@ describe('a hostile value', () => {
     });
     await fc.assert(
       fc.asyncProperty(slots, hostileValue, async (sequence, value) => {
-        const authored = sequence.map(([[slot], separator]) => slot + separator).join('');
-        const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
+        const list = sequence.map(([[source], separator]) => source + separator).join('');
+        const { code } = compileCode(`return [${list}0]`, 'javascript', context);
         const expected = sequence.flatMap(([[, resultOf], separator]): Json[] =>
           separator.includes('test') ? [resultOf(value), false] : [resultOf(value)],
         );
         expect(await run(bindCode(code, createLookup(value)))).toBe(JSON.stringify([...expected, 0]));
         expect(evaluate('booms')).toBe(0);
       }),
-      runs,
+      runOptions,
     );
     expectNoInjection();
   });
@@ -117,7 +118,7 @@ describe('a hostile value', () => {
         );
         expect(evaluate('booms')).toBe(0);
       }),
-      runs,
+      runOptions,
     );
     expectNoInjection();
   });
@@ -127,14 +128,14 @@ describe('a hostile value', () => {
     ['loop', '"'],
   ] as const)(
     'in quotes of an expression becomes part of the string, or fails the block (%s)',
-    async (kind, quote) => {
-      const compiled = ['"', "'", '`'].map((mark) => ({
-        mark,
-        expression: compileExpression(`${mark}<p>${mark}`, context, kind).expression,
+    async (kind, addedQuote) => {
+      const cases = ['"', "'", '`'].map((ownQuote) => ({
+        ownQuote,
+        expression: compileExpression(`${ownQuote}<p>${ownQuote}`, context, kind).expression,
       }));
       let evaluated = 0;
       await fc.assert(
-        fc.asyncProperty(fc.constantFrom(...compiled), hostileValue, async ({ mark, expression }, value) => {
+        fc.asyncProperty(fc.constantFrom(...cases), hostileValue, async ({ ownQuote, expression }, value) => {
           let bound: BoundCode;
           try {
             bound = bindExpression(expression, createLookup(value));
@@ -146,15 +147,15 @@ describe('a hostile value', () => {
           const isInserted = typeof value === 'string' && !(kind === 'loop' && /^(true|false)$/.test(value));
           const text = await run({ ...bound, code: `return ${bound.code}` });
           if (isInserted) {
-            expect(`${quote}${value}`.includes(mark), 'it would end the quotes').toBe(false);
-            expect(text).toBe(JSON.stringify(`${quote}${value}${quote}`));
+            expect(`${addedQuote}${value}`.includes(ownQuote), 'the value would end the string').toBe(false);
+            expect(text).toBe(JSON.stringify(`${addedQuote}${value}${addedQuote}`));
           }
           expect(typeof JSON.parse(text)).toBe('string');
           expect(evaluate('booms')).toBe(0);
         }),
-        runs,
+        runOptions,
       );
-      expect(evaluated).toBeGreaterThan(runs.numRuns / 10);
+      expect(evaluated).toBeGreaterThan(runOptions.numRuns / 10);
       expectNoInjection();
     },
   );
@@ -170,7 +171,7 @@ describe('a hostile value', () => {
           maxLength: 4,
         },
       )
-      // Removes `boom` from the authored text, which is code and may run. Values may not.
+      // Removes `boom` from the author's text, which is code and may run. Values may not.
       .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
     let completed = 0;
     await fc.assert(
@@ -180,9 +181,9 @@ describe('a hostile value', () => {
         completed += typeof outcome === 'string' ? 1 : 0;
         expect(evaluate('booms')).toBe(0);
       }),
-      runs,
+      runOptions,
     );
-    expect(completed).toBeGreaterThan(runs.numRuns / 20);
+    expect(completed).toBeGreaterThan(runOptions.numRuns / 20);
     expectNoInjection();
   });
 });

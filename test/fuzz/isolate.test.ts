@@ -9,12 +9,12 @@ import { context, hostileValue, createLookup, textOf } from './hostile.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const runs = { numRuns: scale(80, 5000) };
-const BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
+const runOptions = { numRuns: scale(80, 5000) };
+const DEFINE_BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
 it('a hostile value is unchanged by function code in an isolate, and is not evaluated', async () => {
   const authored = 'return [<p>, "<p>", `a<p>`, {{K}}, "{{K}}", /* <p> " */ booms] // <p>\n';
-  const { code } = compileCode(BOOM + authored, 'javascript', context);
+  const { code } = compileCode(DEFINE_BOOM + authored, 'javascript', context);
   await fc.assert(
     fc.asyncProperty(hostileValue, async (value) => {
       const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, createLookup(value)) });
@@ -22,7 +22,7 @@ it('a hostile value is unchanged by function code in an isolate, and is not eval
       const expected = [value, json, `a${json}`, textOf(value), textOf(value), 0];
       expect(outcome).toMatchObject({ ok: true, json: JSON.stringify(expected) });
     }),
-    runs,
+    runOptions,
   );
 });
 
@@ -35,6 +35,6 @@ it('a hostile value is unchanged by an expression in an isolate', async () => {
       const expected = JSON.stringify([value, textOf(value), textOf(value), 'undefined']);
       expect(outcome).toMatchObject({ ok: true, json: [expected] });
     }),
-    runs,
+    runOptions,
   );
 });

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 /** A change at one position of a value. */
 export interface Mutation {
   /** The position, counted in depth-first order. */
-  at: number;
-  how: 'replace' | 'remove' | 'repeat' | 'rename';
+  position: number;
+  kind: 'replace' | 'remove' | 'repeat' | 'rename';
   value: unknown;
   key: string;
 }
@@ -18,8 +18,8 @@ const hostileValues: unknown[] = [
 
 /** Changes that replace, remove, repeat or rename the value at a position. */
 export const mutation: fc.Arbitrary<Mutation> = fc.record({
-  at: fc.nat(5000),
-  how: fc.constantFrom('replace', 'replace', 'remove', 'repeat', 'rename'),
+  position: fc.nat(5000),
+  kind: fc.constantFrom('replace', 'replace', 'remove', 'repeat', 'rename'),
   value: fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...hostileValues) },
     { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
@@ -32,42 +32,42 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
 });
 
 /** Changes the value at one position, in place. */
-export function mutate(root: Json, { at, how, value, key }: Mutation): void {
-  const positions: [holder: JsonObject, key: string][] = [];
+export function mutate(root: Json, { position, kind, value, key }: Mutation): void {
+  const properties: [holder: JsonObject, key: string][] = [];
   const visit = (holder: Json): void => {
     if (typeof holder !== 'object' || holder === null) return;
     for (const each of Object.keys(holder)) {
-      positions.push([holder as JsonObject, each]);
+      properties.push([holder as JsonObject, each]);
       visit((holder as JsonObject)[each] as Json);
     }
   };
   visit(root);
-  const position = positions[at % Math.max(1, positions.length)];
-  if (!position) return;
-  const [holder, name] = position;
+  const property = properties[position % Math.max(1, properties.length)];
+  if (!property) return;
+  const [holder, name] = property;
   const define = (to: string, next: unknown): void => {
     Object.defineProperty(holder, to, { value: next, enumerable: true, configurable: true, writable: true });
   };
   // fast-check reuses the value in every run: without a copy, the next change could also change this value.
-  if (how === 'replace') define(name, structuredClone(value));
-  else if (how === 'remove') Reflect.deleteProperty(holder, name);
-  else if (how === 'repeat' && Array.isArray(holder)) holder.push(holder[Number(name)] as Json);
+  if (kind === 'replace') define(name, structuredClone(value));
+  else if (kind === 'remove') Reflect.deleteProperty(holder, name);
+  else if (kind === 'repeat' && Array.isArray(holder)) holder.push(holder[Number(name)] as Json);
   else if (!Array.isArray(holder)) define(key, holder[name]);
 }
 
-/** A cut in a string: its position, the number of removed characters, and their replacement. */
+/** An edit of a string: its position, the number of removed characters, and their replacement. */
 export type Cut = [at: number, length: number, insert: string];
 
-/** Lists of up to three cuts. */
+/** Lists of up to three edits. */
 export const cuts: fc.Arbitrary<Cut[]> = fc.array(
   fc.tuple(fc.nat(20_000), fc.nat(30), fc.string({ maxLength: 5 })),
   { maxLength: 3 },
 );
 
-/** Applies cuts to a text. */
-export function cut(text: string, cutList: readonly Cut[]): string {
+/** Applies edits to a string. */
+export function cut(text: string, edits: readonly Cut[]): string {
   let result = text;
-  for (const [at, length, insert] of cutList) {
+  for (const [at, length, insert] of edits) {
     const from = at % (result.length + 1);
     result = result.slice(0, from) + insert + result.slice(from + length);
   }

@@ -9,7 +9,7 @@ import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: scale(500, 50_000) };
+const runOptions = { numRuns: scale(500, 50_000) };
 
 /** Returns the result of `act`; undefined if it throws a BlockError. */
 function resultOrFailure<T>(act: () => T): T | undefined {
@@ -29,7 +29,7 @@ describe('hostile references and placeholders', () => {
         const resolved = resultOrFailure(() => resolveTemplate(template, createLookup(value), mode));
         expect(resolved === undefined || isJson(resolved)).toBe(true);
       }),
-      runs,
+      runOptions,
     );
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
@@ -54,12 +54,12 @@ describe('hostile references and placeholders', () => {
       fc.property(hostileValue, (value) => {
         const { template } = compileTemplate('a<p>b{{K}}c<variable.v>d{{no}}', context);
         const text = value === null ? String(value) : textOf(value);
-        const whole = typeof value === 'number' ? String(value) : text;
+        const expectedText = typeof value === 'number' ? String(value) : text;
         expect(resolveTemplate(template, createLookup(value), 'text')).toBe(
-          `a${whole}b${textOf(value)}c${whole}d{{no}}`,
+          `a${expectedText}b${textOf(value)}c${expectedText}d{{no}}`,
         );
       }),
-      runs,
+      runOptions,
     );
   });
 
@@ -87,7 +87,7 @@ describe('hostile references and placeholders', () => {
               expect(() => JSON.parse(json) as unknown).not.toThrow();
         },
       ),
-      runs,
+      runOptions,
     );
   });
 });

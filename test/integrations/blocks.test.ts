@@ -99,7 +99,7 @@ describe('an integration block', () => {
       /the operation "fax".*use send/,
     ],
     [
-      'has a field of another type',
+      'has a field of the wrong type',
       'slack',
       { operation: 'list_channels', channelLimit: 'many' },
       'TOOL_ARGUMENTS_INVALID',
@@ -210,13 +210,22 @@ describe('an integration block', () => {
     );
     expect(texts).toEqual(['a'.repeat(200_000), 'bbbbb', 'end']);
   });
+
+  it('does not follow a redirect of the service to a private address', async () => {
+    const [services, internal] = await Promise.all([openServices(), openServices()]);
+    services.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
+    const result = await run(services, ['slack', SEND]);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(services.requests).toHaveLength(1);
+    expect(internal.requests).toEqual([]);
+  });
 });
 
 describe('arguments of a model', () => {
-  /** Runs an agent whose model calls the tool of the row with these arguments. */
-  async function ask(
+  /** Runs an agent whose model calls this tool with these arguments. */
+  async function runAgent(
     services: Services,
-    row: JsonObject,
+    tool: JsonObject,
     call: { name: string; args: JsonObject },
     input: JsonObject = {},
   ) {
@@ -228,7 +237,7 @@ describe('arguments of a model', () => {
     const credentials = Object.keys(services.baseUrls).map((name) => [name, `token-of-${name}`]);
     const result = await run(
       { ...services, baseUrls: { ...models.services, ...services.baseUrls } },
-      ['agent', { messages, model: 'gpt-4o', tools: [row] }],
+      ['agent', { messages, model: 'gpt-4o', tools: [tool] }],
       { credentials: { ...Object.fromEntries(credentials), openai: 'key' }, input },
     );
     return { result, calls: (result.output as { toolCalls: { list: JsonObject[] } }).toolCalls.list };
@@ -241,7 +250,7 @@ describe('arguments of a model', () => {
     ['a header', { headers: { authorization: 'Bearer stolen' } }],
   ])('cannot set %s', async (_what, extraArgs) => {
     const services = await openServices();
-    const { calls } = await ask(
+    const { calls } = await runAgent(
       services,
       { type: 'slack', operation: 'send' },
       {
@@ -260,17 +269,17 @@ describe('arguments of a model', () => {
       sheetName: 'Leads',
       values: '[["<start.name>"]]',
     };
-    const row = { type: 'google_sheets_v2', operation: 'append', params };
+    const tool = { type: 'google_sheets_v2', operation: 'append', params };
     const call = { name: 'google_sheets_append', args: {} };
-    await ask(services, row, call, { name: 'x"],["y' });
+    await runAgent(services, tool, call, { name: 'x"],["y' });
     expect(services.requests.map(({ body }) => body['values'])).toEqual([[['x"],["y']]]);
   });
 
   it('cannot replace fields that the author has set', async () => {
     const services = await openServices();
-    const row = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
+    const tool = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
     const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
-    await ask(services, row, call);
+    await runAgent(services, tool, call);
     expect(services.requests.map(({ body }) => body['channel'])).not.toContain('C0000000002');
   });
 
@@ -278,8 +287,11 @@ describe('arguments of a model', () => {
     'cannot leave the path of the operation: %s',
     async (baseId) => {
       const services = await openServices();
-      const row = { type: 'airtable', operation: 'list' };
-      await ask(services, row, { name: 'airtable_list_records', args: { baseId, tableId: 'Feedback' } });
+      const tool = { type: 'airtable', operation: 'list' };
+      await runAgent(services, tool, {
+        name: 'airtable_list_records',
+        args: { baseId, tableId: 'Feedback' },
+      });
       for (const { path, query } of services.requests) {
         expect(path.startsWith('/v0/')).toBe(true);
         expect(path.endsWith('/Feedback')).toBe(true);
@@ -304,18 +316,9 @@ describe('arguments of a model', () => {
     ],
   ])('cannot read %s', async (_what, fileReference) => {
     const services = await openServices();
-    const row = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
-    const { calls } = await ask(services, row, { name: 'mistral_parser_v3', args: { fileReference } });
+    const tool = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
+    const { calls } = await runAgent(services, tool, { name: 'mistral_parser_v3', args: { fileReference } });
     expect(calls).toMatchObject([{ success: false }]);
     expect(services.requests).toEqual([]);
-  });
-
-  it('cannot reach a private address by a redirect of the service', async () => {
-    const [services, internal] = await Promise.all([openServices(), openServices()]);
-    services.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
-    const result = await run(services, ['slack', SEND]);
-    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
-    expect(services.requests).toHaveLength(1);
-    expect(internal.requests).toEqual([]);
   });
 });

@@ -29,7 +29,7 @@ for (const type of integrationTypes) {
   if (integration) integrations.set(integration.service, integration);
 }
 const integrationList = [...integrations.values()];
-const calls = integrationList.flatMap((integration) =>
+const operationCases = integrationList.flatMap((integration) =>
   Object.entries(integration.operations).map(([operation, id]) => ({
     integration,
     operation,
@@ -59,12 +59,13 @@ function sampleOf(name: string, { schema }: Argument): Json {
   const { type, enum: choices, minimum = 1, pattern, items } = schema;
   if (Object.hasOwn(SAMPLES, name)) return SAMPLES[name] as Json;
   if (Array.isArray(choices)) return choices[0] ?? null;
-  const [kind] = [type].flat();
-  if (name === 'filter' && kind === 'string') return 'id=eq.1';
-  if (kind === 'integer') return minimum;
-  if (kind === 'array') return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
+  const [firstType] = [type].flat();
+  if (name === 'filter' && firstType === 'string') return 'id=eq.1';
+  if (firstType === 'integer') return minimum;
+  if (firstType === 'array')
+    return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
   if (typeof pattern === 'string') return textMatching(new RegExp(pattern));
-  return SAMPLES_BY_TYPE[kind as string] as Json;
+  return SAMPLES_BY_TYPE[firstType as string] as Json;
 }
 
 function textMatching(pattern: RegExp): string {
@@ -72,7 +73,7 @@ function textMatching(pattern: RegExp): string {
 }
 
 /** Sets the value at a path such as `data.items[0].id`, unless the path already has a value. */
-function put(body: JsonObject, path: string, value: Json): void {
+function setDefault(body: JsonObject, path: string, value: Json): void {
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
   let node = body as { [key: string]: Json };
   for (const [index, step] of steps.entries()) {
@@ -146,16 +147,16 @@ describe('definitions of integrations', () => {
 
   it('match the generated table of required fields', async () => {
     const drivers = await Promise.all(driverTypes.map(driverOf));
-    const linesOf = (each: Integration | DriverIntegration): string[] =>
+    const tableLines = (each: Integration | DriverIntegration): string[] =>
       each.types.map((type) => neededFieldsLine(type, { ...each, operations: operationsOf(each, type) }));
     const lines = [...integrations.values(), ...new Set(drivers)].flatMap((each) =>
-      each ? linesOf(each) : [],
+      each ? tableLines(each) : [],
     );
     const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
   });
 
-  it('have a page and a simulated or real test server for each service with tests of its own', async () => {
+  it('have a page and a simulated or real test server for each service that has its own tests', async () => {
     const services = await startServices();
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
@@ -168,13 +169,13 @@ describe('definitions of integrations', () => {
   });
 
   it('have a base URL with https, or none if each account has its own', () => {
-    for (const { address: own, docs } of integrationList) {
-      expect(own ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
+    for (const { address, docs } of integrationList) {
+      expect(address ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
       expect(docs).toMatch(/^https:\/\//);
     }
   });
 
-  it.each(calls)(
+  it.each(operationCases)(
     'send their arguments and map their outputs: $name',
     async ({ integration, operation, id }) => {
       const tool = integration.tools[id] as IntegrationTool;
@@ -199,7 +200,7 @@ describe('definitions of integrations', () => {
       expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
       expect(first.query.toString()).not.toContain('the-key');
       for (const [name, argument] of sampledArgs) expectSent(first, tool, { name, argument });
-      expect(requests).toHaveLength(requestsOf(tool));
+      expect(requests).toHaveLength(requestCount(tool));
       if (typeof output === 'object')
         expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
     },
@@ -216,7 +217,7 @@ const LINE_CHARS = 110;
 /** The formatter does not break a line after a shorter key. */
 const SHORT_KEY_CHARS = 5;
 
-/** Returns the line of a type in the table, in the format of the formatter. */
+/** Returns the line of a type in the table, as the code formatter would format it. */
 function neededFieldsLine(
   type: string,
   {
@@ -239,20 +240,26 @@ function neededFieldsLine(
  * Returns the arguments of a test call. Omits the page number, because it would limit a list to one page, and the
  * content of an upload, because the call uploads a file instead.
  */
-function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {
+function sampledArguments({
+  arguments: definedArguments,
+  paging,
+  upload,
+}: IntegrationTool): [string, Argument][] {
   const omitted = [paging?.argument, upload && 'content'];
-  return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !omitted.includes(name));
+  return Object.entries(definedArguments).filter(
+    ([name, { fields }]) => fields?.length !== 0 && !omitted.includes(name),
+  );
 }
 
 /** Returns the number of requests of a call. An endless list ends at its maximum number of pages. */
-function requestsOf({ paging, upload }: IntegrationTool): number {
+function requestCount({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }
 
 /** Returns a response with all values that the definition reads. Each page has a next page. */
 function replyOf(
   { answer }: Integration,
-  { answer: own, paging, path: toolPath, upload }: IntegrationTool,
+  { answer: toolAnswer, paging, path: toolPath, upload }: IntegrationTool,
   nth: number,
 ): Reply {
   if (paging?.by === 'link')
@@ -260,20 +267,21 @@ function replyOf(
       headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` },
       body: [{ n: nth }],
     };
-  const { ok, output = {} } = { ...answer, ...own };
+  const { ok, output = {} } = { ...answer, ...toolAnswer };
   const body: JsonObject = {};
-  if (ok !== undefined) put(body, ok, true);
+  if (ok !== undefined) setDefault(body, ok, true);
   if (paging) putNext(body, paging, nth);
   for (const path of typeof output === 'string' ? [output] : Object.values(output))
-    put(body, path, path === paging?.items ? [{ n: nth }] : 'value');
+    setDefault(body, path, path === paging?.items ? [{ n: nth }] : 'value');
   return { headers: upload ? { location: '/base/upload' } : {}, body };
 }
 
 /** Adds the cursor of the next page. */
 function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']>, nth: number): void {
   if (paging.by !== undefined) return;
-  put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
-  if (paging.more !== undefined) put(body, paging.more, true);
+  const path = paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor;
+  setDefault(body, path, `next-${nth}`);
+  if (paging.more !== undefined) setDefault(body, paging.more, true);
 }
 
 /** Expects that the request has the argument. Tests with simulated services cover arguments that `prepare` changes. */
@@ -283,7 +291,8 @@ function expectSent(
   { name, argument }: { name: string; argument: Argument },
 ): void {
   const { name: sentName = name } = argument;
-  const isSent = name !== answer?.file?.name;
-  if (path.includes(`{${sentName}}`) || query.has(sentName) || prepare !== undefined || !isSent) return;
+  const namesResponseFile = name === answer?.file?.name;
+  if (path.includes(`{${sentName}}`) || query.has(sentName) || prepare !== undefined || namesResponseFile)
+    return;
   expect([name, body]).toEqual([name, expect.stringContaining(JSON.stringify(sampleOf(name, argument)))]);
 }

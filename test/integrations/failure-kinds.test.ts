@@ -43,7 +43,7 @@ describe('the kind of a service failure', () => {
   };
   it.each<[string, number, JsonObject, string]>([
     ['the code', 403, { code: 'E7', message: 'locked' }, 'not_found'],
-    ['a part of the reason', 400, { code: 'E1', message: 'It is locked' }, 'conflict'],
+    ['a part of the error message', 400, { code: 'E1', message: 'It is locked' }, 'conflict'],
     ['the status', 418, { message: 'No' }, 'conflict'],
     ['the status, which overrides the default for it', 400, { message: 'No' }, 'temporary'],
     ['the code of a response with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
@@ -70,7 +70,7 @@ describe('the kind of a service failure', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is set by the field retry in older tool files', async () => {
+  it('is set by the field `retry` in older tool files', async () => {
     const clock = new TestClock();
     let refusals = 0;
     const { call } = await startToolService(

@@ -21,18 +21,18 @@ const MIB = 2 ** 20;
 const TO_FILE = { answer: { file: { above: 1000 } } };
 
 /** Sends chunks of 1 MiB, as fast as they are read. Calls `onChunk` before each chunk. */
-async function send(
+async function sendChunks(
   response: ServerResponse,
   mib: number,
-  onChunk: (nth: number) => void = () => {},
+  onChunk: (index: number) => void = () => {},
 ): Promise<void> {
   const chunk = Buffer.alloc(MIB, 'heddle');
   response.writeHead(200, {
     'content-type': 'application/pdf',
     'content-disposition': 'attachment; filename="a b.pdf"',
   });
-  for (let nth = 0; nth < mib && !response.destroyed; nth++) {
-    onChunk(nth);
+  for (let index = 0; index < mib && !response.destroyed; index++) {
+    onChunk(index);
     if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
   }
   response.end();
@@ -68,7 +68,8 @@ describe('a large response to a tool', () => {
     const usedSamples: number[] = [];
     const tool = await startToolService(
       TO_FILE,
-      (_, response) => void send(response, 64, (nth) => nth % 8 === 0 && usedSamples.push(usedBytes())),
+      (_, response) =>
+        void sendChunks(response, 64, (index) => index % 8 === 0 && usedSamples.push(usedBytes())),
       { data: await dataFolder() },
     );
     const run = await tool.call();
@@ -112,7 +113,7 @@ describe('a large response to a tool', () => {
     let sent = 0;
     const { call } = await startToolService(
       tool,
-      (_, response) => void send(response, 10_000, (nth) => (sent = nth)),
+      (_, response) => void sendChunks(response, 10_000, (index) => (sent = index)),
       {
         data: folder,
         ...options,
@@ -126,7 +127,7 @@ describe('a large response to a tool', () => {
   });
 
   it('counts towards the limit of the run together with its other files', async () => {
-    const { engine } = await startToolService(TO_FILE, (_, response) => void send(response, 3), {
+    const { engine } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 3), {
       maxFileBytes: { run: 5 * MIB },
     });
     const call = (name: string) => block(name, 'tool', { toolId: 'shop_items' });
@@ -137,7 +138,7 @@ describe('a large response to a tool', () => {
   });
 
   it('cannot be read as one string', async () => {
-    const { engine } = await startToolService(TO_FILE, (_, response) => void send(response, 21));
+    const { engine } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 21));
     const run = await engine.execute({
       workflow: workflow(
         [
@@ -152,26 +153,26 @@ describe('a large response to a tool', () => {
   });
 
   it('belongs to its tenant only, and cannot be opened by the key of a part', async () => {
-    const tool: ToolService = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
+    const tool: ToolService = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
       tenant: (id) => id.split('-', 1)[0],
     });
     const source = (id: string) => ({ workflow: workflow([], [], { id }) });
     const run = await tool.call();
     const file = fileIn(run);
-    const theirs = await tool.engine.execute(source('theirs-1'));
-    const mine = await tool.engine.execute(source('test-1'));
-    const open = async (runId: string, key: string) =>
+    const otherTenantRun = await tool.engine.execute(source('other-1'));
+    const sameTenantRun = await tool.engine.execute(source('test-1'));
+    const openedBytes = async (runId: string, key: string) =>
       (await tool.engine.openFile(runId, { ...file, key }))?.bytes;
-    expect(await open(mine.runId, file.key)).toBe(7 * MIB);
-    expect(await open(theirs.runId, file.key)).toBeUndefined();
-    expect(await (await tool.engine.fileReader(theirs.runId))(file)).toBeUndefined();
-    for (const key of file.parts ?? []) expect(await open(mine.runId, key)).toBeUndefined();
+    expect(await openedBytes(sameTenantRun.runId, file.key)).toBe(7 * MIB);
+    expect(await openedBytes(otherTenantRun.runId, file.key)).toBeUndefined();
+    expect(await (await tool.engine.fileReader(otherTenantRun.runId))(file)).toBeUndefined();
+    for (const key of file.parts ?? []) expect(await openedBytes(sameTenantRun.runId, key)).toBeUndefined();
     expect(file.parts).toHaveLength(3);
   });
 
-  it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts for the run', async () => {
+  it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts towards the size of the run', async () => {
     const postgres = { url: await postgresDatabase() };
-    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
+    const { engine, call } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
       postgres,
     });
     const run = await call();
@@ -185,7 +186,7 @@ describe('a large response to a tool', () => {
 
   it('is removed with the run', async () => {
     const [folder, clock] = [await dataFolder(), new TestClock()];
-    const { engine, call } = await startToolService(TO_FILE, (_, response) => void send(response, 7), {
+    const { engine, call } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
       data: folder,
       clock,
     });
@@ -206,19 +207,19 @@ describe('a file that a tool sends in parts', () => {
     parameters: [],
   };
 
-  it.each<[string, (other: string) => string | undefined]>([
-    ['another host', (other) => `${other}/session`],
+  it.each<[string, (otherHost: string) => string | undefined]>([
+    ['another host', (otherHost) => `${otherHost}/session`],
     ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
     ['a URL with a user name', () => 'http://x:y@127.0.0.1/'],
     ['a file: URL', () => 'file:///etc/passwd'],
     ['a missing URL', () => undefined],
   ])('is not sent to %s', async (_what, locationFor) => {
     const foreignRequests: unknown[] = [];
-    const other = await startServer((request, response) => {
+    const otherHost = await startServer((request, response) => {
       foreignRequests.push(request.headers);
       response.end();
     });
-    const location = locationFor(other);
+    const location = locationFor(otherHost);
     const { call, requests } = await startToolService(
       upload,
       (_, response) => response.writeHead(200, location === undefined ? {} : { location }).end('{}'),

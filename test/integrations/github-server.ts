@@ -8,16 +8,16 @@ interface Issue extends JsonObject {
   state: string;
 }
 
-const refuse = (status: number, message: string, details: JsonObject = {}): SimulatedResponse => ({
+const errorResponse = (status: number, message: string, details: JsonObject = {}): SimulatedResponse => ({
   status,
   body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...details },
 });
-const NOT_FOUND = refuse(404, 'Not Found');
+const NOT_FOUND = errorResponse(404, 'Not Found');
 const MAX_PAGE = 100;
 
 /**
- * Simulates docs.github.com/rest: requests need a user agent, lists have the URL of the next page in the header
- * Link, failures have a message, and rate limits have status 403 and a header with the time when they end.
+ * Simulates the API of docs.github.com/rest: requests need a user agent, lists have the URL of the next page in the
+ * header Link, failures have a message, and rate limits have status 403 and a header with the time when they end.
  */
 export function github(): Service {
   const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({
@@ -30,32 +30,32 @@ export function github(): Service {
     { number: 7, title: 'Conflicting', state: 'open', mergeable: false },
   ];
 
-  const listPage = (all: readonly Issue[], { base, path, query }: SimulatedRequest): SimulatedResponse => {
+  const listPage = (items: readonly Issue[], { base, path, query }: SimulatedRequest): SimulatedResponse => {
     const state = query.get('state') ?? 'open';
     const size = Math.min(MAX_PAGE, Number(query.get('per_page') ?? 30));
     const page = Number(query.get('page') ?? 1);
-    const matching = all.filter((each) => state === 'all' || each.state === state);
-    const last = Math.max(1, Math.ceil(matching.length / size));
-    const link = (to: number, rel: string): string => {
-      const next = new URLSearchParams(query);
-      next.set('page', String(to));
-      return `<${base}${path}?${next.toString()}>; rel="${rel}"`;
+    const matching = items.filter((each) => state === 'all' || each.state === state);
+    const lastPage = Math.max(1, Math.ceil(matching.length / size));
+    const link = (linkedPage: number, rel: string): string => {
+      const linkQuery = new URLSearchParams(query);
+      linkQuery.set('page', String(linkedPage));
+      return `<${base}${path}?${linkQuery.toString()}>; rel="${rel}"`;
     };
-    const links = page < last ? [link(page + 1, 'next'), link(last, 'last')] : [link(1, 'first')];
+    const links = page < lastPage ? [link(page + 1, 'next'), link(lastPage, 'last')] : [link(1, 'first')];
     return {
-      headers: { ...(last > 1 && { link: links.join(', ') }) },
+      headers: { ...(lastPage > 1 && { link: links.join(', ') }) },
       body: matching.slice((page - 1) * size, page * size),
     };
   };
 
   const create = (
-    all: Issue[],
+    items: Issue[],
     { body }: SimulatedRequest,
     required: readonly string[],
   ): SimulatedResponse => {
     const missing = required.filter((field) => typeof body[field] !== 'string' || body[field] === '');
     if (missing.length > 0)
-      return refuse(422, 'Validation Failed', {
+      return errorResponse(422, 'Validation Failed', {
         errors: missing.map((field): Json => ({ resource: 'Issue', field, code: 'missing_field' })),
       });
     const issue = {
@@ -64,20 +64,20 @@ export function github(): Service {
       title: textOf(body['title']),
       state: 'open',
     };
-    all.push(issue);
+    items.push(issue);
     return { status: 201, body: issue };
   };
 
   const merge = (number: number): SimulatedResponse => {
     const pull = pulls.find((each) => each.number === number);
     if (!pull) return NOT_FOUND;
-    if (pull['mergeable'] !== true) return refuse(405, 'Pull Request is not mergeable');
+    if (pull['mergeable'] !== true) return errorResponse(405, 'Pull Request is not mergeable');
     pull.state = 'closed';
     return { body: { sha: 'abc', merged: true, message: 'Pull Request successfully merged' } };
   };
 
-  const get = (all: readonly Issue[], number: number): SimulatedResponse => {
-    const issue = all.find((each) => each.number === number);
+  const get = (items: readonly Issue[], number: number): SimulatedResponse => {
+    const issue = items.find((each) => each.number === number);
     return issue ? { body: issue } : NOT_FOUND;
   };
 
@@ -94,7 +94,7 @@ export function github(): Service {
       ({ body }) =>
         typeof body['body'] === 'string'
           ? { status: 201, body: { id: 1, body: body['body'] } }
-          : refuse(422, 'Validation Failed'),
+          : errorResponse(422, 'Validation Failed'),
     ],
     [/^GET \/pulls$/, (request) => listPage(pulls, request)],
     [/^POST \/pulls$/, (request) => create(pulls, request, ['title', 'head', 'base'])],
@@ -110,13 +110,14 @@ export function github(): Service {
 
   return (request) => {
     const { method, path, headers } = request;
-    if (!headers['user-agent']) return refuse(403, 'Request forbidden by administrative rules.');
-    if (headers['x-github-api-version'] !== '2022-11-28') return refuse(400, 'Unsupported API version');
+    if (!headers['user-agent']) return errorResponse(403, 'Request forbidden by administrative rules.');
+    if (headers['x-github-api-version'] !== '2022-11-28')
+      return errorResponse(400, 'Unsupported API version');
     const [, subpath] = /^\/repos\/ada\/loom(|\/.*)$/.exec(path) ?? [];
     if (subpath === undefined) return NOT_FOUND;
-    for (const [pattern, answer] of routes) {
+    for (const [pattern, respond] of routes) {
       const match = pattern.exec(`${method} ${subpath}`);
-      if (match) return answer(request, match);
+      if (match) return respond(request, match);
     }
     return NOT_FOUND;
   };

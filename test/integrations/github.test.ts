@@ -55,8 +55,8 @@ describe('GitHub blocks', () => {
       1, 2, 3, 4, 5, 6, 7,
     ]);
     expect(requests.map(({ query }) => query.get('page'))).toEqual([null, '2', '3']);
-    const one = await call('github_list_prs', { per_page: 1, page: 2 });
-    expect((one.output as { data: object[] }).data).toMatchObject([{ number: 7 }]);
+    const secondPage = await call('github_list_prs', { per_page: 1, page: 2 });
+    expect((secondPage.output as { data: object[] }).data).toMatchObject([{ number: 7 }]);
     expect(requests).toHaveLength(4);
   });
 

@@ -10,7 +10,7 @@ interface DriveFile {
   parents: Json;
 }
 
-interface Session {
+interface UploadSession {
   file: DriveFile;
   parts: Buffer[];
   received: number;
@@ -21,7 +21,7 @@ const FOLDER = 'application/vnd.google-apps.folder';
 /** The size of each part except the last one must be a multiple of this. */
 const PART_UNIT = 256 * 1024;
 
-const refuse = (code: number, reason: string, message: string): SimulatedResponse => ({
+const errorResponse = (code: number, reason: string, message: string): SimulatedResponse => ({
   status: code,
   body: { error: { code, message, errors: [{ domain: 'global', reason, message }] } },
 });
@@ -43,22 +43,23 @@ function problemOf(
 }
 
 /**
- * Simulates developers.google.com/workspace/drive: files with metadata, resumable uploads, content with alt=media,
- * exports of documents. Rate limits have status 403 and a reason.
+ * Simulates the API of developers.google.com/workspace/drive: files with metadata, resumable uploads, content with
+ * alt=media, exports of documents. Rate limits have status 403 and a reason.
  */
 export function googleDrive(): Service {
   const files = new Map<string, DriveFile>();
-  const sessions = new Map<string, Session>();
-  const add = (file: Omit<DriveFile, 'id'>): DriveFile => {
+  const sessions = new Map<string, UploadSession>();
+  const addFile = (file: Omit<DriveFile, 'id'>): DriveFile => {
     const added = { ...file, id: `file-${files.size + 1}` };
     files.set(added.id, added);
     return added;
   };
   for (const name of ['Notes', 'Plan', 'Report'])
-    add({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
+    addFile({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
 
-  const start = ({ base, body, query, headers }: SimulatedRequest): SimulatedResponse => {
-    if (query.get('uploadType') !== 'resumable') return refuse(400, 'badRequest', 'Unsupported uploadType');
+  const startUpload = ({ base, body, query, headers }: SimulatedRequest): SimulatedResponse => {
+    if (query.get('uploadType') !== 'resumable')
+      return errorResponse(400, 'badRequest', 'Unsupported uploadType');
     const { name = 'Untitled', mimeType = headers['x-upload-content-type'] ?? '', parents = ['root'] } = body;
     const id = `upload-${sessions.size + 1}`;
     const file = {
@@ -73,23 +74,23 @@ export function googleDrive(): Service {
     return { headers: { location }, body: null };
   };
 
-  const receive = ({ query, headers, bytes }: SimulatedRequest): SimulatedResponse => {
+  const receivePart = ({ query, headers, bytes }: SimulatedRequest): SimulatedResponse => {
     const session = sessions.get(query.get('upload_id') ?? '');
-    if (!session) return refuse(404, 'notFound', 'Upload session not found');
-    const [, range, all] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
-    if (range === undefined) return refuse(400, 'badRequest', 'Missing Content-Range');
-    const total = Number(all);
+    if (!session) return errorResponse(404, 'notFound', 'Upload session not found');
+    const [, range, totalText] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+    if (range === undefined) return errorResponse(400, 'badRequest', 'Missing Content-Range');
+    const total = Number(totalText);
     const problem =
       range === '*' ? undefined : problemOf(range, { bytes, total, received: session.received });
-    if (problem !== undefined) return refuse(400, 'badRequest', problem);
+    if (problem !== undefined) return errorResponse(400, 'badRequest', problem);
     session.parts.push(bytes);
     session.received += bytes.length;
     if (session.received < total) {
-      const received = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
-      return { status: 308, headers: received, body: null };
+      const rangeHeader = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
+      return { status: 308, headers: rangeHeader, body: null };
     }
     if (session.file.id === '')
-      Object.assign(session.file, add({ ...session.file, content: Buffer.concat(session.parts) }));
+      Object.assign(session.file, addFile({ ...session.file, content: Buffer.concat(session.parts) }));
     return { body: metadataOf(session.file) };
   };
 
@@ -97,24 +98,24 @@ export function googleDrive(): Service {
     const token = query.get('pageToken');
     const from = token === null ? 0 : Number(/^page-(\d+)$/.exec(token)?.[1] ?? Number.NaN);
     const size = Number(query.get('pageSize') ?? 100);
-    if (Number.isNaN(from) || size < 1 || size > 1000) return refuse(400, 'invalid', 'Invalid Value');
-    const next = from + size < files.size ? { nextPageToken: `page-${from + size}` } : {};
-    return { body: { files: [...files.values()].slice(from, from + size).map(metadataOf), ...next } };
+    if (Number.isNaN(from) || size < 1 || size > 1000) return errorResponse(400, 'invalid', 'Invalid Value');
+    const nextPage = from + size < files.size ? { nextPageToken: `page-${from + size}` } : {};
+    return { body: { files: [...files.values()].slice(from, from + size).map(metadataOf), ...nextPage } };
   };
 
   const download = (file: DriveFile): SimulatedResponse => {
     if (file.mimeType.startsWith('application/vnd.google-apps.'))
-      return refuse(403, 'fileNotDownloadable', 'Only files with binary content can be downloaded.');
+      return errorResponse(403, 'fileNotDownloadable', 'Only files with binary content can be downloaded.');
     return { headers: { 'content-type': file.mimeType }, body: file.content };
   };
 
   const exportFile = (file: DriveFile, { query }: SimulatedRequest): SimulatedResponse => {
     if (file.mimeType !== DOCUMENT)
-      return refuse(403, 'fileNotExportable', 'Export only supports documents.');
+      return errorResponse(403, 'fileNotExportable', 'Export only supports documents.');
     const type = query.get('mimeType');
-    if (type === null) return refuse(400, 'required', 'Required parameter: mimeType');
+    if (type === null) return errorResponse(400, 'required', 'Required parameter: mimeType');
     if (!['application/pdf', 'text/plain'].includes(type))
-      return refuse(400, 'badRequest', 'The requested conversion is not supported.');
+      return errorResponse(400, 'badRequest', 'The requested conversion is not supported.');
     return { headers: { 'content-type': type }, body: file.content };
   };
 
@@ -123,7 +124,7 @@ export function googleDrive(): Service {
     [, id = '', action]: readonly string[],
   ): SimulatedResponse => {
     const file = files.get(id);
-    if (!file) return refuse(404, 'notFound', `File not found: ${id}.`);
+    if (!file) return errorResponse(404, 'notFound', `File not found: ${id}.`);
     if (request.method === 'DELETE') {
       files.delete(id);
       return { status: 204, body: Buffer.alloc(0) };
@@ -135,9 +136,9 @@ export function googleDrive(): Service {
   return (request) => {
     const { method, path, query, body } = request;
     if (path === '/upload/drive/v3/files') {
-      if (method === 'POST') return start(request);
+      if (method === 'POST') return startUpload(request);
       return method === 'PUT' && query.has('upload_id')
-        ? receive(request)
+        ? receivePart(request)
         : googleError(404, 'NOT_FOUND', 'Not Found');
     }
     if (path === '/drive/v3/files') {
@@ -145,7 +146,7 @@ export function googleDrive(): Service {
       const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
       return {
         body: metadataOf(
-          add({ name: textOf(name), mimeType: textOf(mimeType), content: Buffer.alloc(0), parents }),
+          addFile({ name: textOf(name), mimeType: textOf(mimeType), content: Buffer.alloc(0), parents }),
         ),
       };
     }

@@ -66,9 +66,9 @@ describe('a file that a block stores in Google Drive', () => {
       status: 'completed',
       output: { name: 'data.bin', size: String(LARGE.length), parents: ['folder-1'] },
     });
-    const [announcement, ...parts] = drive.requests;
-    expect(announcement?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
-    expect(announcement?.headers['x-upload-content-length']).toBe(String(LARGE.length));
+    const [startRequest, ...parts] = drive.requests;
+    expect(startRequest?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
+    expect(startRequest?.headers['x-upload-content-length']).toBe(String(LARGE.length));
     expect(parts.map(({ headers }) => headers['content-range'])).toEqual([
       `bytes 0-${3 * MIB - 1}/${LARGE.length}`,
       `bytes ${3 * MIB}-${6 * MIB - 1}/${LARGE.length}`,
@@ -94,7 +94,7 @@ describe('a file that a block stores in Google Drive', () => {
   ] as const)('is stored completely even if a request fails %s', async (_what, fault) => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
-    // The first request announces the file.
+    // The first request starts the upload session.
     if (fault === 'lose') drive.loseNext('google_drive', 1, 2);
     else drive.limitNext('google_drive', 1, 2);
     const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
@@ -117,10 +117,10 @@ describe('a file that a block stores in Google Drive', () => {
         { id, ...FORMAT },
       ),
     });
-    const theirs = await drive.engine.storeFiles(source('theirs-1'), {
+    const otherTenantInput = await drive.engine.storeFiles(source('other-1'), {
       doc: fileOf(Buffer.from('secret')),
     });
-    const result = await drive.engine.execute(source('mine-1'), theirs);
+    const result = await drive.engine.execute(source('mine-1'), otherTenantInput);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
     expect(drive.requests).toEqual([]);
   });
@@ -173,8 +173,8 @@ describe('a file that a block reads from Google Drive', () => {
   });
 
   it('is refused without a valid credential, and can be deleted once', async () => {
-    const wrong = await startDrive({ credentials: { google_drive: 'wrong-token' } });
-    const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
+    const driveWithWrongToken = await startDrive({ credentials: { google_drive: 'wrong-token' } });
+    const { error } = await call(driveWithWrongToken, { operation: 'get_file', fileId: 'file-1' });
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
     const drive = await startDrive();
     expect(await call(drive, { operation: 'delete', fileId: 'file-1' })).toMatchObject({

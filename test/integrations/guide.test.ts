@@ -33,12 +33,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Calls a tool of the integration. */
 async function call(toolId: string, args: JsonObject, respond: (nth: number) => object) {
-  const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+  const requests: { requestLine: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
   const url = await startServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
-      requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+      requests.push({ requestLine: `${request.method} ${request.url}`, headers: request.headers, body });
       sendJson(response, respond(requests.length));
     });
   });
@@ -60,7 +60,7 @@ describe('the integration in docs/tools.md', () => {
     expect(output).toMatchObject({ data: { id: 'n1', url: 'u' } });
     expect(requests).toMatchObject([
       {
-        line: 'POST /v1/books/a%2Fb/notes',
+        requestLine: 'POST /v1/books/a%2Fb/notes',
         headers: {
           authorization: 'Bearer the-key-of-the-notes',
           'idempotency-key': expect.stringMatching(/.{8,}/) as string,
@@ -75,7 +75,7 @@ describe('the integration in docs/tools.md', () => {
       notes: nth < 3 ? [{ nth }] : [],
     }));
     expect(output).toMatchObject({ data: { notes: [{ nth: 1 }, { nth: 2 }] } });
-    expect(requests.map(({ line }) => line.split('?')[1])).toEqual([
+    expect(requests.map(({ requestLine }) => requestLine.split('?')[1])).toEqual([
       'limit=1',
       'limit=1&page=2',
       'limit=1&page=3',

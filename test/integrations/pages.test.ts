@@ -20,7 +20,7 @@ describe('pages of a list', () => {
     ]);
   });
 
-  it('begin at the first number of the service', async () => {
+  it('begin at the first page number of the service', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', first: 0, pages: 2 };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) =>
       sendJson(response, { list: [{ n: readAt(url) }] }),
@@ -32,8 +32,8 @@ describe('pages of a list', () => {
   it.each([
     ['the number of all items is reached', { total: 'all' }],
     ['there are no more items', { more: 'more' }],
-  ])('are requested by offset until %s', async (_what, end) => {
-    const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...end };
+  ])('are requested by offset until %s', async (_what, endMarker) => {
+    const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...endMarker };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
       const from = readAt(url);
       sendJson(response, {
@@ -101,26 +101,32 @@ describe('pages of a list', () => {
     expect(requests.length).toBeLessThanOrEqual(3);
   });
 
-  it.each<[string, (other: string, origin: string) => string]>([
-    ['another origin', (other) => `${other}/api/items?page=2`],
-    ['another origin without a scheme', (other) => `${other.slice('http:'.length)}/api/items?page=2`],
+  it.each<[string, (otherOrigin: string, origin: string) => string]>([
+    ['another origin', (otherOrigin) => `${otherOrigin}/api/items?page=2`],
+    [
+      'another origin without a scheme',
+      (otherOrigin) => `${otherOrigin.slice('http:'.length)}/api/items?page=2`,
+    ],
     ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
-    ['another path of the host', (_other, origin) => `${origin}/admin/items?page=2`],
-    ['a path of the host with the same beginning', (_other, origin) => `${origin}/api2/items`],
-    ['another path with dot segments', (_other, origin) => `${origin}/api/../admin/items`],
-    ['a URL with a user name', (_other, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`],
+    ['another path of the host', (_otherOrigin, origin) => `${origin}/admin/items?page=2`],
+    ['a path of the host with the same beginning', (_otherOrigin, origin) => `${origin}/api2/items`],
+    ['another path with dot segments', (_otherOrigin, origin) => `${origin}/api/../admin/items`],
+    [
+      'a URL with a user name',
+      (_otherOrigin, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`,
+    ],
     ['an invalid URL', () => 'http://['],
     ['a file: URL', () => 'file:///etc/passwd'],
   ])('are not requested from %s, which would get the credential', async (_what, linkTo) => {
     const foreignRequests: unknown[] = [];
-    const other = await startServer((request, response) => {
+    const otherOrigin = await startServer((request, response) => {
       foreignRequests.push(request.headers);
       response.end('[]');
     });
     const { call, requests } = await startToolService(
       { paging: { by: 'link', pages: 10 } },
       ({ baseUrl }, response) =>
-        sendJson(response, [1], { link: `<${linkTo(other, new URL(baseUrl).origin)}>; rel="next"` }),
+        sendJson(response, [1], { link: `<${linkTo(otherOrigin, new URL(baseUrl).origin)}>; rel="next"` }),
       { egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' as never } },
     );
     const { error } = await call();

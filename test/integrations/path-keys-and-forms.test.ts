@@ -46,7 +46,7 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
 const TOKEN = '12345:AbC-dEf/g_h';
 const MESSAGE = { operation: 'telegram_message', chatId: '7', text: 'Hello', botToken: TOKEN };
 
-describe('a key in the path', () => {
+describe('an API key in the path of a URL', () => {
   it('is one encoded segment of the path, and in no other part of the request', async () => {
     const { result, requests } = await run('telegram', MESSAGE, () => ({
       body: { ok: true, result: { message_id: 1, chat: { id: 7 } } },
@@ -66,7 +66,7 @@ describe('a key in the path', () => {
       'the service repeats the key',
       () => ({ status: 401, body: { ok: false, description: `No bot ${TOKEN}` } }),
     ],
-    ['the response has another form', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
+    ['the response has an unexpected structure', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
     ['the connection breaks', () => 'disconnect'],
   ])('is not in the error if %s', async (_what, reply) => {
     const { result } = await run('telegram', MESSAGE, reply);

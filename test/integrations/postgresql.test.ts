@@ -40,7 +40,7 @@ async function run(
   return engine.execute({ workflow: definition }, { input });
 }
 
-const ask = (overrides: JsonObject, input: JsonObject = {}) =>
+const runConnected = (overrides: JsonObject, input: JsonObject = {}) =>
   run({ ...connectionFields, ...overrides }, { input });
 
 describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const query = `SELECT 1::int a, 2::bigint b, 9007199254740993::bigint c, 1.50::numeric d, true e, NULL::int f,
       '{"x": [1]}'::jsonb g, ARRAY[1, NULL, 3] h, ARRAY['a,b', '"'] i, 'NaN'::float8 j, 0.5::float8 k,
       '2026-01-02'::date l, '\\x00ff'::bytea m, 'x' AS __proto__`;
-    const { output, status } = await ask({ operation: 'query', query });
+    const { output, status } = await runConnected({ operation: 'query', query });
     expect(status).toBe('completed');
     expect(output).toMatchObject({ rowCount: 1, message: '1 row.' });
     expect(JSON.stringify((output as { rows: Json[] }).rows[0])).toBe(
@@ -91,16 +91,18 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     await sql('CREATE TABLE "odd ""name""" (a text)');
     const hostile = `'; DROP TABLE orders; --`;
     const query = `SELECT '<start.input.a>' AS a, <start.input.n>::int + 1 AS n, 'x <start.input.a>' AS x, count(*)::int AS c FROM "<start.input.table>"`;
-    expect((await ask({ query }, { a: hostile, n: 4, table: 'odd "name"' })).output).toMatchObject({
+    expect((await runConnected({ query }, { a: hostile, n: 4, table: 'odd "name"' })).output).toMatchObject({
       rows: [{ a: hostile, n: 5, x: `x ${hostile}`, c: 0 }],
     });
-    expect((await ask({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output).toMatchObject({
+    expect(
+      (await runConnected({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output,
+    ).toMatchObject({
       rows: [{ seven: 7 }],
     });
     const params = '[2, ["open", "done"]]';
     expect(
       (
-        await ask(
+        await runConnected(
           {
             query:
               'SELECT id FROM orders WHERE id > $1::int - 1 AND status = ANY($2) AND id <= <start.input.n>',
@@ -118,7 +120,8 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       { id: 4, tags: ['a', 'b,c'], extra: ['x', { y: 1 }], total: 12.5, at: '2026-01-02T03:04:05Z' },
       { id: 5, tags: null, extra: { '"': "'" }, total: null, at: null },
     ];
-    expect(await ask({ operation: 'insert', table: 'orders', data: JSON.stringify(rows) })).toMatchObject({
+    const insert = { operation: 'insert', table: 'orders', data: JSON.stringify(rows) };
+    expect(await runConnected(insert)).toMatchObject({
       status: 'completed',
       output: {
         rowCount: 2,
@@ -127,7 +130,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     });
     expect(
       (
-        await ask(
+        await runConnected(
           {
             operation: 'update',
             table: 'public.orders',
@@ -140,7 +143,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     ).toMatchObject({ rowCount: 1, rows: [{ id: 4, status: `o'k"`, tags: [] }] });
     expect(
       (
-        await ask({
+        await runConnected({
           operation: 'delete',
           table: 'orders',
           conditions: '{"status": ["open", "done"], "total": null, "id": 1}',
@@ -157,28 +160,29 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     { where: 'true) RETURNING (SELECT 1' },
     { where: 'true; DELETE FROM orders' },
     { conditions: '{}' },
-  ])('changes no rows without a condition: %j', async (condition) => {
+  ])('changes no rows without a valid condition: %j', async (condition) => {
     for (const operation of ['update', 'delete']) {
-      const { error } = await ask({ operation, table: 'orders', data: '{"status": "x"}', ...condition });
+      const fields = { operation, table: 'orders', data: '{"status": "x"}', ...condition };
+      const { error } = await runConnected(fields);
       expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
     }
     expect(await sql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
   });
 
   it('runs only one statement, in a transaction that is rolled back after a failure', async () => {
-    const { error } = await ask({ operation: 'execute', query: 'DELETE FROM orders; SELECT 1' });
+    const { error } = await runConnected({ operation: 'execute', query: 'DELETE FROM orders; SELECT 1' });
     expect(error?.message).toMatch(/cannot insert multiple commands/);
     expect(
-      await ask({ operation: 'execute', query: `UPDATE orders SET status = 'x' WHERE id = 1` }),
+      await runConnected({ operation: 'execute', query: `UPDATE orders SET status = 'x' WHERE id = 1` }),
     ).toMatchObject({
       output: { rowCount: 1, rows: [] },
     });
-    const tooMany = await ask({
+    const tooMany = await runConnected({
       operation: 'execute',
       query: 'WITH d AS (DELETE FROM orders) SELECT generate_series(1, 10001)',
     });
     expect(tooMany.error?.message).toMatch(/more than 10000 rows: add a LIMIT. Nothing has changed/);
-    const tooLarge = await ask({
+    const tooLarge = await runConnected({
       operation: 'execute',
       query: `WITH d AS (DELETE FROM orders) SELECT repeat('x', 20000000)`,
     });
@@ -192,29 +196,29 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       `SELECT set_config('transaction_read_only', 'off', false)`,
       'WITH d AS (DELETE FROM orders RETURNING 1) SELECT * FROM d',
     ]) {
-      const { error } = await ask({ query });
+      const { error } = await runConnected({ query });
       expect(error?.code).toBe('SERVICE_FAILED');
     }
-    expect((await ask({ query: 'DELETE FROM orders' })).error?.message).toMatch(
+    expect((await runConnected({ query: 'DELETE FROM orders' })).error?.message).toMatch(
       /only the operation execute may/,
     );
     expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
   it('fails with the code and the reason of the server', async () => {
-    const failed = await ask({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
+    const failed = await runConnected({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
     expect(failed.error).toMatchObject({
       code: 'SERVICE_FAILED',
       details: { code: '23505', constraint: 'orders_pkey' },
     });
     expect(failed.error?.message).toMatch(/\(23505\): duplicate key .* Key \(id\)=\(1\) already exists/);
-    const wrong = await ask({ query: 'SELECT 1', password: 'wrong-password' });
+    const wrong = await runConnected({ query: 'SELECT 1', password: 'wrong-password' });
     expect(wrong.error?.message).toMatch(/28P01/);
     expect(JSON.stringify(wrong)).not.toContain(url.password);
   });
 
   it('lists tables with their columns', async () => {
-    const { output } = await ask({ operation: 'introspect' });
+    const { output } = await runConnected({ operation: 'introspect' });
     expect((output as { rows: JsonObject[] }).rows).toContainEqual(
       expect.objectContaining({
         ...{ schema: 'public', table: 'orders' },
@@ -235,13 +239,13 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const run = await engine.start({
       workflow: workflow([block('A', 'postgresql', { ...connectionFields, query })], ['Start -> A']),
     });
-    const active = () =>
+    const activeStatements = () =>
       sql(
         `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%to be cancelled%' AND state = 'active' AND pid <> pg_backend_pid()`,
       );
-    await expect.poll(active, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(activeStatements, { timeout: 20_000 }).toHaveLength(1);
     await engine.cancel(run.runId);
-    await expect.poll(active, { timeout: 20_000 }).toHaveLength(0);
+    await expect.poll(activeStatements, { timeout: 20_000 }).toHaveLength(0);
   });
 
   it('connects only to hosts and ports that the egress rules allow, and never to a path', async () => {
@@ -257,10 +261,12 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     );
     expect(deniedPort.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
     for (const host of ['/tmp', '127.0.0.1/x', 'x@127.0.0.1', '127.0.0.1#'])
-      expect((await ask({ host, query: 'SELECT 1' })).error?.message).toMatch(/are not a host and a port/);
+      expect((await runConnected({ host, query: 'SELECT 1' })).error?.message).toMatch(
+        /are not a host and a port/,
+      );
   });
 
-  it('uses the database of a credential, and sends no stored password to a host in its fields', async () => {
+  it('uses the database of a credential, and sends no stored password to a host that its fields name', async () => {
     const query = 'SELECT current_database() AS name';
     const name = url.pathname.slice(1);
     const expected = { output: { rows: [{ name }] } };
@@ -272,16 +278,19 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       credentials: { postgresql: `${username}:${password}` },
     };
     expect(await run({ query }, { ...splitCredential, egress: {} })).toMatchObject(expected);
-    const other = await run(
+    const withHostField = await run(
       { query, host: url.hostname, port: url.port, database: name, ssl: 'disabled' },
       splitCredential,
     );
-    expect(other.error?.message).toMatch(/the user is empty/);
-    const part = await run({ query, database: 'other' }, urlCredential);
-    expect(part.error?.message).toMatch(/"database" is set, but "host" is empty/);
+    expect(withHostField.error?.message).toMatch(/the user is empty/);
+    const withoutHostField = await run({ query, database: 'other' }, urlCredential);
+    expect(withoutHostField.error?.message).toMatch(/"database" is set, but "host" is empty/);
     expect((await run({ query })).error?.code).toBe('CREDENTIAL_UNKNOWN');
-    const file = await run({ query }, { credentials: { postgresql: `${url.href}?sslcert=/etc/passwd` } });
-    expect(file.error?.message).toMatch(/parameter "sslcert"/);
+    const withFileParameter = await run(
+      { query },
+      { credentials: { postgresql: `${url.href}?sslcert=/etc/passwd` } },
+    );
+    expect(withFileParameter.error?.message).toMatch(/parameter "sslcert"/);
   });
 
   it('encrypts the connection, and checks the certificate with verify-full', async () => {
@@ -293,18 +302,21 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       port: String(proxy.port),
     };
     const egress = { exceptions: [`127.0.0.1:${proxy.port}`] };
-    const one = { output: { rows: [{ one: 1 }] } };
-    expect(await run({ ...proxyFields, ssl: 'required' }, { egress })).toMatchObject(one);
-    expect(await run({ ...proxyFields, ssl: 'preferred' }, { egress })).toMatchObject(one);
-    expect(await run({ ...proxyFields, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
+    const expected = { output: { rows: [{ one: 1 }] } };
+    expect(await run({ ...proxyFields, ssl: 'required' }, { egress })).toMatchObject(expected);
+    expect(await run({ ...proxyFields, ssl: 'preferred' }, { egress })).toMatchObject(expected);
+    const verifiedFields = { ...proxyFields, ssl: 'verify-full', sslCa: proxy.ca };
+    expect(await run(verifiedFields, { egress })).toMatchObject(expected);
     expect(proxy.encryptedCount()).toBe(3);
-    const unknown = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
-    expect(unknown.error?.message).toMatch(/certificate/);
-    expect((await ask({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
+    const untrusted = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
+    expect(untrusted.error?.message).toMatch(/certificate/);
+    expect((await runConnected({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
       /does not support SSL/,
     );
-    expect(await ask({ query: 'SELECT 1 AS one', ssl: 'preferred' })).toMatchObject(one);
-    expect((await ask({ query: 'SELECT 1', ssl: 'maybe' })).error?.message).toMatch(/"maybe" is not one of/);
+    expect(await runConnected({ query: 'SELECT 1 AS one', ssl: 'preferred' })).toMatchObject(expected);
+    expect((await runConnected({ query: 'SELECT 1', ssl: 'maybe' })).error?.message).toMatch(
+      /"maybe" is not one of/,
+    );
   });
 });
 
@@ -318,6 +330,7 @@ async function startTlsProxy() {
     socket
       .on('error', () => undefined)
       .once('data', () => {
+        // Accepts the client's request for SSL.
         socket.write('S');
         const tls = new TLSSocket(socket, {
           isServer: true,

@@ -9,7 +9,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { sendJson, startToolService } from './tool-files.ts';
 
-/** Starts a service that refuses the key "slow" for two minutes. Returns it with the keys of its requests. */
+/** Starts a service that rate-limits the key "slow" for two minutes. Returns it with the keys of its requests. */
 async function startService() {
   const keys: string[] = [];
   const server = createServer((request, response) => {
@@ -61,10 +61,10 @@ describe('a key that a service refuses temporarily', () => {
   it.skipIf(!hasPostgres)('is not used by other processes', async () => {
     const { baseUrl, keys } = await startService();
     const postgres = { url: await postgresDatabase() };
-    const one = await createCaller(baseUrl, { postgres });
-    const other = await createCaller(baseUrl, { postgres });
-    await one('slow');
-    expect((await other('slow')).error?.message).toMatch(/was not called/);
+    const callFirst = await createCaller(baseUrl, { postgres });
+    const callSecond = await createCaller(baseUrl, { postgres });
+    await callFirst('slow');
+    expect((await callSecond('slow')).error?.message).toMatch(/was not called/);
     expect(keys).toEqual(['slow']);
   });
 });
@@ -140,21 +140,23 @@ describe('the rate limit of a service', () => {
   it.skipIf(!hasPostgres)('is shared by processes', async () => {
     const postgres = { url: await postgresDatabase() };
     const rate = { calls: 1, seconds: 3600 };
-    const one = await startToolService({}, (_, response) => sendJson(response, {}), { rate, postgres });
-    await one.call();
-    const other = await startToolService({}, (_, response) => sendJson(response, {}), {
+    const first = await startToolService({}, (_, response) => sendJson(response, {}), { rate, postgres });
+    await first.call();
+    const second = await startToolService({}, (_, response) => sendJson(response, {}), {
       ...{ rate, postgres },
-      services: { shop: one.baseUrl },
+      services: { shop: first.baseUrl },
     });
-    expect((await other.call()).error?.message).toMatch(/was not called: its rate of 1 calls/);
-    expect(one.requests).toHaveLength(1);
+    expect((await second.call()).error?.message).toMatch(/was not called: its rate of 1 calls/);
+    expect(first.requests).toHaveLength(1);
   });
 
   it.each([
     { calls: 0, seconds: 1 },
     { calls: 1, seconds: 0 },
     { calls: Number.NaN, seconds: 1 },
-  ])('is refused if it is %j', async (shop) => {
-    await expect(createEngine({ serviceRates: { shop } })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+  ])('is rejected by createEngine if it is %j', async (rate) => {
+    await expect(createEngine({ serviceRates: { shop: rate } })).rejects.toMatchObject({
+      code: 'OPTIONS_INVALID',
+    });
   });
 });
