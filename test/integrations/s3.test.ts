@@ -22,7 +22,7 @@ async function run(fields: JsonObject, options: EngineOptions = {}) {
 }
 
 /** Returns the number of files and folders of stored values in the data folder. */
-function partsIn(data: string): number {
+function storedEntryCount(data: string): number {
   return readdirSync(join(data, 'values'), { recursive: true }).length;
 }
 
@@ -33,7 +33,7 @@ function methodAndHeadersOf({ method, headers }: IncomingMessage) {
 describe.skipIf(!hasS3)('an S3 block', () => {
   let server: S3Server;
   let options: EngineOptions;
-  const ask = (fields: JsonObject) => run({ bucketName: 'first', ...fields }, options);
+  const runInBucket = (fields: JsonObject) => run({ bucketName: 'first', ...fields }, options);
 
   beforeAll(async () => {
     server = await s3Server('first', 'second');
@@ -43,7 +43,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
 
   it('stores, returns, copies and deletes objects', async () => {
     const objectKey = "folder/a b+c&d=é'()*!~.json";
-    const stored = await ask({
+    const stored = await runInBucket({
       operation: 'put_object',
       objectKey,
       content: '{"a": [1]}',
@@ -53,11 +53,11 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       status: 'completed',
       output: { metadata: { size: 10, contentType: 'application/json' } },
     });
-    expect((await ask({ operation: 'get_object', objectKey })).output).toMatchObject({
+    expect((await runInBucket({ operation: 'get_object', objectKey })).output).toMatchObject({
       content: { a: [1] },
       metadata: { contentType: 'application/json', size: 10, etag: expect.any(String) as string },
     });
-    const copied = await ask({
+    const copied = await runInBucket({
       ...{ operation: 'copy_object', sourceBucket: 'first', sourceKey: objectKey },
       ...{ destinationBucket: 'second', destinationKey: 'copy' },
     });
@@ -71,16 +71,16 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       'https://s3.amazonaws.com/second/copy',
     ])
       expect((await run({ s3Uri }, options)).output).toMatchObject({ content: { a: [1] } });
-    expect((await ask({ operation: 'delete_object', objectKey })).output).toEqual({ deleted: true });
-    const { error } = await ask({ objectKey });
+    expect((await runInBucket({ operation: 'delete_object', objectKey })).output).toEqual({ deleted: true });
+    const { error } = await runInBucket({ objectKey });
     expect(error).toMatchObject({ code: 'SERVICE_FAILED', details: { code: 'NoSuchKey', status: 404 } });
   });
 
   it('stores bytes, and returns them as bytes', async () => {
     const base64 = Buffer.from([0, 255, 1, 254]).toString('base64');
     const uploadFile = JSON.stringify({ base64, type: 'image/png' });
-    await ask({ operation: 'put_object', objectKey: 'picture', uploadFile });
-    expect((await ask({ objectKey: 'picture' })).output).toMatchObject({
+    await runInBucket({ operation: 'put_object', objectKey: 'picture', uploadFile });
+    expect((await runInBucket({ objectKey: 'picture' })).output).toMatchObject({
       content: { type: 'image/png', size: 4, base64 },
     });
   });
@@ -111,7 +111,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
               // Sends the rest only after a part is stored, so that the test fails for a client that first reads
               // everything into memory.
               if (receivedBytes > 12 * MIB && incoming.method === 'GET' && !isStored) {
-                await vi.waitFor(() => expect(partsIn(data)).toBeGreaterThan(partsBefore), {
+                await vi.waitFor(() => expect(storedEntryCount(data)).toBeGreaterThan(countBefore), {
                   timeout: 20_000,
                 });
                 isStored = true;
@@ -132,7 +132,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     });
     const { port } = proxy.address() as AddressInfo;
     let hash = '';
-    let chunksSeen: number[] = [];
+    let chunkSizes: number[] = [];
     const testBlocks: BlockExecutor<ExecutorServices>[] = [
       {
         ...{ types: ['make'], class: 'effect' },
@@ -153,9 +153,9 @@ describe.skipIf(!hasS3)('an S3 block', () => {
         async execute(context) {
           const content = await context.services.openFile(context.field('file', 'json') as never);
           const digest = createHash('sha256');
-          chunksSeen = [];
+          chunkSizes = [];
           for await (const chunk of content?.chunks() ?? []) {
-            chunksSeen.push(chunk.length);
+            chunkSizes.push(chunk.length);
             digest.update(chunk);
           }
           hash = digest.digest('hex');
@@ -184,7 +184,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       output: { metadata: { size: 20 * MIB, contentType: 'application/x-big' } },
     });
     expect(bodySizes.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
-    const partsBefore = partsIn(data);
+    const countBefore = storedEntryCount(data);
     const get = workflow(
       [
         block('Get', 's3', { operation: 'get_object', ...object }),
@@ -194,7 +194,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     );
     expect(await engine.execute({ workflow: get })).toMatchObject({ error: null });
     expect(isStored).toBe(true);
-    expect(Math.max(...chunksSeen)).toBeLessThanOrEqual(4 * MIB);
+    expect(Math.max(...chunkSizes)).toBeLessThanOrEqual(4 * MIB);
     const expected = createHash('sha256');
     for (let n = 0; n < 20; n++) expected.update(Buffer.alloc(MIB, n));
     expect(hash).toBe(expected.digest('hex'));
@@ -202,22 +202,19 @@ describe.skipIf(!hasS3)('an S3 block', () => {
 
   it('lists objects page by page', async () => {
     for (const objectKey of ['list/1', 'list/2', 'list/3'])
-      await ask({ operation: 'put_object', objectKey, content: 'x' });
+      await runInBucket({ operation: 'put_object', objectKey, content: 'x' });
     const list = { operation: 'list_objects', prefix: 'list/', maxKeys: '2' };
-    const { output } = await ask(list);
+    const { output } = await runInBucket(list);
     expect(output).toMatchObject({ objects: [{ key: 'list/1', size: 1 }, { key: 'list/2' }] });
     const { nextContinuationToken } = output as JsonObject;
-    expect((await ask({ ...list, continuationToken: nextContinuationToken as string })).output).toMatchObject(
-      {
-        objects: [{ key: 'list/3' }],
-        nextContinuationToken: null,
-      },
-    );
+    const nextPage = await runInBucket({ ...list, continuationToken: nextContinuationToken as string });
+    expect(nextPage.output).toMatchObject({ objects: [{ key: 'list/3' }], nextContinuationToken: null });
   });
 
   it('creates URLs that give access for a limited time and contain no secret', async () => {
     const presignedUrl = async (method: string): Promise<string> => {
-      const { output } = await ask({ operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 });
+      const fields = { operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 };
+      const { output } = await runInBucket(fields);
       return (output as { url: string }).url;
     };
     const stored = await fetch(await presignedUrl('PUT'), { method: 'PUT', body: 'hello' });
@@ -243,11 +240,11 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     });
     const denied = await run(fields);
     expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED', details: { reason: 'EGRESS_DENIED' } });
-    const wrong = await run(
+    const withWrongKey = await run(
       { ...fields, secretAccessKey: 'wrong' },
       { egress: { exceptions: [endpoint.slice(7)] } },
     );
-    expect(wrong.error).toMatchObject({
+    expect(withWrongKey.error).toMatchObject({
       code: 'SERVICE_FAILED',
       details: { code: 'SignatureDoesNotMatch', status: 403 },
     });
@@ -293,13 +290,13 @@ describe('the keys of an S3 block', () => {
 
   it('are not sent to the target of a redirect', async () => {
     let requestCount = 0;
-    const other = createServer((_request, response) => {
+    const redirectingServer = createServer((_request, response) => {
       requestCount += 1;
       response.writeHead(307, { location: `http://127.0.0.1:${port}/other` }).end();
     });
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as AddressInfo;
-    onTestFinished(() => void other.close());
+    await new Promise<void>((resolve) => redirectingServer.listen(0, '127.0.0.1', resolve));
+    const { port } = redirectingServer.address() as AddressInfo;
+    onTestFinished(() => void redirectingServer.close());
     const services = { s3: `http://127.0.0.1:${port}` };
     const { error } = await run(
       { operation: 'list_objects', bucketName: 'first' },

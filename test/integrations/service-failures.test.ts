@@ -32,7 +32,7 @@ const CALLS = {
   linear: ['linear', { operation: 'linear_create_issue', teamId: 'team-1', title: 'T' }],
   supabase: ['supabase', { operation: 'query', table: 'orders', limit: '2' }],
 } as const satisfies { [service: string]: readonly [string, JsonObject] };
-type Name = keyof typeof CALLS;
+type ServiceName = keyof typeof CALLS;
 
 async function run([type, fields]: readonly [string, JsonObject], options: EngineOptions = {}) {
   const engine = await createEngine({
@@ -66,8 +66,8 @@ const postgrestError = (status: number, code: string, message: string): Simulate
   body: { code, message, details: null, hint: null },
 });
 
-/** Refusals of the services, according to their public documentation. */
-const REFUSALS: readonly [Name, SimulatedResponse, kind: string, message: string][] = [
+/** Error responses of the services, according to their public documentation. */
+const ERROR_RESPONSES: readonly [ServiceName, SimulatedResponse, kind: string, message: string][] = [
   ['slack', slackError('invalid_auth'), 'auth', 'invalid_auth'],
   [
     'slack',
@@ -173,21 +173,24 @@ const REFUSALS: readonly [Name, SimulatedResponse, kind: string, message: string
   ['supabase', postgrestError(409, '23505', 'duplicate key value'), 'conflict', 'duplicate key value'],
 ];
 
-describe('a refusal of a service', () => {
-  it.each(REFUSALS)('fails the block with kind and reason: %s %j', async (name, response, kind, message) => {
-    // Refuses repeated calls too, so that they do not hide the refusal.
-    services.refuseNext(name, response, kind === 'temporary' ? 1 : 3);
-    const { error } = await run(CALLS[name]);
-    services.refuseNext(name, response, 0);
-    expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
-    expect(error?.message).toContain(message);
-    expect(error?.message).not.toContain(`token-of-${name}`);
-    expect(services.requests).toHaveLength(1);
-  });
+describe('an error response of a service', () => {
+  it.each(ERROR_RESPONSES)(
+    'fails the block with kind and reason: %s %j',
+    async (name, response, kind, message) => {
+      // Retries get the error too, so that they do not hide it.
+      services.refuseNext(name, response, kind === 'temporary' ? 1 : 3);
+      const { error } = await run(CALLS[name]);
+      services.refuseNext(name, response, 0);
+      expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
+      expect(error?.message).toContain(message);
+      expect(error?.message).not.toContain(`token-of-${name}`);
+      expect(services.requests).toHaveLength(1);
+    },
+  );
 });
 
 /** Responses of services that limit calls, and the milliseconds until the next call is allowed. */
-const LIMITS: readonly [Name, SimulatedResponse, waitMs: number][] = [
+const RATE_LIMITS: readonly [ServiceName, SimulatedResponse, waitMs: number][] = [
   [
     'slack',
     { status: 429, headers: { 'retry-after': '7' }, body: { ok: false, error: 'ratelimited' } },
@@ -218,7 +221,7 @@ const LIMITS: readonly [Name, SimulatedResponse, waitMs: number][] = [
 ];
 
 describe('a rate limit of a service', () => {
-  it.each(LIMITS)(
+  it.each(RATE_LIMITS)(
     'delays the call for the time that the service sets: %s %j',
     async (name, response, waitMs) => {
       services.refuseNext(name, response);

@@ -11,7 +11,7 @@ export interface Services {
   requests: SimulatedRequest[];
   /** Base URLs for the option `services` of an engine. */
   baseUrls: { readonly [service: string]: string };
-  /** Makes the service temporarily refuse its next `times` requests, after the first `skip`. */
+  /** Makes the service respond to its next `times` requests with a rate limit, after the first `skip`. */
   limitNext(service: string, times: number, skip?: number): void;
   /** Makes the service respond to its next `times` requests with `response`. */
   refuseNext(service: string, response: SimulatedResponse, times?: number): void;
@@ -88,7 +88,7 @@ const sheets: Service = ({ method, path, query, body }) => {
   };
 };
 
-/** Returns a page of an endless list of Google. The parameter `sizeName` of the query sets its size. */
+/** Returns a page of an endless list in the format of Google. The parameter `sizeName` of the query sets its size. */
 function endlessPage(query: URLSearchParams, sizeName: string, maxSize: number): JsonObject {
   const size = Math.min(Number(query.get(sizeName) ?? 100), maxSize);
   const from = Number(query.get('pageToken') ?? 0);
@@ -143,7 +143,7 @@ const notionError = (status: number, code: string, message: string): SimulatedRe
   body: { object: 'error', status, code, message },
 });
 
-/** developers.notion.com: every request names a version; a text has at most 2,000 characters. */
+/** developers.notion.com: every request names a version; a rich text object has at most 2,000 characters. */
 const notion: Service = ({ method, path, headers, body, query }) => {
   if (headers['notion-version'] !== '2022-06-28')
     return notionError(400, 'missing_version', 'Notion-Version header should be defined');
@@ -222,11 +222,11 @@ const firecrawl: Service = ({ method, path, body }) => {
 /** airtable.com/developers: pages have an offset. */
 const airtable: Service = ({ path, query }) => {
   if (path !== '/v0/app00000000000001/Feedback') return { status: 404, body: { error: 'NOT_FOUND' } };
-  const isSecond = query.get('offset') === 'itr/rec2';
+  const isSecondPage = query.get('offset') === 'itr/rec2';
   const records = [
-    { id: isSecond ? 'rec2' : 'rec1', createdTime: '2026-01-01T00:00:00Z', fields: { Text: 'Good' } },
+    { id: isSecondPage ? 'rec2' : 'rec1', createdTime: '2026-01-01T00:00:00Z', fields: { Text: 'Good' } },
   ];
-  return { body: { records, ...(!isSecond && { offset: 'itr/rec2' }) } };
+  return { body: { records, ...(!isSecondPage && { offset: 'itr/rec2' }) } };
 };
 
 /** reddit.com/dev/api: listings; requests need a user agent. */
@@ -330,7 +330,7 @@ interface Fault {
 }
 
 /** Counts a request, and returns whether the fault affects it. */
-function isDue(fault: Fault | undefined): boolean {
+function consumeFault(fault: Fault | undefined): boolean {
   if (!fault || fault.times === 0) return false;
   if (fault.skip > 0) {
     fault.skip -= 1;
@@ -356,8 +356,8 @@ export async function startServices(): Promise<Services> {
     const location = redirects.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
     const refusal = refusals.get(service);
-    if (refusal && isDue(refusal)) return refusal.response;
-    if (isDue(limits.get(service))) return RATE_LIMITS[service] ?? DEFAULT_RATE_LIMIT;
+    if (refusal && consumeFault(refusal)) return refusal.response;
+    if (consumeFault(limits.get(service))) return RATE_LIMITS[service] ?? DEFAULT_RATE_LIMIT;
     if (headers.authorization !== `Bearer token-of-${service}` && !needsNoToken(request))
       return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
     return services[service]?.(request) ?? { status: 404, body: null };
@@ -382,7 +382,7 @@ export async function startServices(): Promise<Services> {
       };
       requests.push(request);
       const { status = 200, headers = {}, body } = responseTo(request);
-      if (isDue(losses.get(service))) return void incoming.socket.destroy();
+      if (consumeFault(losses.get(service))) return void incoming.socket.destroy();
       return void response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(Buffer.isBuffer(body) ? body : JSON.stringify(body));

@@ -15,8 +15,8 @@ interface ReceivedRequest {
 }
 
 /**
- * Starts a simulated PostgREST with the table `orders` and only the condition `eq`. Returns its rows and requests, and
- * a function that runs a block.
+ * Starts a simulated PostgREST with the table `orders` that supports only the condition `eq`. Returns its rows and
+ * requests, and a function that runs a block.
  */
 async function startPostgrest(host = '127.0.0.1') {
   const requests: ReceivedRequest[] = [];
@@ -41,8 +41,9 @@ async function startPostgrest(host = '127.0.0.1') {
     if (path !== '/rest/v1/orders')
       return [404, { code: 'PGRST205', message: `Could not find the table '${path.slice(9)}'` }];
     const conditions = [...query].filter(([name]) => !['limit', 'offset', 'on_conflict'].includes(name));
-    const unknown = conditions.find(([name]) => !['id', 'status'].includes(name));
-    if (unknown) return [400, { code: '42703', message: `column orders.${unknown[0]} does not exist` }];
+    const unknownCondition = conditions.find(([name]) => !['id', 'status'].includes(name));
+    if (unknownCondition)
+      return [400, { code: '42703', message: `column orders.${unknownCondition[0]} does not exist` }];
     const matches = (row: Row) => conditions.every(([name, value]) => value === `eq.${row[name]}`);
     const matchingRows = state.rows.filter(matches);
     if (method !== 'GET') return applyChange({ method, query }, body, matches);
@@ -58,8 +59,8 @@ async function startPostgrest(host = '127.0.0.1') {
       const received = { method: request.method ?? '', path: pathname, query: searchParams, prefer };
       requests.push(received);
       const { apikey, authorization } = request.headers;
-      const isKnown = apikey === 'service-key' && authorization === 'Bearer service-key';
-      const [status, body] = isKnown
+      const isAuthorized = apikey === 'service-key' && authorization === 'Bearer service-key';
+      const [status, body] = isAuthorized
         ? respond(received, text === '' ? undefined : JSON.parse(text))
         : [401, { message: 'Invalid API key' }];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -122,7 +123,7 @@ describe('a Supabase block', () => {
   });
 
   it.each(['', ' ', '&', 'select=eq.1', 'limit=eq.1', 'id', 'id=5', 'id=eq.1&id=eq.2', '=eq.1'])(
-    'deletes and changes no rows for the filter "%s"',
+    'deletes and changes no rows for the invalid filter "%s"',
     async (filter) => {
       const { run, state, requests } = await startPostgrest();
       for (const operation of ['delete', 'update']) {
@@ -160,7 +161,7 @@ describe('a Supabase block', () => {
       expect(await run({ operation: 'query', projectId })).toMatchObject({ status: 'completed' });
   });
 
-  it('accepts the project in the first label of the host', async () => {
+  it('accepts a project that is the first label of the host in the base URL', async () => {
     const { run, requests } = await startPostgrest('localhost');
     expect(await run({ operation: 'query', projectId: 'LocalHost' })).toMatchObject({ status: 'completed' });
     expect((await run({ operation: 'query', projectId: 'local' })).error?.code).toBe('BLOCK_CONFIG_INVALID');

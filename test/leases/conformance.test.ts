@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   });
 
   describeMemories(createRuntime);
-  // `SUITES` covers behaviour that depends on the stores. The other groups depend only on the machine.
+  // `SUITES` covers behaviour that depends on the stores. The other suites depend only on the state machine.
   if (isFull) describeRuntime('local, on PostgreSQL', createRuntime, { durable: true });
-  else for (const describeGroup of sample(SUITES, 3, 'groups of conformance on PostgreSQL')) describeGroup();
+  else for (const describeSuite of sample(SUITES, 3, 'conformance suites on PostgreSQL')) describeSuite();
 });

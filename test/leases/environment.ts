@@ -29,6 +29,6 @@ export async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<
     schema,
     stores,
     effects,
-    join: () => startNode({ url, schema, leaseMs, maxConnections: 4, effects: effects.url }),
+    join: () => startNode({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
   };
 }

@@ -8,7 +8,7 @@ import type { Json } from '@heddle/core';
 import { blocksOf } from '../temporal/chaos/blocks.ts';
 import type { Command, NodeOptions } from './processes.ts';
 
-const { effects, ...postgres } = JSON.parse(process.argv[2] ?? '') as NodeOptions;
+const { effectsUrl, ...postgres } = JSON.parse(process.argv[2] ?? '') as NodeOptions;
 
 function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -28,7 +28,7 @@ const calls: { [call: string]: Call } = {
   },
   execute: async (engine, { runId = '', workflow = '', input = {} }) =>
     engine.execute(workflow, input, { runId }),
-  deploy: async (engine, { deployed }) => engine.deploy(deployed),
+  deploy: async (engine, { definition }) => engine.deploy(definition),
   getRun: async (engine, { runId = '' }) => engine.getRun(runId),
   result: async (engine, { runId = '' }) => (await engine.attach(runId)).result(),
   resume: async (engine, { runId = '', token, input = {} }) =>
@@ -43,7 +43,7 @@ const calls: { [call: string]: Call } = {
 
 const engine = await createEngine({
   postgres,
-  blocks: blocksOf(effects),
+  blocks: blocksOf(effectsUrl),
   sandbox: { maxProcesses: 1 },
   onError: (error, runId) => print({ error: errorJson(error), runId: runId ?? null }),
 });
@@ -53,12 +53,12 @@ async function respond(command: Command): Promise<void> {
   try {
     print({ id, value: (await calls[call]?.(engine, command)) ?? null });
   } catch (error) {
-    print({ id, refused: errorJson(error) });
+    print({ id, failure: errorJson(error) });
   }
 }
 
 createInterface({ input: process.stdin })
   .on('line', (line) => void respond(JSON.parse(line) as Command))
-  // The process ends with the process that started it.
+  // The process ends when its parent process ends, which closes its input.
   .once('close', () => process.exit());
 print({ ready: true });

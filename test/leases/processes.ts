@@ -13,7 +13,7 @@ export interface NodeOptions {
   leaseMs: number;
   maxConnections?: number;
   /** URL of the effect server. */
-  effects: string;
+  effectsUrl: string;
 }
 
 /** A call that a process makes to its engine. */
@@ -22,7 +22,7 @@ export interface Command {
   call: string;
   runId?: string;
   workflow?: string;
-  deployed?: Json;
+  definition?: Json;
   input?: Json;
   token?: string;
 }
@@ -31,7 +31,7 @@ export interface Command {
 interface Message {
   id?: number;
   value?: unknown;
-  refused?: { code?: string; message: string };
+  failure?: { code?: string; message: string };
   error?: { code?: string; message: string };
   ready?: true;
 }
@@ -81,8 +81,8 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     const id = ++lastId;
     const message = new Promise<Message>((resolve) => pendingCalls.set(id, resolve));
     child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
-    const { value, refused } = await message;
-    if (refused) throw Object.assign(new Error(refused.message), { code: refused.code });
+    const { value, failure } = await message;
+    if (failure) throw Object.assign(new Error(failure.message), { code: failure.code });
     return value;
   };
   await ready.promise;

@@ -44,59 +44,61 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
-  it('only the process that has acquired a run can write it', async () => {
+  it('only the process that has acquired a run can write to it', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await addOwners(stores, 2);
+    const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const { leases, runs } = stores;
-    const before = await createRun(stores, one, 'r');
-    const writer = leases.runStore(before);
+    const oldLease = await createRun(stores, firstOwner, 'r');
+    const writer = leases.runStore(oldLease);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
-    expect(await leases.acquire(two, 'r')).toBeUndefined();
-    await leases.leave(one);
-    const after = await leases.acquire(two, 'r');
-    expect(after).toEqual({ runId: 'r', owner: two, epoch: 2 });
-    const known = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
+    expect(await leases.acquire(secondOwner, 'r')).toBeUndefined();
+    await leases.leave(firstOwner);
+    const newLease = await leases.acquire(secondOwner, 'r');
+    expect(newLease).toEqual({ runId: 'r', owner: secondOwner, epoch: 2 });
+    const expected = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
 
     await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOtherError('r'));
-    const late = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
-    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(heldByOtherError('r'));
-    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(heldByOtherError('r'));
-    await leases.release(before);
-    expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(known);
-    await leases.runStore(after as Lease).append('r', [entry(3)]);
+    const lateSave = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
+    await expect(writer.append('r', [entry(3)], lateSave)).rejects.toMatchObject(heldByOtherError('r'));
+    await expect(writer.saveRecord(lateSave.record, lateSave.logs)).rejects.toMatchObject(
+      heldByOtherError('r'),
+    );
+    await leases.release(oldLease);
+    expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(expected);
+    await leases.runStore(newLease as Lease).append('r', [entry(3)]);
     expect(await runs.journal('r')).toHaveLength(3);
   });
 
-  it('a removed process cannot write its runs, even before another process has acquired them', async () => {
+  it('a removed process cannot write to its runs, even before another process has acquired them', async () => {
     const stores = await open();
-    const [one = ''] = await addOwners(stores, 1);
-    const lease = await createRun(stores, one, 'r');
-    await stores.leases.leave(one);
+    const [owner = ''] = await addOwners(stores, 1);
+    const lease = await createRun(stores, owner, 'r');
+    await stores.leases.leave(owner);
     await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(
       heldByOtherError('r'),
     );
-    await expect(createRun(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
+    await expect(createRun(stores, owner, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
-    await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('did not renew its leases in time');
-    expect(await stores.leases.renew(one, LONG_MS)).toBe(false);
+    await expect(stores.leases.acquire(owner, 'r')).rejects.toThrow('did not renew its leases in time');
+    expect(await stores.leases.renew(owner, LONG_MS)).toBe(false);
   });
 
-  it('a process that acquires a run again can write it only with the new lease', async () => {
+  it('a process that acquires a run again can write to it only with the new lease', async () => {
     const stores = await open();
-    const [one = ''] = await addOwners(stores, 1);
-    const first = await createRun(stores, one, 'r');
-    const again = (await stores.leases.acquire(one, 'r')) as Lease;
-    expect(again.epoch).toBe(2);
-    await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(
+    const [owner = ''] = await addOwners(stores, 1);
+    const oldLease = await createRun(stores, owner, 'r');
+    const newLease = (await stores.leases.acquire(owner, 'r')) as Lease;
+    expect(newLease.epoch).toBe(2);
+    await expect(stores.leases.runStore(oldLease).append('r', [entry(2)])).rejects.toMatchObject(
       heldByOtherError('r'),
     );
-    await stores.leases.runStore(again).append('r', [entry(2)]);
+    await stores.leases.runStore(newLease).append('r', [entry(2)]);
   });
 
   it('a record older than the stored one is ignored, but entries of the same call are written', async () => {
     const stores = await open();
-    const [one = ''] = await addOwners(stores, 1);
-    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
+    const [owner = ''] = await addOwners(stores, 1);
+    const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
     expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
     expect(await writer.saveRecord(record('r', { seq: 4 }), [log('r', 1)])).toBe(false);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
@@ -108,8 +110,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('writes of one run are executed in the order of the calls', async () => {
     const stores = await open();
-    const [one = ''] = await addOwners(stores, 1);
-    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
+    const [owner = ''] = await addOwners(stores, 1);
+    const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
     const calls: unknown[] = [];
     for (let seq = 2; seq < 100; seq += 2) {
       calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
@@ -124,14 +126,14 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('an ended run has no owner, and its last owner may still save its record', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await addOwners(stores, 2);
-    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
+    const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
+    const writer = stores.leases.runStore(await createRun(stores, firstOwner, 'r'));
     const ended = record('r', { seq: 2, status: 'completed' });
     await writer.append('r', [entry(2)], { record: ended, logs: [] });
     expect(await queryAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
     expect(await writer.saveRecord(ended, [log('r', 1)])).toBe(true);
-    expect(await stores.leases.acquire(two, 'r')).toBeUndefined();
-    expect(await stores.leases.claim(two, 10)).toEqual([]);
+    expect(await stores.leases.acquire(secondOwner, 'r')).toBeUndefined();
+    expect(await stores.leases.claim(secondOwner, 10)).toEqual([]);
   });
 
   it('processes whose lease has expired by the clock of the database are removed', async () => {
@@ -172,20 +174,20 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await addOwners(stores, 2);
+    const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const { leases } = stores;
-    await leases.release(await createRun(stores, one, 'paused'));
-    await createRun(stores, one, 'parent');
+    await leases.release(await createRun(stores, firstOwner, 'paused'));
+    await createRun(stores, firstOwner, 'parent');
     const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
-    await createRun(stores, one, 'child', { parent });
-    await createRun(stores, one, 'orphan', { parent: { ...parent, runId: 'gone' } });
+    await createRun(stores, firstOwner, 'child', { parent });
+    await createRun(stores, firstOwner, 'orphan', { parent: { ...parent, runId: 'gone' } });
     await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
-    await leases.leave(one);
-    const claimed = await leases.claim(two, 10);
+    await leases.leave(firstOwner);
+    const claimed = await leases.claim(secondOwner, 10);
     expect(claimed.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
-    expect(await leases.acquire(two, 'temporal')).toBeUndefined();
-    expect(await leases.acquire(two, 'paused')).toMatchObject({ epoch: 2 });
-    expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
+    expect(await leases.acquire(secondOwner, 'temporal')).toBeUndefined();
+    expect(await leases.acquire(secondOwner, 'paused')).toMatchObject({ epoch: 2 });
+    expect(await leases.acquire(secondOwner, 'child')).toMatchObject({ epoch: 2 });
   });
 
   it('findUnowned returns only runs that should continue and have no living owner', async () => {
@@ -198,8 +200,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await leases.release(await createRun(stores, living, 'resting'));
     await stores.runs.create(newRun('free'), startedEntry(), record('free'));
     await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
-    const all = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
-    expect((await leases.findUnowned(all)).toSorted()).toEqual(['free', 'left']);
+    const runIds = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
+    expect((await leases.findUnowned(runIds)).toSorted()).toEqual(['free', 'left']);
     expect(await leases.findUnowned(['held'])).toEqual([]);
   });
 
@@ -240,12 +242,12 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
        UPDATE format SET format = 1`,
     );
     const upgraded = await open(schema);
-    const [one = ''] = await addOwners(upgraded, 1);
+    const [owner = ''] = await addOwners(upgraded, 1);
     expect(await upgraded.runs.journal('child')).toHaveLength(2);
-    expect(await upgraded.leases.claim(one, 10)).toEqual([{ runId: 'child', owner: one, epoch: 1 }]);
+    expect(await upgraded.leases.claim(owner, 10)).toEqual([{ runId: 'child', owner, epoch: 1 }]);
     expect(await queryAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([
       { parent: 'p' },
     ]);
-    expect(await upgraded.leases.acquire(one, 'remote')).toBeUndefined();
+    expect(await upgraded.leases.acquire(owner, 'remote')).toBeUndefined();
   });
 });

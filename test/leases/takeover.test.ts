@@ -39,7 +39,7 @@ async function pausedChildren({ stores }: Environment): Promise<string[]> {
 /** Expects a call of every effect, and repeated calls only of effects that were in flight when their process died. */
 function expectEffects({ effects }: Environment, deadPids: readonly number[], keys: Iterable<string>): void {
   expect(new Set(effects.calls.map(({ key }) => key))).toEqual(new Set(keys));
-  const attempts = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
+  const attempts = Map.groupBy(effects.calls, ({ key, try: attempt }) => `${key}#${attempt}`);
   for (const [name, calls] of attempts) {
     const interrupted = calls.slice(0, -1);
     for (const { pid } of interrupted) expect(deadPids, `${name} ran again`).toContain(pid);
@@ -54,16 +54,16 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   it('continue the runs of a process killed with SIGKILL, without lost or repeated recorded work', async () => {
     const environment = await openEnvironment(url);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
-    await first.call('deploy', { deployed: CHILD });
-    for (const { workflow: deployed } of SUBJECTS) await first.call('deploy', { deployed });
-    const ids = SUBJECTS.map(
+    await first.call('deploy', { definition: CHILD });
+    for (const { workflow: definition } of SUBJECTS) await first.call('deploy', { definition });
+    const workflowIds = SUBJECTS.map(
       ({ workflow: exported }) => (exported as { workflow: { id: string } }).workflow.id,
     );
-    for (const id of ids) await first.call('start', { runId: `run-${id}`, workflow: id });
+    for (const id of workflowIds) await first.call('start', { runId: `run-${id}`, workflow: id });
     await expect.poll(() => environment.effects.calls.length, TIMEOUT).toBeGreaterThan(5);
     await first.kill();
 
-    const runIds = ids.map((id) => `run-${id}`);
+    const runIds = workflowIds.map((id) => `run-${id}`);
     await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
     const outputs = await resumeToEnd([...runIds, ...(await pausedChildren(environment))], second);
     for (const [index, { output }] of SUBJECTS.entries())
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     expect(second.errors).toEqual([]);
   });
 
-  it('take over from a frozen process, which does not write its old runs when it resumes and joins again', async () => {
+  it('take over the runs of a frozen process, which does not write to them when it continues and joins again', async () => {
     const environment = await openEnvironment(url);
     const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
     const hangingWorkflow = workflow(
@@ -93,7 +93,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
       ['Start -> L -> E', 'L -> Hang -> Z'],
       { id: 'frozen' },
     );
-    await frozen.call('deploy', { deployed: hangingWorkflow });
+    await frozen.call('deploy', { definition: hangingWorkflow });
     await frozen.call('start', { runId: 'r', workflow: 'frozen' });
     const result = frozen.call('result', { runId: 'r' });
     const hangingCalls = () => environment.effects.calls.filter(({ key }) => key.includes('/Hang'));
@@ -103,12 +103,12 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     expect(hangingCalls().map(({ pid }) => pid)).toEqual([frozen.pid, other.pid]);
 
     // The effect of the frozen process responds while the process is stopped.
-    const before = await environment.stores.runs.journal('r');
+    const journalBefore = await environment.stores.runs.journal('r');
     environment.effects.hurry();
     const ended = await other.call('result', { runId: 'r' });
     expect(ended).toMatchObject({ status: 'completed', output: { result: 3 } });
     const journal = await environment.stores.runs.journal('r');
-    expect(journal.length).toBeGreaterThan(before.length);
+    expect(journal.length).toBeGreaterThan(journalBefore.length);
     frozen.signal('SIGCONT');
     // The caller of the frozen process receives the result of the run from the other process.
     expect(await result).toMatchObject({ status: 'completed', output: { result: 3 } });
@@ -135,7 +135,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
       ['Start -> T -> E'],
       { id: 'waits' },
     );
-    await first.call('deploy', { deployed: waitingWorkflow });
+    await first.call('deploy', { definition: waitingWorkflow });
     for (const runId of ['a', 'b', 'c']) await first.call('start', { runId, workflow: 'waits' });
     await first.call('close');
     for (const runId of ['a', 'b', 'c'])

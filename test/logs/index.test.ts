@@ -14,15 +14,15 @@ const PAUSING_WORKFLOW = workflow(
   { id: 'asks' },
 );
 
-const databases = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
+const createDatabase = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
 
-const NAMES = sampledStores('the index of runs');
+const STORE_NAMES = sampledStores('the index of runs');
 
-describe.each(NAMES)('the index of runs on %s', (name) => {
-  const open = databases[name];
+describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
+  const databaseUrl = createDatabase[name];
 
   it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const okId = await deploy(index, OK_WORKFLOW);
     const failingId = await deploy(index, FAILING_WORKFLOW);
     await index.engine.execute(okId, {}, { runId: 'r1', callerId: 'mine' });
@@ -37,7 +37,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('shows a paused run as pending, and its end', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const pausingId = await deploy(index, PAUSING_WORKFLOW);
     await index.engine.execute(pausingId, {}, { runId: 'r' });
     await index.indexer.update();
@@ -52,7 +52,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('takes run id, workspace and trigger from the reservation of the run', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const okId = await deploy(index, OK_WORKFLOW);
     await index.db
       .insertInto('claims')
@@ -71,7 +71,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('removes the row of a deleted run', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const okId = await deploy(index, OK_WORKFLOW);
     await index.engine.execute(okId, {}, { runId: 'r' });
     await index.indexer.update();
@@ -83,7 +83,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   it('sums the costs and records the models of model blocks, and ignores costs and models in outputs of other blocks', async () => {
     const output = { content: 'hi', model: 'm-1', cost: { total: 0.1 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
-    const index = await openIndexedEngine({ url: await open(), engine: { blocks: [agent] } });
+    const index = await openIndexedEngine({ url: await databaseUrl(), engine: { blocks: [agent] } });
     const id = await deploy(
       index,
       workflow(
@@ -98,7 +98,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('counts each run of a workflow once, when it ends', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const { engine, indexer, db } = index;
     const [okId, pausingId] = [await deploy(index, OK_WORKFLOW), await deploy(index, PAUSING_WORKFLOW)];
     const readCounts = async () => {
@@ -118,7 +118,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('counts each run once if several processes index it, and has the start of the last run', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const { engine, db } = index;
     const okId = await deploy(index, OK_WORKFLOW);
     for (const runId of ['a', 'b', 'c']) await engine.execute(okId, {}, { runId });
@@ -131,7 +131,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('has every run if several processes index at the same time', async () => {
-    const index = await openIndexedEngine({ url: await open() });
+    const index = await openIndexedEngine({ url: await databaseUrl() });
     const okId = await deploy(index, OK_WORKFLOW);
     const runs = Array.from({ length: 450 }, (_, nth) =>
       index.engine.execute(okId, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
@@ -173,7 +173,7 @@ describe('the index of runs', () => {
     expect((await rowsOf(index.db)).map(({ run_id: id }) => id)).toEqual(['old']);
   });
 
-  it.skipIf(!hasPostgres)('has the runs of all processes on a PostgreSQL engine', async () => {
+  it.skipIf(!hasPostgres)('has the runs of all processes of an engine on PostgreSQL', async () => {
     const url = await postgresDatabase();
     const index = await openIndexedEngine({ url, engine: { postgres: { url, schema: 'engine' } } });
     const other = await createEngine({ postgres: { url, schema: 'engine' } });

@@ -36,7 +36,7 @@ interface Span {
   blockId: string | null;
   childCount: number;
 }
-interface State {
+interface BlockState {
   blockId: string;
   total: number;
   failed: number;
@@ -85,8 +85,10 @@ describe('operations that read a run in parts', () => {
     }
     expect(paged).toEqual(spans);
     const outer = spans.find(({ depth, childCount }) => depth === 0 && childCount > 0)!;
-    const second = await get<Span[]>(`spans?under=${encodeURIComponent(outer.id)}&direct=true&index=1`);
-    expect(second.data).toMatchObject([{ index: 1, parentId: outer.id, id: `${outer.id}/1` }]);
+    const secondIteration = await get<Span[]>(
+      `spans?under=${encodeURIComponent(outer.id)}&direct=true&index=1`,
+    );
+    expect(secondIteration.data).toMatchObject([{ index: 1, parentId: outer.id, id: `${outer.id}/1` }]);
     const failed = await get<Span[]>('spans?status=failed');
     expect(failed.data.map(({ id }) => id)).toEqual(
       spans.filter(({ status }) => status === 'failed').map(({ id }) => id),
@@ -102,7 +104,7 @@ describe('operations that read a run in parts', () => {
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const odd = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
     const statesAt = async (scope: string) => {
-      const { data } = await get<{ blocks: State[] }>(
+      const { data } = await get<{ blocks: BlockState[] }>(
         `states${scope && `?scope=${encodeURIComponent(scope)}`}`,
       );
       return data.blocks.find(({ blockId }) => blockId === odd.blockId)!;
@@ -112,7 +114,7 @@ describe('operations that read a run in parts', () => {
     expect(await statesAt(inner)).toMatchObject({ total: 1, failed: 1, spanId: odd.id });
     const outer = inner.split('/').slice(0, 2).join('/');
     expect(await statesAt(outer)).toMatchObject({ total: 2, failed: 1, completed: 1 });
-    const container = (await get<{ blocks: State[] }>('states')).data.blocks.find(
+    const container = (await get<{ blocks: BlockState[] }>('states')).data.blocks.find(
       ({ blockId }) => blockId === inner.split('/')[0],
     );
     expect(container?.iterations).toMatchObject({ total: 3 });
@@ -124,7 +126,9 @@ describe('operations that read a run in parts', () => {
     const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     for (const iteration of spans.filter(({ index }) => index !== null)) {
-      const { data } = await get<{ blocks: State[] }>(`states?scope=${encodeURIComponent(iteration.id)}`);
+      const { data } = await get<{ blocks: BlockState[] }>(
+        `states?scope=${encodeURIComponent(iteration.id)}`,
+      );
       const inside = spans.filter(({ id, blockId }) => id.startsWith(`${iteration.id}/`) && blockId !== null);
       for (const { blockId } of inside) {
         const state = data.blocks.find((each) => each.blockId === blockId);
@@ -185,12 +189,15 @@ describe('operations that read a run in parts', () => {
     const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
     const { key } = await api.store.keys.create({ userId }, 'reader');
-    const read = await get<{ pauses: object[] }>('overview', { key });
-    expect(read.data).toMatchObject({ mayResume: false, pauses: [{ contextId: null, output: null }] });
+    const readerOverview = await get<{ pauses: object[] }>('overview', { key });
+    expect(readerOverview.data).toMatchObject({
+      mayResume: false,
+      pauses: [{ contextId: null, output: null }],
+    });
     const spans = (await get<Span[]>('spans')).data;
     const paused = spans.find(({ status }) => status === 'paused')!;
     for (const response of [
-      read,
+      readerOverview,
       await get('spans', { key }),
       await get('value?part=output', { key }),
       await get(`value?part=output&spanId=${encodeURIComponent(paused.id)}`, { key }),
@@ -203,16 +210,18 @@ describe('a rerun', () => {
   it('starts a new run with the same input or another input', async () => {
     const api = await setUp();
     const { path, runId } = await execute(api, NESTED);
-    const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
-    expect(again.status).toBe(202);
-    expect(again.data.runId).not.toBe(runId);
+    const rerunResponse = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+      body: {},
+    });
+    expect(rerunResponse.status).toBe(202);
+    expect(rerunResponse.data.runId).not.toBe(runId);
     const readInput = async (id: string) =>
       (await api.call<{ text: string }>('GET', `/api/v2/logs/${id}/value?part=input&path=/n`)).data.text;
-    expect(await readInput(again.data.runId)).toBe('7');
-    const other = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+    expect(await readInput(rerunResponse.data.runId)).toBe('7');
+    const rerunWithInput = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
       body: { input: { n: 8 } },
     });
-    expect(await readInput(other.data.runId)).toBe('8');
+    expect(await readInput(rerunWithInput.data.runId)).toBe('8');
   });
 
   it('from a block keeps the outputs of earlier blocks', async () => {
@@ -221,39 +230,42 @@ describe('a rerun', () => {
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.filter(({ depth }) => depth === 0).at(-1)!.blockId!;
     for (const version of ['run', 'live']) {
-      const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+      const rerunResponse = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
         body: { blockId, version },
       });
-      expect(again.status).toBe(202);
-      await api.engine.attach(again.data.runId).then(
+      expect(rerunResponse.status).toBe(202);
+      await api.engine.attach(rerunResponse.data.runId).then(
         (run) => run.result(),
         () => undefined,
       );
-      const spansOfRerun = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans`);
+      const spansOfRerun = await api.call<Span[]>('GET', `/api/v2/logs/${rerunResponse.data.runId}/spans`);
       expect(spansOfRerun.data.map(({ blockId: id }) => id)).toEqual([blockId]);
     }
   });
 
   it('inside an iteration keeps the results of earlier iterations, and needs the iteration numbers', async () => {
     const api = await setUp();
-    const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
-    const each = loop('Each', { loopType: 'for', count: 3 }, ...body);
+    const loopBlocks = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
+    const each = loop('Each', { loopType: 'for', count: 3 }, ...loopBlocks);
     const { path, runId, get } = await execute(api, workflow([each], ['Start -> Each -> Cost -> Double']));
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.findLast((span) => span.blockId !== null)?.blockId ?? '';
     const rerun = (body: object) =>
       api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body });
-    const again = await rerun({ blockId, iterations: [1] });
-    expect(again.status).toBe(202);
-    await api.engine.attach(again.data.runId).then(
+    const rerunResponse = await rerun({ blockId, iterations: [1] });
+    expect(rerunResponse.status).toBe(202);
+    await api.engine.attach(rerunResponse.data.runId).then(
       (run) => run.result(),
       () => undefined,
     );
-    const spansOfRerun = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans?limit=1000`);
+    const spansOfRerun = await api.call<Span[]>(
+      'GET',
+      `/api/v2/logs/${rerunResponse.data.runId}/spans?limit=1000`,
+    );
     const iterations = spansOfRerun.data.flatMap(({ index }) => index ?? []);
     expect(iterations).toEqual([1, 2]);
-    const value = `/api/v2/logs/${again.data.runId}/value?part=output&path=/results`;
-    const results = JSON.parse((await api.call<{ text: string }>('GET', value)).data.text) as object[][];
+    const valuePath = `/api/v2/logs/${rerunResponse.data.runId}/value?part=output&path=/results`;
+    const results = JSON.parse((await api.call<{ text: string }>('GET', valuePath)).data.text) as object[][];
     expect(results).toMatchObject([0, 1, 2].map((n) => [{ result: n }, { result: n * 2 }]));
     for (const [request, message] of [
       [{ blockId }, /Give the numbers of its iterations/],
@@ -277,8 +289,8 @@ describe('a rerun', () => {
     const rerun = (body: object, run = `${path}/runs/${runId}`) => api.call('POST', `${run}/rerun`, { body });
     expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
     expect(errorIn((await rerun({ version: 'run' })).body).message).toContain('blockId');
-    const waiting = await execute(api, PAUSING);
-    const refused = await rerun({ blockId: 'Ask' }, `${waiting.path}/runs/${waiting.runId}`);
+    const pausedRun = await execute(api, PAUSING);
+    const refused = await rerun({ blockId: 'Ask' }, `${pausedRun.path}/runs/${pausedRun.runId}`);
     expect(refused.status).toBe(409);
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
   });
@@ -305,8 +317,8 @@ describe('a rerun', () => {
         (run) => run.result(),
         () => undefined,
       );
-      const value = `/api/v2/logs/${data.runId}/value?part=output&path=/data`;
-      return JSON.parse((await api.call<{ text: string }>('GET', value)).data.text) as unknown;
+      const valuePath = `/api/v2/logs/${data.runId}/value?part=output&path=/data`;
+      return JSON.parse((await api.call<{ text: string }>('GET', valuePath)).data.text) as unknown;
     };
     const outputs = { [sum]: { result: 41 } };
     expect(await outputOf(await rerun({ outputs }))).toEqual({ sum: 41 });
@@ -320,13 +332,13 @@ describe('a rerun', () => {
       403,
       { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
     ]);
-    const messages = [
+    const invalidRequests = [
       [{ fields: { nope: 1 } }, /"nope" of "Answer" cannot be replaced/],
       [{ outputs: { [answer]: {} } }, /"Answer" cannot be replaced/],
       [{ outputs, blockId: undefined }, /need a blockId/],
       [{ outputs: { [sum]: 'text' } }, /sum|object|record/i],
     ] as const;
-    for (const [body, message] of messages) {
+    for (const [body, message] of invalidRequests) {
       const response = await rerun(body);
       expect([response.status, errorIn(response.body).message]).toEqual([
         400,

@@ -47,9 +47,9 @@ async function openFilledDatabase(url?: string): Promise<LogDb> {
   return db;
 }
 
-const NAMES = sampledStores('lists of the log');
+const STORE_NAMES = sampledStores('lists of the log');
 
-describe.each(NAMES)('lists of the log on %s', (name) => {
+describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
   let url: string | undefined;
   beforeAll(async () => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
@@ -144,12 +144,14 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   it('use an index: no query scans the whole table, and a page without filters needs no sort', async () => {
     const db = await openLogDatabase(url);
     await addWorkflow(db, 'w');
-    await fill(db, 40_000);
+    await addRows(db, 40_000);
     await sql`analyze`.execute(db);
-    const sorted: Partial<LogPageQuery>[] = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap(
-      (sortBy) => [{ sortBy }, { sortBy, after: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const }],
-    );
-    const filtered: Partial<LogPageQuery>[] = [
+    const sortFields = ['startedAt', 'durationMs', 'cost', 'status'] as const;
+    const sortedQueries: Partial<LogPageQuery>[] = sortFields.flatMap((sortBy) => [
+      { sortBy },
+      { sortBy, after: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const },
+    ]);
+    const filteredQueries: Partial<LogPageQuery>[] = [
       { statuses: ['failed'] },
       { level: 'error', triggers: ['api'] },
       { workflowIds: ['w3'] },
@@ -160,18 +162,18 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
       { runId: 'r7' },
       { model: 'm' },
     ];
-    for (const query of [...sorted, ...filtered]) {
-      const plan = await planOf(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
+    for (const query of [...sortedQueries, ...filteredQueries]) {
+      const plan = await queryPlan(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
       const context = `${JSON.stringify(query)} ${plan}`;
       expect(plan, context).toMatch(/run_logs_\w+/);
       expect(plan, context).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
-      if (sorted.includes(query)) expect(plan, context).not.toMatch(/TEMP B-TREE|Sort/);
+      if (sortedQueries.includes(query)) expect(plan, context).not.toMatch(/TEMP B-TREE|Sort/);
     }
   });
 });
 
 /** Adds rows of ten workflows in four workspaces. */
-async function fill(db: LogDb, rows: number): Promise<void> {
+async function addRows(db: LogDb, rows: number): Promise<void> {
   await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rows)})
     insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
       duration_ms, cost, bytes, is_child, seq, totalled)
@@ -181,7 +183,7 @@ async function fill(db: LogDb, rows: number): Promise<void> {
     from numbers`.execute(db);
 }
 
-async function planOf(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
+async function queryPlan(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
   const { sql: text, parameters } = pageQuery(db, query).compile();
   const pieces = text.split(isPostgres ? /\$\d+/ : /\?/);
   const parts = pieces.flatMap((piece, index) =>

@@ -71,14 +71,15 @@ async function readDetail(services: LogServices, runId: string) {
   return logDetail.parse(response) as Exclude<typeof response, undefined>;
 }
 
-const NAMES = sampledStores('the log of runs');
+const STORE_NAMES = sampledStores('the log of runs');
 
-describe.each(NAMES)('the log of runs on %s', (name) => {
+describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   const open = async (): Promise<Setup> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);
 
   it('lists a run as soon as it has ended, in the basic form', async () => {
-    const { services, engine, ...rest } = await open();
-    const id = await deploy({ engine, ...rest }, CHAIN);
+    const indexed = await open();
+    const { services, engine } = indexed;
+    const id = await deploy(indexed, CHAIN);
     await engine.execute(id, { word: 'x' }, { runId: 'r' });
     const { entries, next } = await list(services);
     expect(next).toBeUndefined();
@@ -101,8 +102,9 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 
   it('adds the workflow, the output and the spans on request', async () => {
-    const { services, engine, ...rest } = await open();
-    const id = await deploy({ engine, ...rest }, CHAIN);
+    const indexed = await open();
+    const { services, engine } = indexed;
+    const id = await deploy(indexed, CHAIN);
     await engine.execute(id, { word: 'x' }, { runId: 'r' });
     const [full] = (await list(services, { details: 'full' })).entries;
     expect(full?.workflow).toEqual({ id: 'chain', name: 'chain', description: null, deleted: false });
@@ -113,14 +115,15 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 
   it('shows the spans, cost, input, output and graph of a run', async () => {
-    const { services, engine, ...rest } = await open();
+    const indexed = await open();
+    const { services, engine } = indexed;
     await engine.execute(
-      await deploy({ engine, ...rest }, CHAIN),
+      await deploy(indexed, CHAIN),
       { word: 'x' },
       { runId: 'engine-id', callerId: 'r' },
     );
-    const found = await readDetail(services, 'r');
-    expect(found).toMatchObject({
+    const detail = await readDetail(services, 'r');
+    expect(detail).toMatchObject({
       runId: 'r',
       workflow: { name: 'chain', folderPath: '/', workspaceId: 'looms', deleted: false },
       workflowInput: { word: 'x' },
@@ -133,25 +136,26 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
         ],
       },
     });
-    expect(found.traceSpans[1]).toMatchObject({
+    expect(detail.traceSpans[1]).toMatchObject({
       id: 'Agent',
       blockId: 'Agent',
       cost: { total: 0.25, totalMicros: 250_000 },
     });
-    expect(found.workflowState).toMatchObject({
+    expect(detail.workflowState).toMatchObject({
       blocks: { Agent: { type: 'agent', subBlocks: { prompt: { value: 'Say <Start.word> {{NAME}}' } } } },
       edges: [
         { source: 'Start', target: 'Agent' },
         { source: 'Agent', target: 'End' },
       ],
     });
-    expect(JSON.stringify(found)).not.toContain('engine-id');
-    expect(JSON.stringify(found.workflowState)).not.toContain('Lovelace');
+    expect(JSON.stringify(detail)).not.toContain('engine-id');
+    expect(JSON.stringify(detail.workflowState)).not.toContain('Lovelace');
   });
 
   it('nests the spans of containers, and includes containers in the graph', async () => {
-    const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, LOOP), {}, { runId: 'r' });
+    const indexed = await open();
+    const { services, engine } = indexed;
+    await engine.execute(await deploy(indexed, LOOP), {}, { runId: 'r' });
     const { traceSpans, workflowState } = await readDetail(services, 'r');
     const each = traceSpans.find((span) => span.name === 'Each');
     expect(each?.children?.map(({ id, type }) => [id, type])).toEqual([
@@ -166,9 +170,10 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 
   it('shows why a run failed, and does not show the token of a pause', async () => {
-    const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'f' });
-    await engine.execute(await deploy({ engine, ...rest }, PAUSING), {}, { runId: 'p' });
+    const indexed = await open();
+    const { services, engine } = indexed;
+    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'f' });
+    await engine.execute(await deploy(indexed, PAUSING), {}, { runId: 'p' });
     const failed = await readDetail(services, 'f');
     expect(failed).toMatchObject({ level: 'error', status: 'failed', finalOutput: null });
     expect(failed.traceSpans.at(-1)).toMatchObject({
@@ -182,8 +187,9 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 
   it('finds no run of another workspace, and no run if several runs have the id', async () => {
-    const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'f' });
+    const indexed = await open();
+    const { services, engine } = indexed;
+    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'f' });
     expect(await findLog(services, 'f', ['other'])).toBeUndefined();
     expect(await findLog(services, 'f', [])).toBeUndefined();
     await engine.execute('fails', {}, { runId: 'g', callerId: 'f' });
@@ -191,9 +197,10 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 
   it('counts runs in statistics', async () => {
-    const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, {});
-    await engine.execute(await deploy({ engine, ...rest }, CHAIN), { word: 'x' }, {});
+    const indexed = await open();
+    const { services, engine } = indexed;
+    await engine.execute(await deploy(indexed, FAILING), {}, {});
+    await engine.execute(await deploy(indexed, CHAIN), { word: 'x' }, {});
     const stats = await logStatsOf(
       services,
       statsQuery.parse({ workspaceId: 'looms', segmentCount: 3, percentiles: true }),
@@ -208,8 +215,8 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
       { workflowId: 'fails', totalSuccessful: 0, overallSuccessRate: 0 },
     ]);
     expect(stats.aggregateSegments.reduce((sum, { totalExecutions }) => sum + totalExecutions, 0)).toBe(2);
-    const none = await logStatsOf(services, statsQuery.parse({ workspaceId: 'nowhere' }));
-    expect(none).toMatchObject({ totalRuns: 0, workflows: [] });
+    const emptyStats = await logStatsOf(services, statsQuery.parse({ workspaceId: 'nowhere' }));
+    expect(emptyStats).toMatchObject({ totalRuns: 0, workflows: [] });
   });
 });
 
@@ -241,8 +248,9 @@ describe('the log of runs', () => {
   });
 
   it('clamps the limit, and accepts the trigger "all" and folder paths without a leading slash', async () => {
-    const { services, engine, ...rest } = await setUp();
-    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'a' });
+    const indexed = await setUp();
+    const { services, engine } = indexed;
+    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
     expect((await list(services, { limit: 0 })).entries).toHaveLength(1);
     expect((await list(services, { limit: 5000 })).entries).toHaveLength(2);
@@ -251,14 +259,15 @@ describe('the log of runs', () => {
     expect((await list(services, { folderPaths: 'north,/' })).entries).toHaveLength(2);
   });
 
-  it('leaves out values beyond the size limit of a response, and shows the others', async () => {
-    const { services, engine, ...rest } = await setUp();
+  it('omits values beyond the size limit of a response, and shows the others', async () => {
+    const indexed = await setUp();
+    const { services, engine } = indexed;
     const large: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],
       ['Start -> A -> B -> C'],
       { id: 'large' },
     );
-    await engine.execute(await deploy({ engine, ...rest }, large), {}, { runId: 'r' });
+    await engine.execute(await deploy(indexed, large), {}, { runId: 'r' });
     const { traceSpans } = await readDetail(services, 'r');
     expect(traceSpans.map((span) => [span.name, 'output' in span])).toEqual([
       ['Start', true],
