@@ -7,7 +7,7 @@ import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
-interface Entry {
+interface LogEntry {
   runId: string;
   workflowId: string;
   status: string;
@@ -18,13 +18,13 @@ interface Entry {
 interface LogApi extends TestApi {
   list(query?: {
     [name: string]: string;
-  }): Promise<{ status: number; entries: Entry[]; next: string | null }>;
+  }): Promise<{ status: number; entries: LogEntry[]; next: string | null }>;
   run(workflowId: string, headers?: { [name: string]: string }): Promise<ShownRun>;
 }
 
-async function setUp(postgres?: string): Promise<LogApi> {
+async function setUp(postgresUrl?: string): Promise<LogApi> {
   const secret = 'x'.repeat(32);
-  const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
+  const storeOptions = postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret };
   const store = await openServiceStore(storeOptions);
   const engine = await createEngine(ownership(store));
   const api = await testApi({ engine, store, every: () => () => undefined });
@@ -33,7 +33,7 @@ async function setUp(postgres?: string): Promise<LogApi> {
     list: async (query = {}) => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
       const { status, body } = await api.call('GET', `/api/v2/logs?${search}`);
-      const { data = [], nextCursor = null } = body as { data?: Entry[]; nextCursor?: string | null };
+      const { data = [], nextCursor = null } = body as { data?: LogEntry[]; nextCursor?: string | null };
       return { status, entries: data, next: nextCursor };
     },
     run: async (workflowId, headers = {}) => {
@@ -56,8 +56,8 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     const [greeting, broken] = [await api.deploy(GREETING), await api.deploy(BROKEN)];
     await api.run(greeting, { 'X-Run-Id': 'mine' });
     await api.run(broken);
-    const draft = { run: { source: 'manual' } };
-    await api.call('POST', `/api/v2/workflows/${greeting}/execute`, { body: draft });
+    const draftRun = { run: { source: 'manual' } };
+    await api.call('POST', `/api/v2/workflows/${greeting}/execute`, { body: draftRun });
     const { entries } = await api.list({ sortOrder: 'asc' });
     expect(entries).toMatchObject([
       {
@@ -77,7 +77,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.list({ level: 'error' })).entries).toHaveLength(1);
   });
 
-  it('refuse cursors of other filters, unknown parameters, empty values and a missing workspace', async () => {
+  it('refuse cursors that were issued for other filters, unknown parameters, empty values and a missing workspace', async () => {
     const api = await setUp(url);
     const id = await api.deploy(GREETING);
     await api.run(id);
@@ -99,7 +99,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.list({ limit: '100000' })).status).toBe(200);
   });
 
-  it('show a run with its spans and the graph that it executed, without credentials', async () => {
+  it('show a run with its spans and the graph that it executed', async () => {
     const api = await setUp(url);
     const id = await api.deploy(GREETING);
     const { runId } = await api.run(id);

@@ -19,8 +19,8 @@ const ECHO = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 interface RetentionSetup extends IndexedEngine {
   clock: TestClock;
   workflowId: string;
-  createSweep(limits: RunLimits): RetentionSweep;
-  listIds(): Promise<string[]>;
+  createSweeper(limits: RunLimits): RetentionSweep;
+  indexAndListIds(): Promise<string[]>;
 }
 
 async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
@@ -31,7 +31,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
     ...indexed,
     clock,
     workflowId,
-    createSweep: (limits) =>
+    createSweeper: (limits) =>
       new RetentionSweep({
         jobs: [
           runRetention({
@@ -49,7 +49,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
         pause: () => Promise.resolve(),
         report: (error) => indexed.errors.push(error),
       }),
-    listIds: async () => {
+    indexAndListIds: async () => {
       await indexed.indexer.updateAll();
       return (await rowsOf(indexed.db)).map(({ run_id: id }) => id);
     },
@@ -59,12 +59,12 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
 const NAMES = sampledStores('retention');
 
 describe.each(NAMES)('retention on %s', (name) => {
-  const openDatabase = async (): Promise<string | undefined> =>
+  const postgresUrl = async (): Promise<string | undefined> =>
     name === 'postgres' ? postgresDatabase() : undefined;
 
   it('deletes only runs that ended before the limit, with their journals, logs and values', async () => {
-    const { engine, clock, workflowId, createSweep, listIds } = await setUp(
-      await openDatabase(),
+    const { engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(
+      await postgresUrl(),
       dataFolder(),
     );
     await engine.execute(workflowId, {}, { runId: 'old' });
@@ -78,45 +78,45 @@ describe.each(NAMES)('retention on %s', (name) => {
     );
     clock.advance(2 * DAY);
     await engine.execute(workflowId, { again: true }, { runId: 'young' });
-    expect(await listIds()).toEqual(['old', 'open', 'young']);
-    const sweeper = createSweep({ maxAgeMs: DAY });
+    expect(await indexAndListIds()).toEqual(['old', 'open', 'young']);
+    const sweeper = createSweeper({ maxAgeMs: DAY });
     await sweeper.sweep();
     await sweeper.close();
-    expect(await listIds()).toEqual(['open', 'young']);
+    expect(await indexAndListIds()).toEqual(['open', 'young']);
     await expect(engine.getRun('old')).rejects.toThrow(/old/);
     await expect(engine.getLogs('old')).rejects.toThrow(/old/);
     expect((await engine.getRun('young')).status).toBe('completed');
   });
 
   it('deletes the oldest ended runs until the total size is within the limit, except runs of the last hour', async () => {
-    const { engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase());
+    const { engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(await postgresUrl());
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
       clock.advance(HOUR + 1);
     }
     await engine.execute(workflowId, {}, { runId: 'fresh' });
-    await listIds();
+    await indexAndListIds();
     const sizes = await engine.runSizes(['a', 'b', 'c', 'd', 'fresh']);
     const totalBytes = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
     const [oldestBytes = 0] = sizes.values();
-    const sweeper = createSweep({ maxBytes: totalBytes - oldestBytes });
+    const sweeper = createSweeper({ maxBytes: totalBytes - oldestBytes });
     await sweeper.sweep();
-    expect(await listIds()).toEqual(['b', 'c', 'd', 'fresh']);
+    expect(await indexAndListIds()).toEqual(['b', 'c', 'd', 'fresh']);
     await sweeper.close();
-    const strict = createSweep({ maxBytes: 1 });
-    await strict.sweep();
-    await strict.close();
-    expect(await listIds()).toEqual(['fresh']);
+    const strictSweeper = createSweeper({ maxBytes: 1 });
+    await strictSweeper.sweep();
+    await strictSweeper.close();
+    expect(await indexAndListIds()).toEqual(['fresh']);
   });
 
   it('does not block runs, which can start and end between two deletions', async () => {
-    const { db, engine, clock, workflowId, listIds, indexer } = await setUp(await openDatabase());
+    const { db, engine, clock, workflowId, indexAndListIds, indexer } = await setUp(await postgresUrl());
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
-    await listIds();
+    await indexAndListIds();
     clock.advance(2 * DAY);
     const statuses: string[] = [];
     const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
-    const sweep = new RetentionSweep({
+    const sweeper = new RetentionSweep({
       jobs: [runRetention({ engine, db, ...options, updateLog: () => indexer.updateAll() })],
       db,
       now: () => clock.now(),
@@ -130,44 +130,46 @@ describe.each(NAMES)('retention on %s', (name) => {
         throw error;
       },
     });
-    await sweep.sweep();
-    await sweep.close();
+    await sweeper.sweep();
+    await sweeper.close();
     expect(statuses).toEqual(['completed', 'completed', 'completed']);
-    expect(await listIds()).toHaveLength(3);
+    expect(await indexAndListIds()).toHaveLength(3);
   });
 
   it('runs in one process at a time, and in another process when the lease of the first expires', async () => {
-    const { db, engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase());
+    const { db, engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(
+      await postgresUrl(),
+    );
     await engine.execute(workflowId, {}, { runId: 'old' });
-    await listIds();
+    await indexAndListIds();
     clock.advance(2 * DAY);
     const lease = { name: 'retention', owner: 'dead', leaseMs: 60_000 };
     expect(await takeLease(db, { ...lease, nowMs: clock.now() })).toBe(true);
-    const sweeper = createSweep({ maxAgeMs: DAY });
+    const sweeper = createSweeper({ maxAgeMs: DAY });
     await sweeper.sweep();
-    expect(await listIds()).toEqual(['old']);
+    expect(await indexAndListIds()).toEqual(['old']);
     clock.advance(60_001);
     await sweeper.sweep();
     await sweeper.close();
-    expect(await listIds()).toEqual([]);
+    expect(await indexAndListIds()).toEqual([]);
   });
 });
 
 describe('retention', () => {
   it('deletes a child run only with its parent', async () => {
     const setup = await setUp();
-    const { engine, clock, workflowId, createSweep, listIds } = setup;
+    const { engine, clock, workflowId, createSweeper, indexAndListIds } = setup;
     const parent = await deploy(
       setup,
       workflow([block('Call', 'workflow', { workflowId, input: '{}' })], ['Start -> Call'], { id: 'parent' }),
     );
     await engine.execute(parent, {}, { runId: 'parent-run' });
-    expect(await listIds()).toHaveLength(2);
+    expect(await indexAndListIds()).toHaveLength(2);
     clock.advance(2 * DAY);
-    const sweeper = createSweep({ maxAgeMs: DAY });
+    const sweeper = createSweeper({ maxAgeMs: DAY });
     await sweeper.sweep();
     await sweeper.close();
-    expect(await listIds()).toEqual([]);
+    expect(await indexAndListIds()).toEqual([]);
   });
 
   it('refuses limits that could delete values of running blocks', async () => {
@@ -185,11 +187,11 @@ describe('retention', () => {
   it('continues with the next job if a job fails', async () => {
     const { db, clock, errors } = await setUp();
     const results: string[] = [];
-    const sweep = new RetentionSweep({
+    const sweeper = new RetentionSweep({
       jobs: [
         () => Promise.reject(new Error('The disk is full.')),
-        async (sweeping) => {
-          results.push(String(await sweeping.next()));
+        async (context) => {
+          results.push(String(await context.next()));
         },
       ],
       db,
@@ -198,8 +200,8 @@ describe('retention', () => {
       pause: () => Promise.resolve(),
       report: (error) => errors.push(error),
     });
-    await sweep.sweep();
-    await sweep.close();
+    await sweeper.sweep();
+    await sweeper.close();
     expect(results).toEqual(['true']);
     expect(errors).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
   });
@@ -207,13 +209,13 @@ describe('retention', () => {
   it('stops if another process has taken the lease during a long deletion', async () => {
     const { db, clock, errors } = await setUp();
     const continued: boolean[] = [];
-    const sweep = new RetentionSweep({
+    const sweeper = new RetentionSweep({
       jobs: [
-        async (sweeping) => {
+        async (context) => {
           clock.advance(61_000);
           const lease = { name: 'retention', owner: 'next', nowMs: clock.now(), leaseMs: 60_000 };
           expect(await takeLease(db, lease)).toBe(true);
-          continued.push(await sweeping.next());
+          continued.push(await context.next());
         },
         () => Promise.reject(new Error('This job must not begin.')),
       ],
@@ -223,8 +225,8 @@ describe('retention', () => {
       pause: () => Promise.resolve(),
       report: (error) => errors.push(error),
     });
-    await sweep.sweep();
-    await sweep.close();
+    await sweeper.sweep();
+    await sweeper.close();
     expect([continued, errors]).toEqual([[false], []]);
   });
 });

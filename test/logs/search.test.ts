@@ -48,24 +48,24 @@ async function search(api: TestApi, query: object): Promise<SearchResult> {
 
 it('a search finds runs by input, output and error, including handled errors, and ignores case', async () => {
   const api = await setUp();
-  const echo = await api.deploy(ECHO);
-  const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
-  const failed = await run(api, await api.deploy(HANDLED));
-  // The lower case of İ is longer, so positions in it differ from those in the text.
-  await run(api, echo, { name: `${'İ'.repeat(300)} needle` });
+  const echoId = await api.deploy(ECHO);
+  const adaRunId = await run(api, echoId, { name: 'Ada "Countess" Lovelace' });
+  const failedRunId = await run(api, await api.deploy(HANDLED));
+  // İ has two characters in lower case, so positions in the lower-case text differ from those in the original.
+  await run(api, echoId, { name: `${'İ'.repeat(300)} needle` });
   expect((await search(api, { text: 'needle', in: 'input' })).matches[0]?.preview).toContain('needle');
-  await run(api, echo, { name: 'Grace' });
+  await run(api, echoId, { name: 'Grace' });
   const byInput = await search(api, { text: 'ada "count', in: 'input' });
-  expect(byInput.matches).toMatchObject([{ run: { runId: ada }, in: 'input', blockName: null }]);
+  expect(byInput.matches).toMatchObject([{ run: { runId: adaRunId }, in: 'input', blockName: null }]);
   expect(byInput).toMatchObject({ searchedRuns: 4, skippedValues: 0, nextCursor: null });
   expect((await search(api, { text: 'hello ada' })).matches).toMatchObject([
-    { run: { runId: ada }, in: 'output' },
+    { run: { runId: adaRunId }, in: 'output' },
   ]);
   const byError = await search(api, { text: 'PRICE FOR THE "BLUE' });
-  expect(byError.matches).toMatchObject([{ run: { runId: failed }, in: 'error', blockName: 'Price' }]);
+  expect(byError.matches).toMatchObject([{ run: { runId: failedRunId }, in: 'error', blockName: 'Price' }]);
   expect(byError.matches[0]?.preview).toContain('No price for the "blue" loom');
   expect((await search(api, { text: 'hello', in: 'error' })).matches).toEqual([]);
-  const filtered = await search(api, { text: 'hello', workflowIds: echo, status: 'failed' });
+  const filtered = await search(api, { text: 'hello', workflowIds: echoId, status: 'failed' });
   expect(filtered).toMatchObject({ matches: [], searchedRuns: 0 });
 });
 
@@ -86,21 +86,21 @@ it('a search never finds the token of an open pause point, and requires a key', 
 
 it('a search reads a limited amount per request, counts skipped values, and continues at its cursor', async () => {
   const api = await setUp();
-  const large = await run(api, await api.deploy(LARGE));
+  const largeRunId = await run(api, await api.deploy(LARGE));
   expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({
     matches: [],
     skippedValues: 1,
   });
-  const medium = await api.deploy(MEDIUM);
+  const mediumId = await api.deploy(MEDIUM);
   const runCount = Math.ceil(SEARCH_BOUNDS.bytes / 900_000) + 2;
-  for (let count = 0; count < runCount; count += 1) await run(api, medium);
+  for (let count = 0; count < runCount; count += 1) await run(api, mediumId);
   const first = await search(api, { text: 'needle', in: 'output' });
   expect(first.searchedRuns).toBeLessThan(runCount);
   expect(first.matches).toHaveLength(first.searchedRuns);
   const second = await search(api, { text: 'needle', in: 'output', cursor: first.nextCursor ?? '' });
   expect(first.searchedRuns + second.searchedRuns).toBe(runCount + 1);
   expect(second).toMatchObject({ skippedValues: 1, nextCursor: null });
-  expect(second.matches.map((match) => match.run.runId)).not.toContain(large);
+  expect(second.matches.map((match) => match.run.runId)).not.toContain(largeRunId);
   const otherText = new URLSearchParams({
     workspaceId: api.workspaceId,
     text: 'other',

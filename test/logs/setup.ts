@@ -40,7 +40,7 @@ export async function addWorkflow(
 }
 
 /** Returns a row of a completed run that started `minute` minutes after the beginning of 2026. */
-export function logRow(id: string, minute: number, row: Partial<NewLog> = {}): NewLog {
+export function logRow(id: string, minute: number, overrides: Partial<NewLog> = {}): NewLog {
   const startedMs = Date.parse(NOW) + minute * 60_000;
   return {
     engine_id: id,
@@ -59,11 +59,11 @@ export function logRow(id: string, minute: number, row: Partial<NewLog> = {}): N
     is_child: 0,
     seq: 1,
     models: [],
-    ...row,
+    ...overrides,
   };
 }
 
-/** Returns all rows of the log, by run id. */
+/** Returns all rows of the log, ordered by run id. */
 export async function rowsOf(db: LogDb): Promise<LogRow[]> {
   return db.selectFrom('run_logs').selectAll().orderBy('run_id').execute();
 }
@@ -101,12 +101,12 @@ export function indexerOf({ db, engine, errors }: Omit<IndexedEngine, 'indexer'>
   });
 }
 
-/** Deploys the exported workflow and adds it to a workspace. Returns its id. */
+/** Deploys the workflow and adds it to a workspace. Returns its id. */
 export async function deploy(
   { db, engine }: Pick<IndexedEngine, 'db' | 'engine'>,
-  exported: Json,
+  workflow: Json,
 ): Promise<string> {
-  const { workflowId } = await engine.deploy(exported);
+  const { workflowId } = await engine.deploy(workflow);
   await addWorkflow(db, workflowId);
   return workflowId;
 }

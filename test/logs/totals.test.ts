@@ -27,7 +27,7 @@ const NAMES = sampledStores('totals of the log');
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function createRandomRuns(count: number): NewLog[] {
   const random = seededRandom(15);
-  const integerBelow = (below: number): number => Math.floor(random() * below);
+  const integerBelow = (limit: number): number => Math.floor(random() * limit);
   return Array.from({ length: count }, (_, index) => {
     const started = START + integerBelow(10 * 86_400_000);
     const isOpen = integerBelow(8) === 0;
@@ -45,7 +45,7 @@ function createRandomRuns(count: number): NewLog[] {
 }
 
 /** Returns the statistics of the runs, computed run by run. */
-function computeRows(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
+function computeStats(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
   const periods = periodsOf(window);
   const matching = runs.filter(
     ({ workflow_id: id, trigger, level }) =>
@@ -96,18 +96,18 @@ const FILTERS: readonly Partial<LogFilters>[] = [
   { workflowIds: [] },
 ];
 
-async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
+async function expectExactStats(db: LogDb, runs: readonly NewLog[]): Promise<void> {
   for (const window of WINDOWS)
     for (const filters of FILTERS)
-      expect(await readStats(db, filters, window)).toEqual(computeRows(runs, filters, window));
+      expect(await readStats(db, filters, window)).toEqual(computeStats(runs, filters, window));
 }
 
-async function totalAll(db: LogDb): Promise<void> {
+async function addAllToTotals(db: LogDb): Promise<void> {
   while (await addBatchToTotals(db));
 }
 
-/** Returns the number of runs in the totals of each width. */
-async function readTotals(db: LogDb): Promise<number[]> {
+/** Returns the number of runs in the totals of each bucket width. */
+async function readRunCounts(db: LogDb): Promise<number[]> {
   const { rows } = await sql<{ width: number; total: number }>`
     select width_ms as width, sum(runs) as total from run_totals group by width_ms`.execute(db);
   return BUCKET_WIDTHS_MS.map((width) => Number(rows.find((row) => Number(row.width) === width)?.total ?? 0));
@@ -119,44 +119,44 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  it('do not change the statistics, with any number of runs', async () => {
+  it('lead to the same statistics as the runs, whether they include no, some or all runs', async () => {
     const db = await openLogDatabase(url);
     for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
     const runs = createRandomRuns(700);
     await saveLogs(db, runs);
-    await expectExact(db, runs);
+    await expectExactStats(db, runs);
     expect(await addBatchToTotals(db)).toBe(true);
-    await expectExact(db, runs);
-    await totalAll(db);
-    await expectExact(db, runs);
+    await expectExactStats(db, runs);
+    await addAllToTotals(db);
+    await expectExactStats(db, runs);
     const ended = runs.filter(({ ended_ms: at }) => at !== null).length;
-    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => ended));
+    expect(await readRunCounts(db)).toEqual(BUCKET_WIDTHS_MS.map(() => ended));
   });
 
-  it('follow changes of ended runs and deletions, and are empty without runs', async () => {
+  it('reflect changes to ended runs and deletions, and are empty without runs', async () => {
     const db = await openLogDatabase(url);
     await addWorkflow(db, 'w0');
     const runs = createRandomRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
-    await totalAll(db);
+    await addAllToTotals(db);
     const ids = runs.slice(0, 20).map(({ engine_id: id }) => id);
     const changed = runs.map((run, index) =>
       index < 20 ? { ...run, level: 'error' as const, duration_ms: 9, seq: 2 } : run,
     );
-    const first = await markAsNotTotalled(db, ids);
+    const firstChange = await markAsNotTotalled(db, ids);
     await saveLogs(db, changed.slice(0, 20));
-    await changeTotals(db, first);
-    await expectExact(db, changed);
-    await totalAll(db);
-    await expectExact(db, changed);
+    await changeTotals(db, firstChange);
+    await expectExactStats(db, changed);
+    await addAllToTotals(db);
+    await expectExactStats(db, changed);
     const all = runs.map(({ engine_id: id }) => id);
-    const last = await markAsNotTotalled(db, all);
+    const lastChange = await markAsNotTotalled(db, all);
     await removeLogs(db, all);
-    await changeTotals(db, last);
+    await changeTotals(db, lastChange);
     expect((await sql`select * from run_totals`.execute(db)).rows).toEqual([]);
   });
 
-  it('have each run once if several processes add runs', async () => {
+  it('include each run once if several processes add runs', async () => {
     const db = await openLogDatabase(url);
     await addWorkflow(db, 'w0');
     const runs = createRandomRuns(900).map((run) => ({
@@ -165,10 +165,10 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
       ended_ms: run.started_ms,
     }));
     await saveLogs(db, runs);
-    await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
-    await totalAll(db);
-    await expectExact(db, runs);
-    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => runs.length));
+    await Promise.all([addAllToTotals(db), addAllToTotals(db), addAllToTotals(db)]);
+    await addAllToTotals(db);
+    await expectExactStats(db, runs);
+    expect(await readRunCounts(db)).toEqual(BUCKET_WIDTHS_MS.map(() => runs.length));
   });
 
   it('get runs from the indexers of the log, including runs of an earlier indexer, and lose deleted runs', async () => {
@@ -176,20 +176,20 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const id = await deploy(log, workflow([fn('A', 'return 1')], ['Start -> A']));
     for (const runId of ['r1', 'r2']) await log.engine.execute(id, {}, { runId });
     await log.indexer.update();
-    const later = indexerOf(log);
-    expect(await later.updateTotals()).toBe(false);
-    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
+    const laterIndexer = indexerOf(log);
+    expect(await laterIndexer.updateTotals()).toBe(false);
+    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     await log.engine.deleteRun('r1');
-    await later.update();
-    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
+    await laterIndexer.update();
+    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
     await log.engine.execute(id, {}, { runId: 'r3' });
-    await later.update();
-    await later.updateTotals();
-    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
+    await laterIndexer.update();
+    await laterIndexer.updateTotals();
+    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     expect(log.errors).toEqual([]);
   });
 
-  it('get the runs of an earlier format in the background', async () => {
+  it('include runs that were logged before the migration that creates the totals', async () => {
     const { '0003': _totals, ...earlier } = LOG_MIGRATIONS;
     const location =
       name === 'postgres'
@@ -212,8 +212,8 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const window = windowOf(START, START + 86_400_000, 1);
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await readStats(db, {}, window)).toEqual([row]);
-    await totalAll(db);
-    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
+    await addAllToTotals(db);
+    expect(await readRunCounts(db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
     expect(await readStats(db, {}, window)).toEqual([row]);
   });
 });

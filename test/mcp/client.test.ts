@@ -52,7 +52,7 @@ describe('an mcp block', () => {
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
   });
 
-  it('sends the key of the operator, or without such a key the stored credential of the tenant', async () => {
+  it('sends the key of the operator or, if there is none, the stored credential of the tenant', async () => {
     const server = await startServer();
     const services = { 'mcp-sky': server.url };
     const withStoredCredential: EngineOptions = {
@@ -103,7 +103,7 @@ describe('an mcp block', () => {
   it.each([
     ['2026-07-28', startServer],
     ['2025-11-25', startSessions],
-  ])('ends the block and the call immediately when the run is cancelled (%s)', async (_title, serve) => {
+  ])('ends immediately, together with its call, when the run is cancelled (%s)', async (_title, serve) => {
     const server = await serve();
     const handle = await start({
       fields: { ...FORECAST, tool: 'slow' },
@@ -142,11 +142,11 @@ describe('an agent with MCP tools', () => {
   it.each([
     ['one tool of a server', { type: 'mcp', params: { serverId: 'sky', toolName: 'forecast' } }],
     ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'sky' } }],
-  ])('calls %s', async (_title, row) => {
+  ])('calls %s', async (_title, tool) => {
     const server = await startServer();
     const { result } = await runAgent(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
-      [row],
+      [tool],
       { 'mcp-sky': server.url },
     );
     expect(result).toMatchObject({
@@ -263,10 +263,13 @@ describe('a hostile MCP server', () => {
       engine: { credentials: { openai: 'key' } },
     });
     expect(result).toMatchObject({ status: 'completed' });
-    const offered = model.requests[0]?.body['tools'] as unknown as { name: string; description: string }[];
-    expect(offered.map(({ name }) => name)).toEqual(['count', 'sky_count', 'a_b____drop']);
-    expect(offered[0]?.description).toBe('Ours.');
-    expect(offered[1]?.description).toMatch(/^Counts\.x{1,2000}$/);
+    const offeredTools = model.requests[0]?.body['tools'] as unknown as {
+      name: string;
+      description: string;
+    }[];
+    expect(offeredTools.map(({ name }) => name)).toEqual(['count', 'sky_count', 'a_b____drop']);
+    expect(offeredTools[0]?.description).toBe('Ours.');
+    expect(offeredTools[1]?.description).toMatch(/^Counts\.x{1,2000}$/);
   });
 
   it('that redirects to another URL fails the block, and the URL is not requested', async () => {

@@ -13,8 +13,11 @@ const SERVER = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url)
 
 const COMMAND = [process.execPath, SERVER, '/dev/null'] as const;
 
-/** Calls the tool `seen`, which returns what its process was started with, of an MCP server with this configuration. */
-async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
+/**
+ * Calls the tool `seen` of an MCP server with this configuration. The tool returns the arguments, environment and
+ * working directory with which its process was started.
+ */
+async function callSeenTool(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
   const engine = await createEngine({ blocks: blocks({ mcp: { local: server } }) });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const call = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
@@ -23,10 +26,10 @@ async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], field
 
 /** Returns a command that starts a stdio server, and a function that reads the ids of its processes. */
 function createStdioCommand() {
-  const pids = join(dataFolder(), 'pids');
+  const pidFile = join(dataFolder(), 'pids');
   return {
-    command: [process.execPath, SERVER, pids, 'one argument', '$(id)'] as const,
-    pids: () => readFileSync(pids, 'utf8').trim().split('\n').map(Number),
+    command: [process.execPath, SERVER, pidFile, 'one argument', '$(id)'] as const,
+    readPids: () => readFileSync(pidFile, 'utf8').trim().split('\n').map(Number),
   };
 }
 
@@ -39,44 +42,44 @@ const isAlive = (pid: number): boolean => {
 };
 
 it('a stdio server starts without a shell and with an empty environment, and ends with the run', async () => {
-  const { command, pids } = createStdioCommand();
-  const result = await callSeen({ command });
+  const { command, readPids } = createStdioCommand();
+  const result = await callSeenTool({ command });
   expect(result).toMatchObject({ status: 'completed' });
   const [{ text }] = (result.output as { content: [{ text: string }] }).content;
   expect(JSON.parse(text)).toEqual({ args: ['one argument', '$(id)'], env: [], cwd: '/' });
-  await expect.poll(() => pids().filter(isAlive)).toEqual([]);
+  await expect.poll(() => readPids().filter(isAlive)).toEqual([]);
 });
 
 it('a stdio server runs as one process for each run, and is started again after it has exited', async () => {
-  const { command, pids } = createStdioCommand();
-  const alive: number[][] = [];
+  const { command, readPids } = createStdioCommand();
+  const alivePids: number[][] = [];
   const kill = {
     types: ['kill'],
     class: 'effect' as const,
     execute: async () => {
       // The client may have started other processes to detect the protocol revision.
-      alive.push(pids().filter(isAlive));
-      for (const pid of alive.flat()) process.kill(pid);
-      await expect.poll(() => alive.flat().filter(isAlive)).toEqual([]);
+      alivePids.push(readPids().filter(isAlive));
+      for (const pid of alivePids.flat()) process.kill(pid);
+      await expect.poll(() => alivePids.flat().filter(isAlive)).toEqual([]);
       return { output: {} };
     },
   };
   const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), kill] });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const seenBlock = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
-  const run = workflow(
+  const killingWorkflow = workflow(
     [seenBlock('A'), seenBlock('B'), block('Kill', 'kill', {}), seenBlock('C')],
     ['Start -> A -> B -> Kill -> C'],
   );
-  expect(await engine.execute({ workflow: run })).toMatchObject({ error: null });
-  expect(alive).toEqual([[expect.any(Number)]]);
-  expect(pids().at(-1)).not.toBe(alive[0]?.[0]);
-  await expect.poll(() => pids().filter(isAlive)).toEqual([]);
+  expect(await engine.execute({ workflow: killingWorkflow })).toMatchObject({ error: null });
+  expect(alivePids).toEqual([[expect.any(Number)]]);
+  expect(readPids().at(-1)).not.toBe(alivePids[0]?.[0]);
+  await expect.poll(() => readPids().filter(isAlive)).toEqual([]);
 });
 
 it('a stdio server gets the environment variables that the operator has set', async () => {
   const { command } = createStdioCommand();
-  const result = await callSeen({ command, env: { LEVEL: 'low' } });
+  const result = await callSeenTool({ command, env: { LEVEL: 'low' } });
   expect(JSON.stringify(result.output)).toContain(String.raw`\"env\":[\"LEVEL\"]`);
 });
 
@@ -96,6 +99,6 @@ it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>
     {},
     { command: [process.execPath, SERVER] },
   ],
-])('refuses %s', async (_title, code, server, fields) => {
-  expect(await callSeen(server, fields)).toMatchObject({ status: 'failed', error: { code } });
+])('an mcp block fails for %s', async (_title, code, server, fields) => {
+  expect(await callSeenTool(server, fields)).toMatchObject({ status: 'failed', error: { code } });
 });

@@ -26,8 +26,8 @@ beforeAll(async () => {
 
 /** Serves these workflows as tools of the MCP server `team`. */
 async function serve(workflows: string[]) {
-  const faults: unknown[] = [];
-  const onError = (error: unknown) => void faults.push(error);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
   return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflows }, onError }));
 }
 
@@ -153,8 +153,8 @@ describe('the MCP endpoint', () => {
   });
 
   it('cancels the run when a client of protocol revision 2026-07-28 cancels the call', async () => {
-    const { call, abort, readStatuses } = await callWaitingWorkflow('auto');
-    abort.abort();
+    const { call, abortController, readStatuses } = await callWaitingWorkflow('auto');
+    abortController.abort();
     await expect(call).rejects.toThrow(/abort/i);
     await expect.poll(readStatuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
@@ -168,12 +168,15 @@ async function callWaitingWorkflow(mode: 'auto' | 'legacy') {
   const { url } = await serve([id]);
   const client = await connect(url, { mode });
   const { tools } = await client.listTools();
-  const abort = new AbortController();
-  const call = client.callTool({ name: tools[0]?.name ?? '', arguments: {} }, { signal: abort.signal });
+  const abortController = new AbortController();
+  const call = client.callTool(
+    { name: tools[0]?.name ?? '', arguments: {} },
+    { signal: abortController.signal },
+  );
   const readStatuses = async () => {
     const { data } = await api.call<{ status: string }[]>('GET', `/api/v2/workflows/${id}/runs`);
     return data.map(({ status }) => status);
   };
   await expect.poll(readStatuses, { timeout: 10_000 }).toHaveLength(1);
-  return { call, client, abort, readStatuses };
+  return { call, client, abortController, readStatuses };
 }

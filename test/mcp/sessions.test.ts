@@ -8,10 +8,10 @@ import { startServer, startSessions } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const call = (name: string, fields: JsonObject = {}) =>
+const mcpCall = (name: string, fields: JsonObject = {}) =>
   block(name, 'mcp', { server: 'sky', tool: 'forecast', arguments: { city: name }, ...fields });
 
-async function engineWith(options: EngineOptions = {}) {
+async function openEngine(options: EngineOptions = {}) {
   const engine = await createEngine({ blocks: blocks(), ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine;
@@ -34,7 +34,7 @@ describeOnStores((where, open) => {
       tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
     });
     const weather = workflow(
-      [call('Bergen'), call('Hamar'), agent, call('Oslo')],
+      [mcpCall('Bergen'), mcpCall('Hamar'), agent, mcpCall('Oslo')],
       ['Start -> Bergen -> Ask -> Oslo', 'Start -> Hamar'],
     );
     expect(await engine.execute({ workflow: weather })).toMatchObject({ status: 'completed' });
@@ -47,19 +47,19 @@ describeOnStores((where, open) => {
 describe('the session of a run', () => {
   it('is not shared with another run', async () => {
     const server = await startSessions();
-    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    for (const _ of [1, 2]) await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) });
+    const engine = await openEngine({ services: { 'mcp-sky': server.url } });
+    for (const _ of [1, 2]) await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) });
     expect(server.initialized).toHaveLength(2);
     await expect.poll(() => server.ended).toHaveLength(2);
   });
 
   it('ends when a block fails, and when the engine closes', async () => {
     const server = await startSessions();
-    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    const failingWorkflow = workflow([call('A', { tool: 'broken' })], ['Start -> A']);
+    const engine = await openEngine({ services: { 'mcp-sky': server.url } });
+    const failingWorkflow = workflow([mcpCall('A', { tool: 'broken' })], ['Start -> A']);
     expect(await engine.execute({ workflow: failingWorkflow })).toMatchObject({ status: 'failed' });
     await expect.poll(() => server.ended).toHaveLength(1);
-    await engine.start({ workflow: workflow([call('A', { tool: 'slow' })], ['Start -> A']) });
+    await engine.start({ workflow: workflow([mcpCall('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await engine.close({ graceMs: 0 });
     expect(server.ended).toHaveLength(2);
@@ -67,8 +67,8 @@ describe('the session of a run', () => {
 
   it('ends when the run is cancelled', async () => {
     const server = await startSessions();
-    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    const run = await engine.start({ workflow: workflow([call('A', { tool: 'slow' })], ['Start -> A']) });
+    const engine = await openEngine({ services: { 'mcp-sky': server.url } });
+    const run = await engine.start({ workflow: workflow([mcpCall('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await run.cancel();
     await expect.poll(() => server.ended).toHaveLength(1);
@@ -76,9 +76,9 @@ describe('the session of a run', () => {
 
   it('ends while the run waits for a person, and a new session begins after the answer', async () => {
     const server = await startSessions();
-    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const pausingWorkflow = workflow(
-      [call('Before'), block('Ask', 'human_in_the_loop', {}), call('After')],
+      [mcpCall('Before'), block('Ask', 'human_in_the_loop', {}), mcpCall('After')],
       ['Start -> Before -> Ask -> After'],
     );
     const run = await engine.start({ workflow: pausingWorkflow });
@@ -101,18 +101,18 @@ describe('the session of a run', () => {
         return { output: {} };
       },
     };
-    const engine = await engineWith({
+    const engine = await openEngine({
       blocks: [...blocks(), forget],
       services: { 'mcp-sky': server.url },
     });
     const forgettingWorkflow = workflow(
       [
-        call('A'),
+        mcpCall('A'),
         block('Forget', 'forget', {}),
-        call('B'),
-        call('C'),
+        mcpCall('B'),
+        mcpCall('C'),
         block('Again', 'forget', {}),
-        call('D'),
+        mcpCall('D'),
       ],
       ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
     );
@@ -126,8 +126,8 @@ describe('the session of a run', () => {
 
   it('fails the block if the server also loses the new session', async () => {
     const server = await startSessions({ forgets: 'tools/call' });
-    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    expect(await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) })).toMatchObject({
+    const engine = await openEngine({ services: { 'mcp-sky': server.url } });
+    expect(await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });
@@ -141,8 +141,8 @@ describe('the session of a run', () => {
       ...{ id: 'c1', name: 'Ours', provider: 'mcp-sky', type: 'oauth' as const },
       secret: `token-number-${++reads}`,
     });
-    const engine = await engineWith({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
-    const twoCalls = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    const engine = await openEngine({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
+    const twoCalls = workflow([mcpCall('A'), mcpCall('B')], ['Start -> A -> B']);
     expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ status: 'completed' });
     expect(server.initialized).toEqual(['Bearer token-number-1']);
     const calls = server.requests.filter(({ body }) => body.includes('"tools/call"'));
@@ -159,7 +159,7 @@ describe.each([
 ])('the tool list of a server of protocol revision %s', (_title, serve) => {
   it('is requested once per minute for each key, and again after a change notification', async () => {
     const server = await serve();
-    const countLists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
+    const countListCalls = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
     const notice = {
       types: ['notice'],
@@ -174,22 +174,22 @@ describe.each([
         return { output: {} };
       },
     };
-    const engine = await engineWith({ services, blocks: [...blocks(), notice] });
-    const twoCalls = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    const engine = await openEngine({ services, blocks: [...blocks(), notice] });
+    const twoCalls = workflow([mcpCall('A'), mcpCall('B')], ['Start -> A -> B']);
     expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
     expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
-    expect(countLists()).toBe(1);
-    const other = await engineWith({ services, credentials: { 'mcp-sky': 'another-key' } });
-    expect(await other.execute({ workflow: twoCalls })).toMatchObject({ error: null });
-    expect(countLists()).toBe(2);
+    expect(countListCalls()).toBe(1);
+    const otherEngine = await openEngine({ services, credentials: { 'mcp-sky': 'another-key' } });
+    expect(await otherEngine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    expect(countListCalls()).toBe(2);
     const notifyingWorkflow = workflow(
-      [call('A'), block('Notice', 'notice', {}), call('B')],
+      [mcpCall('A'), block('Notice', 'notice', {}), mcpCall('B')],
       ['Start -> A -> Notice -> B'],
     );
     await expect
       .poll(async () => {
         await engine.execute({ workflow: notifyingWorkflow });
-        return countLists();
+        return countListCalls();
       })
       .toBeGreaterThan(2);
   });
@@ -200,8 +200,10 @@ describe('the progress of a call', () => {
     'is emitted while the call runs, at most ten times per second (%s)',
     async (kind) => {
       const server = kind === 'sessions' ? await startSessions() : await startServer();
-      const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-      const run = await engine.start({ workflow: workflow([call('A', { tool: 'steps' })], ['Start -> A']) });
+      const engine = await openEngine({ services: { 'mcp-sky': server.url } });
+      const run = await engine.start({
+        workflow: workflow([mcpCall('A', { tool: 'steps' })], ['Start -> A']),
+      });
       const emitted: RunEvent[] = [];
       for await (const event of run.events()) if (event.type === 'block:emission') emitted.push(event);
       expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -209,6 +211,7 @@ describe('the progress of a call', () => {
         blockName: 'A',
         emission: { type: 'progress', id: 'call', progress: 1, total: 50 },
       });
+      // Messages are cut to 500 characters, of which 'Step 1 ' takes 7.
       expect(
         JSON.stringify(emitted[0])
           .match(/x+/g)

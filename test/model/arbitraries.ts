@@ -23,7 +23,10 @@ export type ScenarioKind = 'order-independent' | 'failing' | 'unrestricted';
 export interface Scenario {
   region: Region;
   start: number;
-  /** The block of run-until. Only with the kind `unrestricted`, because the reference does not implement it. */
+  /**
+   * The index of the block at which the run stops (run-until). Only with the kind `unrestricted`, because the reference
+   * implementation (`runReference`) does not have it.
+   */
   until?: number;
   seed: number;
   kind: ScenarioKind;
@@ -89,27 +92,30 @@ function container(kind: ScenarioKind, depth: number): fc.Arbitrary<NodeDraft> {
 }
 
 /** Returns regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
-function regions(kind: ScenarioKind, depth: number, max = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
+function regions(kind: ScenarioKind, depth: number, maxNodes = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
   const plain = block(kind);
   const node =
     depth < 2
       ? fc.oneof({ weight: 2, arbitrary: plain }, { weight: 1, arbitrary: container(kind, depth) })
       : plain;
-  const end = fc.nat(max - 1);
+  const nodeIndex = fc.nat(maxNodes - 1);
   const port = fc.constantFrom('source', 'source', 'source', 'source', 'a', 'b', 'error');
-  const stem = fc.constantFrom(...Array<string>(9).fill('source'), 'a', 'b', 'error');
+  const predecessorPort = fc.constantFrom(...Array<string>(9).fill('source'), 'a', 'b', 'error');
   return fc
     .record({
-      drafts: fc.array(node, { minLength: max > 4 ? 3 : 0, maxLength: max, size: 'max' }),
+      drafts: fc.array(node, { minLength: maxNodes > 4 ? 3 : 0, maxLength: maxNodes, size: 'max' }),
       // Nodes that the start does not reach do not run, so most nodes depend on an earlier node.
-      stems: fc.array(fc.option(fc.tuple(end, stem), { freq: 9 }), { minLength: max, maxLength: max }),
-      edges: fc.array(fc.tuple(end, end, port), { maxLength: max, size: 'max' }),
+      predecessors: fc.array(fc.option(fc.tuple(nodeIndex, predecessorPort), { freq: 9 }), {
+        minLength: maxNodes,
+        maxLength: maxNodes,
+      }),
+      edges: fc.array(fc.tuple(nodeIndex, nodeIndex, port), { maxLength: maxNodes, size: 'max' }),
     })
-    .map(({ drafts, stems, edges }) => {
-      const stemEdges = stems.flatMap((stem, to): EdgeTuple[] =>
-        stem && to > 0 ? [[stem[0] % to, to, stem[1]]] : [],
+    .map(({ drafts, predecessors, edges }) => {
+      const mainEdges = predecessors.flatMap((predecessor, to): EdgeTuple[] =>
+        predecessor && to > 0 ? [[predecessor[0] % to, to, predecessor[1]]] : [],
       );
-      return wire(drafts, max > 4 ? [...stemEdges, ...edges] : [...stemEdges.slice(2), ...edges]);
+      return wire(drafts, maxNodes > 4 ? [...mainEdges, ...edges] : [...mainEdges.slice(2), ...edges]);
     });
 }
 

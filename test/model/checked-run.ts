@@ -108,7 +108,7 @@ export class CheckedRun {
     assert.deepEqual(
       outcome,
       { commands: [], notices: [], changed: false },
-      `void: ${JSON.stringify(event)}`,
+      `ignored: ${JSON.stringify(event)}`,
     );
     assert.equal(next, this.state);
   }
@@ -167,7 +167,10 @@ export class CheckedRun {
     for (const key of keys) this.open.delete(key);
   }
 
-  /** Checks that the pending commands are the open work. Grace timers and deadlines that are not pending are void. */
+  /**
+   * Checks that the pending commands are the open work. Grace timers and deadlines that are not pending must be ignored
+   * when they fire.
+   */
   #comparePending(): void {
     const pending = new Map(
       pendingCommands(this.region, this.state).map((command) => [

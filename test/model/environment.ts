@@ -24,22 +24,22 @@ export function respond(
 ): { event: Event; answer: Answer } {
   const { at } = command;
   if (command.type === 'timer') {
-    const { timer, try: nth } = command;
+    const { timer, try: attempt } = command;
     return {
       event: {
         type: 'fired',
         at,
         atMs: Math.max(atMs, command.dueMs),
         timer,
-        ...(nth !== undefined && { attempt: nth }),
+        ...(attempt !== undefined && { attempt }),
       },
       answer: { is: 'done' },
     };
   }
   if (command.type === 'open')
-    return { event: { type: 'resumed', at, atMs, ...numbersOf(command) }, answer: { is: 'done' } };
+    return { event: { type: 'resumed', at, atMs, ...attemptFields(command) }, answer: { is: 'done' } };
   const random = randomFor(scenario, command);
-  if (command.type === 'run') return endOf(scenario, command, atMs, random);
+  if (command.type === 'run') return respondToRun(scenario, command, atMs, random);
   if (scenario.kind !== 'order-independent' && random() < 0.05)
     return {
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
@@ -53,42 +53,47 @@ export function respond(
   };
 }
 
-function endOf(
+function respondToRun(
   scenario: Scenario,
   command: RunCommand,
   atMs: number,
   random: () => number,
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
-  const head = { at: command.at, atMs, attempt: command.try, ...numbersOf({ resumes: command.resumes }) };
+  const eventFields = {
+    at: command.at,
+    atMs,
+    attempt: command.try,
+    ...attemptFields({ resumes: command.resumes }),
+  };
   const mayFail = scenario.kind !== 'order-independent' || node.handlesError;
   const chance = random();
   if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
     return timeoutOf(command, atMs, node.timeoutMs);
   if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12))
-    return failureOf(head, random);
+    return failureOf(eventFields, random);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
   if (maySuspend && random() < 0.3)
     return {
-      event: { type: 'paused', ...head, kind: 'human', continues: true },
+      event: { type: 'paused', ...eventFields, kind: 'human', continues: true },
       answer: { is: 'paused', how: 'open', continues: true },
     };
-  return successOf(node, head, random);
+  return successOf(node, eventFields, random);
 }
 
-type Head = { at: readonly number[]; atMs: number; attempt: number; resumes?: number };
+type EventFields = { at: readonly number[]; atMs: number; attempt: number; resumes?: number };
 
-function failureOf(head: Head, random: () => number): { event: Event; answer: Answer } {
+function failureOf(eventFields: EventFields, random: () => number): { event: Event; answer: Answer } {
   const retryable = random() < 0.8;
   return {
-    event: { type: 'failed', ...head, retryable, jitter: random() },
+    event: { type: 'failed', ...eventFields, retryable, jitter: random() },
     answer: { is: retryable ? 'failed' : 'final' },
   };
 }
 
 function timeoutOf(command: RunCommand, atMs: number, timeoutMs: number): { event: Event; answer: Answer } {
   const { at, try: attempt, resumes } = command;
-  // The timeout is set again at a resume. An event of the earlier timer would be void.
+  // The timer is set again when the attempt resumes. An event of the earlier timer would be ignored.
   const firedMs = resumes === undefined ? atMs : atMs + timeoutMs;
   return {
     event: { type: 'fired', at, atMs: firedMs, attempt, timer: 'timeout' },
@@ -97,35 +102,40 @@ function timeoutOf(command: RunCommand, atMs: number, timeoutMs: number): { even
 }
 
 /** Returns the attempt and the number of resumes of a command as fields of an event. */
-function numbersOf({ try: attempt, resumes }: { try?: number; resumes?: number | undefined }): {
+function attemptFields({ try: attempt, resumes }: { try?: number; resumes?: number | undefined }): {
   attempt?: number;
   resumes?: number;
 } {
   return { ...(attempt !== undefined && { attempt }), ...(resumes !== undefined && { resumes }) };
 }
 
-function successOf(node: Node, head: Head, random: () => number): { event: Event; answer: Answer } {
+function successOf(
+  node: Node,
+  eventFields: EventFields,
+  random: () => number,
+): { event: Event; answer: Answer } {
   if (node.class === 'pause' || node.class === 'wait') {
     const [kind, how] = node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
     return {
-      event: { type: 'paused', ...head, kind, dueMs: head.atMs + 40 },
+      event: { type: 'paused', ...eventFields, kind, dueMs: eventFields.atMs + 40 },
       answer: { is: 'paused', how },
     };
   }
   const port = ['source', 'a', 'b'][Math.floor(random() * 3)] as string;
   return port === 'source' && random() < 0.5
-    ? { event: { type: 'completed', ...head }, answer: { is: 'done' } }
-    : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
+    ? { event: { type: 'completed', ...eventFields }, answer: { is: 'done' } }
+    : { event: { type: 'completed', ...eventFields, port }, answer: { is: 'done', port } };
 }
 
 /** Returns random numbers that depend only on the scenario and the command. */
 function randomFor(scenario: Scenario, command: WorkCommand): () => number {
-  const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
+  const attemptOrIteration =
+    command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
   return seededRandomFor(scenario.seed, [
     ...command.at,
     command.type.length,
-    nth,
+    attemptOrIteration,
     ...(resumes > 0 ? [resumes] : []),
   ]);
 }

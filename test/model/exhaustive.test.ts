@@ -118,6 +118,7 @@ describe('every order of completion', () => {
     for (let seed = 0; seed < 40; seed++) {
       const explored = explore({ ...defaults, region: graph, seed, kind: 'failing' });
       expect(explored.isComplete).toBe(true);
+      // An ending begins with `{"type":"end","status":"failed"`. If it is split at the quotes, part 7 is the status.
       for (const ending of explored.endings) endings.add(ending.split('"')[7] as string);
     }
     expect([...endings].sort()).toEqual(['completed', 'failed']);

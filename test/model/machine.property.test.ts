@@ -19,18 +19,18 @@ const MAX_EVENTS = 400;
 
 /** The environment of the reference: calls wait until the test answers them. */
 class WaitingEnvironment implements Environment {
-  readonly open = new Map<string, (answer: Answer) => void>();
+  readonly openCalls = new Map<string, (answer: Answer) => void>();
 
   ask(call: Call): Promise<Answer> {
-    return new Promise((resolve) => this.open.set(nameOf(call), resolve));
+    return new Promise((resolve) => this.openCalls.set(keyOfCall(call), resolve));
   }
 
   drop(call: Call): void {
-    this.open.delete(nameOf(call));
+    this.openCalls.delete(keyOfCall(call));
   }
 }
 
-function nameOf(call: Call): string {
+function keyOfCall(call: Call): string {
   return `${call.do} ${call.at.join('.')} ${call.nth}${call.resumes ? `+${call.resumes}` : ''}`;
 }
 
@@ -54,7 +54,7 @@ function reportBlockedChild(run: CheckedRun, random: () => number): void {
 }
 
 /** Answers the commands of a run in a random order, until the run ends or has `maxEvents` more events. */
-function follow(run: CheckedRun, random: () => number, maxEvents = MAX_EVENTS): void {
+function answerRandomly(run: CheckedRun, random: () => number, maxEvents = MAX_EVENTS): void {
   for (let count = 0; count < maxEvents && !run.end; count++) {
     reportBlockedChild(run, random);
     const keys = run.answerableKeys();
@@ -63,8 +63,11 @@ function follow(run: CheckedRun, random: () => number, maxEvents = MAX_EVENTS): 
   }
 }
 
-/** Follows a run until its deadline fires. Returns its phase at that time; undefined if it had already ended. */
-function followToDeadline(run: CheckedRun, random: () => number): Drain['why'] | 'running' | undefined {
+/**
+ * Answers the commands of a run in a random order, until its deadline fires. Returns the phase of the run at that time;
+ * undefined if the run had already ended.
+ */
+function answerUntilDeadline(run: CheckedRun, random: () => number): Drain['why'] | 'running' | undefined {
   for (let count = 0; count < 60 && !run.end; count++) {
     const { busy, timers, humans, deadline, drain } = run.state;
     const isPaused = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
@@ -73,7 +76,7 @@ function followToDeadline(run: CheckedRun, random: () => number): Drain['why'] |
       run.answer([...run.open.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
     }
-    follow(run, random, 1);
+    answerRandomly(run, random, 1);
   }
   return undefined;
 }
@@ -87,14 +90,14 @@ async function expectSameAsReference(scenario: Scenario): Promise<void> {
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
     await waitUntilSettled();
-    expect([...environment.open.keys()].sort()).toEqual(run.answerableKeys());
+    expect([...environment.openCalls.keys()].sort()).toEqual(run.answerableKeys());
     if (run.end) break;
     reportBlockedChild(run, random);
     const keys = run.answerableKeys();
     const key = keys[Math.floor(random() * keys.length)] as string;
     const { answer } = respond(scenario, run.open.get(key)!, run.nowMs);
-    const resolve = environment.open.get(key)!;
-    environment.open.delete(key);
+    const resolve = environment.openCalls.get(key)!;
+    environment.openCalls.delete(key);
     run.answer(key);
     resolve(answer);
   }
@@ -109,7 +112,7 @@ describe('the random runs', () => {
     for (const scenario of fc.sample(scenarios('unrestricted'), { numRuns: 400, seed: 1 })) {
       const run = new CheckedRun(scenario);
       run.start();
-      follow(run, seededRandom(scenario.order));
+      answerRandomly(run, seededRandom(scenario.order));
       for (const kind of run.kinds) kinds.add(kind);
     }
     const expected = [
@@ -141,11 +144,11 @@ describe('the machine', () => {
 
   it('R32 does the same work in any order of completion when no failure ends the run', () => {
     fc.assert(
-      fc.property(scenarios('order-independent'), fc.nat(), (scenario, other) => {
-        const traces = [scenario.order, other].map((order) => {
+      fc.property(scenarios('order-independent'), fc.nat(), (scenario, otherOrder) => {
+        const traces = [scenario.order, otherOrder].map((order) => {
           const run = new CheckedRun(scenario);
           run.start();
-          follow(run, seededRandom(order), 5 * MAX_EVENTS);
+          answerRandomly(run, seededRandom(order), 5 * MAX_EVENTS);
           return { trace: run.trace.sort(), end: run.end };
         });
         expect(traces[0]).toEqual(traces[1]);
@@ -161,7 +164,7 @@ describe('the machine', () => {
         const random = seededRandom(scenario.order);
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
-          follow(run, random, 1);
+          answerRandomly(run, random, 1);
           for (const event of run.events.slice(-3)) if (event.type !== 'blocked') run.expectVoid(event);
           const event = run.events[Math.floor(random() * run.events.length)]!;
           if (event.type === 'blocked' || event.type === 'started') continue;
@@ -179,10 +182,10 @@ describe('the machine', () => {
     'R29 ends when it is cancelled at any point, and aborts all open work once (%s)',
     (kind) => {
       fc.assert(
-        fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
+        fc.property(scenarios(kind), fc.nat(40), (scenario, eventCount) => {
           const run = new CheckedRun(scenario);
           run.start();
-          follow(run, seededRandom(scenario.order), when);
+          answerRandomly(run, seededRandom(scenario.order), eventCount);
           if (run.end) return;
           run.feed({ type: 'cancelled', atMs: run.nowMs });
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
@@ -198,7 +201,7 @@ describe('the machine', () => {
       fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
         run.start({ timeoutMs, activeOnly });
-        const phase = followToDeadline(run, seededRandom(scenario.order));
+        const phase = answerUntilDeadline(run, seededRandom(scenario.order));
         if (phase === undefined) return;
         const [status, reason] = {
           running: ['failed', 'deadline'],
@@ -212,25 +215,25 @@ describe('the machine', () => {
     );
   });
 
-  it('R31 continues from any point like a run without a stop', () => {
+  it('R31 continues from any point like a run that was not interrupted', () => {
     fc.assert(
-      fc.property(scenarios('unrestricted'), fc.nat(30), (scenario, when) => {
-        const [one, two] = [new CheckedRun(scenario), new CheckedRun(scenario)];
-        one.start();
-        two.start();
+      fc.property(scenarios('unrestricted'), fc.nat(30), (scenario, eventCount) => {
+        const [uninterrupted, restored] = [new CheckedRun(scenario), new CheckedRun(scenario)];
+        uninterrupted.start();
+        restored.start();
         const [random, sameRandom] = [seededRandom(scenario.order), seededRandom(scenario.order)];
-        follow(one, random, when);
-        follow(two, sameRandom, when);
-        // The second run discards its commands, and reads the pending commands from its state.
-        expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
-        two.open.clear();
-        if (!two.end)
-          for (const command of pendingCommands(two.region, two.state) as WorkCommand[])
-            two.open.set(keyOf(command), command);
-        follow(one, random);
-        follow(two, sameRandom);
-        expect(two.trace).toEqual(one.trace);
-        expect(two.end).toEqual(one.end);
+        answerRandomly(uninterrupted, random, eventCount);
+        answerRandomly(restored, sameRandom, eventCount);
+        // The restored run discards its commands, and reads the pending commands from its state.
+        expect([...restored.open.keys()].sort()).toEqual([...uninterrupted.open.keys()].sort());
+        restored.open.clear();
+        if (!restored.end)
+          for (const command of pendingCommands(restored.region, restored.state) as WorkCommand[])
+            restored.open.set(keyOf(command), command);
+        answerRandomly(uninterrupted, random);
+        answerRandomly(restored, sameRandom);
+        expect(restored.trace).toEqual(uninterrupted.trace);
+        expect(restored.end).toEqual(uninterrupted.end);
       }),
       { numRuns: scale(25, 2000) },
     );

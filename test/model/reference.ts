@@ -20,11 +20,11 @@ export async function runReference(
   graceMs: number,
 ): Promise<Ending> {
   const run = new Scope(environment, graceMs, []);
-  await runInScope(undefined, run, () => activate(region, run, [], start));
+  await runInScope(undefined, run, () => runRegion(region, run, [], start));
   return { status: run.why === 'failed' ? 'failed' : 'completed', ...(run.cause && { at: run.cause }) };
 }
 
-async function activate(
+async function runRegion(
   region: Region,
   scope: Scope,
   base: readonly number[],
@@ -40,10 +40,10 @@ async function activate(
   const settle = async (index: number): Promise<string | null> => {
     if (!reached.has(index)) return null;
     const node = region.nodes[index] as Node;
-    const taken = await Promise.all(node.ins.map(({ from }) => portOf(from)));
+    const takenPorts = await Promise.all(node.ins.map(({ from }) => portOf(from)));
     const isLive = node.ins.some(
       ({ port }, i) =>
-        taken[i] === port || (port === 'source' && ![null, 'error'].includes(taken[i] ?? null)),
+        takenPorts[i] === port || (port === 'source' && ![null, 'error'].includes(takenPorts[i] ?? null)),
     );
     const isFirst = start === undefined ? node.ins.length === 0 : index === start;
     return isLive || isFirst ? runNode(node, scope, [...base, index]) : null;
@@ -92,7 +92,7 @@ async function runContainer(
   const scope = node.handlesError ? outer.createInner(at) : outer;
   const runBranch = (index: number): Promise<boolean> => {
     const inner = subflow.collectErrors ? scope.createInner([...at, index]) : scope;
-    return runInScope(scope, inner, () => activate(subflow.body, inner, [...at, index]));
+    return runInScope(scope, inner, () => runRegion(subflow.body, inner, [...at, index]));
   };
   const expand = async (nth: number): Promise<number> => {
     const end = await scope.ask({ do: 'expand', at, nth }, true);
@@ -125,8 +125,8 @@ async function runInScope(
 ): Promise<boolean> {
   try {
     await body();
-  } catch (stop) {
-    if (stop !== DRAINED || scope === outer || outer?.isDrained) throw stop;
+  } catch (error) {
+    if (error !== DRAINED || scope === outer || outer?.isDrained) throw error;
     return false;
   } finally {
     if (scope !== outer) scope.close();
@@ -135,7 +135,7 @@ async function runInScope(
 }
 
 /** Waits for all promises, so that none continues unobserved. Then throws the first rejection, if there is one. */
-async function waitForAll(parts: readonly Promise<unknown>[]): Promise<void> {
-  for (const part of await Promise.allSettled(parts))
-    if (part.status === 'rejected') throw part.reason as unknown;
+async function waitForAll(promises: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises))
+    if (result.status === 'rejected') throw result.reason as unknown;
 }

@@ -59,27 +59,27 @@ function chain(length: number): Region {
 
 /** Returns one block, `width` blocks after it, and a join of them all. */
 function fan(width: number): Region {
-  const all = Array.from({ length: width }, (_, i) => i + 1);
+  const indexes = Array.from({ length: width }, (_, i) => i + 1);
   return {
     nodes: [
-      { ...BLOCK, id: 's', ins: [], outs: all },
-      ...all.map((i): Node => ({
+      { ...BLOCK, id: 's', ins: [], outs: indexes },
+      ...indexes.map((i): Node => ({
         ...BLOCK,
         id: `n${i}`,
         ins: [{ from: 0, port: 'source' }],
         outs: [width + 1],
       })),
-      { ...BLOCK, id: 'j', ins: all.map((from) => ({ from, port: 'source' })), outs: [] },
+      { ...BLOCK, id: 'j', ins: indexes.map((from) => ({ from, port: 'source' })), outs: [] },
     ],
     entries: [0],
   };
 }
 
-/** Expects that accesses at one, two and three times `unit` nodes grow linearly, by at most `perNode` per node. */
-function expectLinear(accesses: readonly number[], perNode: number, unit: number): void {
+/** Expects that accesses at one, two and three times `unit` nodes grow linearly, by at most `maxPerNode` per node. */
+function expectLinear(accesses: readonly number[], maxPerNode: number, unit: number): void {
   const [a = 0, b = 0, c = 0] = accesses;
   expect(c - b).toBe(b - a);
-  expect(b - a).toBeLessThanOrEqual(perNode * unit);
+  expect(b - a).toBeLessThanOrEqual(maxPerNode * unit);
   expect(b - a).toBeGreaterThan(0);
 }
 

@@ -45,7 +45,7 @@ export class Scope {
   readonly #environment: Environment;
   readonly #graceMs: number;
   readonly #at: readonly number[];
-  readonly #open = new Set<OpenCall>();
+  readonly #openCalls = new Set<OpenCall>();
   readonly #children = new Set<Scope>();
 
   constructor(environment: Environment, graceMs: number, at: readonly number[], parent?: Scope) {
@@ -75,7 +75,7 @@ export class Scope {
     return this.#sendCall(call, hasGrace);
   }
 
-  /** Aborts the open calls. Calls with a grace period are aborted when the period ends. Always throws `DRAINED`. */
+  /** Aborts the open calls; those with a grace period, only when the period ends. Always throws `DRAINED`. */
   drain(why: 'failed' | 'answered', cause: readonly number[]): never {
     this.why = why;
     this.cause = cause;
@@ -97,26 +97,26 @@ export class Scope {
 
   #sendCall(call: Call, hasGrace: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const open = { call, hasGrace, reject };
-      this.#open.add(open);
+      const openCall = { call, hasGrace, reject };
+      this.#openCalls.add(openCall);
       void this.#environment.ask(call).then((answer) => {
-        if (!this.#open.delete(open)) return;
+        if (!this.#openCalls.delete(openCall)) return;
         if (this.isDrained && call.do !== 'grace') reject(DRAINED);
         else resolve(answer);
       });
     });
   }
 
-  #stop(which: (open: OpenCall) => boolean): void {
-    for (const open of [...this.#open].filter(which)) {
-      this.#open.delete(open);
-      this.#environment.drop(open.call);
-      open.reject(DRAINED);
+  #stop(which: (openCall: OpenCall) => boolean): void {
+    for (const openCall of [...this.#openCalls].filter(which)) {
+      this.#openCalls.delete(openCall);
+      this.#environment.drop(openCall.call);
+      openCall.reject(DRAINED);
     }
     for (const scope of this.#children) scope.#stop(which);
   }
 
   #isBusy(): boolean {
-    return this.#open.size > 0 || [...this.#children].some((scope) => scope.#isBusy());
+    return this.#openCalls.size > 0 || [...this.#children].some((scope) => scope.#isBusy());
   }
 }

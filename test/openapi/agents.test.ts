@@ -32,9 +32,12 @@ type ModelToolCall = NonNullable<ModelAnswer['tools']>[number];
 
 /** Runs an agent with these tools. Each response of the model calls the tools of one round; the last one is text. */
 async function runAgent(
-  rows: JsonObject[],
+  tools: JsonObject[],
   rounds: readonly ModelToolCall[][],
-  { respond, tools = file }: { respond?: (request: ReceivedRequest) => ShopResponse; tools?: ToolFile } = {},
+  {
+    respond,
+    toolFile = file,
+  }: { respond?: (request: ReceivedRequest) => ShopResponse; toolFile?: ToolFile } = {},
 ) {
   const shop = await startShop(respond);
   const models = await startModelServer(({ number }) => {
@@ -45,7 +48,7 @@ async function runAgent(
     await Promise.all([shop.close(), models.close()]);
   });
   const engine = await createEngine({
-    blocks: blocks({ toolFiles: [tools] }),
+    blocks: blocks({ toolFiles: [toolFile] }),
     services: { ...models.services, shop: shop.url },
     credentials: { openai: 'key-of-openai', shop: KEY },
   });
@@ -53,7 +56,7 @@ async function runAgent(
   const agent = block('A', 'agent', {
     messages: [{ role: 'user', content: 'Order a lamp.' }],
     model: 'gpt-4o',
-    tools: rows,
+    tools,
   });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
   const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCallRecord[] } };
@@ -70,9 +73,9 @@ const SERVICE = { type: 'service', toolId: 'shop' };
 
 describe('an agent with single operations of a service as tools', () => {
   it('calls an operation with arguments of the model and of the author', async () => {
-    const row = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
+    const tool = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
     const { calls, received, offeredTools } = await runAgent(
-      [row],
+      [tool],
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
     expect(offeredTools).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
@@ -80,12 +83,12 @@ describe('an agent with single operations of a service as tools', () => {
     expect(Object.keys(offeredTools[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
-    const second = await runAgent([row], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
+    const second = await runAgent([tool], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
     expect(second.calls).toMatchObject([{ result: { ok: true }, success: true }]);
     expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
   });
 
-  it('leaves out optional arguments that are null, and refuses null for required arguments', async () => {
+  it('omits optional arguments that are null, and refuses null for required arguments', async () => {
     const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
     const { calls, received } = await runAgent(
       [{ type: names.list }, { type: names.get }],
@@ -102,11 +105,11 @@ describe('an agent with single operations of a service as tools', () => {
   });
 
   it('refuses a value of the model for an argument that the author has set', async () => {
-    const row = { type: 'shop_getOrder', params: { id: 'mine' } };
-    const { calls, received } = await runAgent([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
+    const tool = { type: 'shop_getOrder', params: { id: 'mine' } };
+    const { calls, received } = await runAgent([tool], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
-    const second = await runAgent([row], [[{ name: 'shop_getOrder', args: {} }]]);
+    const second = await runAgent([tool], [[{ name: 'shop_getOrder', args: {} }]]);
     expect(second.received[0]?.url).toBe('/orders/mine');
   });
 
@@ -154,7 +157,7 @@ describe('an agent with a whole service as a tool', () => {
         [{ name: 'shop_search', args: { query: 'change thing 777' } }],
         [{ name: 'shop_call', args: { operation: 'shop_changeThing777', arguments: { id: 'a' } } }],
       ],
-      { tools: large },
+      { toolFile: large },
     );
     expect(JSON.stringify(offeredTools).length).toBeLessThan(1500);
     const [search, call] = calls;

@@ -81,8 +81,10 @@ describe('arbitrary arguments of an operation', () => {
           expect(names.has(name)).toBe(true);
           expect(text).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
         }
-        const keys = request.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
-        expect(JSON.stringify(keys)).toBe(JSON.stringify(keysOf(tool.id)));
+        const credentialHeaders = request.headers.filter(
+          ([name]) => name === 'authorization' || name === 'x-api-key',
+        );
+        expect(JSON.stringify(credentialHeaders)).toBe(JSON.stringify(credentialHeadersOf(tool.id)));
         // A tool whose key is in the query sends it once; the model cannot replace it.
         const queryKeys = url.searchParams.getAll('api_key');
         expect(queryKeys).toEqual(
@@ -95,7 +97,7 @@ describe('arbitrary arguments of an operation', () => {
 });
 
 /** Returns the headers with a credential for a tool of the shop. */
-function keysOf(id: string): [string, string][] {
+function credentialHeadersOf(id: string): [string, string][] {
   if (id === 'shop_keyBoth') return [['x-api-key', 'the-key']];
   if (id === 'shop_keyHeader') return [['x-api-key', SECRET]];
   if (id === 'shop_keyBasic') return [['authorization', `Basic ${Buffer.from(SECRET).toString('base64')}`]];
@@ -111,25 +113,31 @@ function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[
 
 const valuePaths = pathsIn(SHOP).filter((path) => path.length > 0);
 
-function replaceAt(json: Json, path: readonly (string | number)[], by: Json): Json {
+function replaceAt(json: Json, path: readonly (string | number)[], replacement: Json): Json {
   const [key, ...rest] = path;
-  if (key === undefined) return by;
+  if (key === undefined) return replacement;
   if (Array.isArray(json))
-    return json.map((item, index) => (index === key ? replaceAt(item, rest, by) : item));
+    return json.map((item, index) => (index === key ? replaceAt(item, rest, replacement) : item));
   if (!isJsonObject(json)) return json;
-  return { ...json, [key]: replaceAt(json[key] ?? null, rest, by) };
+  return { ...json, [key]: replaceAt(json[key] ?? null, rest, replacement) };
 }
 
 const reference = fc.constantFrom(...valuePaths.filter((path) => path.length < 7)).map((path): Json => ({
   $ref: `#/${path.map((step) => encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
 }));
-const mutation = fc.record({ at: fc.constantFrom(...valuePaths), by: fc.oneof(value, reference) });
+const mutation = fc.record({
+  path: fc.constantFrom(...valuePaths),
+  replacement: fc.oneof(value, reference),
+});
 
 describe('mutated OpenAPI documents', () => {
   it('result in a valid tool file, or are refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 4 }), async (mutations) => {
-        const document = mutations.reduce<Json>((json, { at, by }) => replaceAt(json, at, by), SHOP);
+        const document = mutations.reduce<Json>(
+          (json, { path, replacement }) => replaceAt(json, path, replacement),
+          SHOP,
+        );
         let imported: Awaited<ReturnType<typeof importOpenApi>>;
         try {
           imported = await importOpenApi(document, { name: 'shop' });

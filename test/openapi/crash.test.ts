@@ -30,7 +30,7 @@ async function interruptCall(operation: string, args: JsonObject) {
   onTestFinished(async () => {
     await Promise.all([shop.close(), models.close()]);
   });
-  const open = async (): Promise<Engine> => {
+  const openEngine = async (): Promise<Engine> => {
     const engine = await createEngine({
       data,
       blocks: blocks({ toolFiles: [file] }),
@@ -45,11 +45,11 @@ async function interruptCall(operation: string, args: JsonObject) {
     model: 'gpt-4o',
     tools: [{ type: 'service', toolId: 'shop' }],
   });
-  const first = await open();
+  const first = await openEngine();
   const run = await first.start({ workflow: workflow([agent], ['Start -> A']) });
   await firstRequest;
   await first.close({ graceMs: 0 });
-  const second = await open();
+  const second = await openEngine();
   // The second engine continues the run in the data folder. The events end with the run.
   for await (const _event of second.follow(run.runId));
   const { output } = await second.getRun(run.runId);
@@ -76,7 +76,7 @@ describe('an operation that was interrupted by a crash', () => {
     expect(call).toMatchObject({ success: true });
   });
 
-  it('is not called again without both, and the model is told that its outcome is unknown', async () => {
+  it('is not called again if it is not idempotent and has no idempotency key, and the model is told that its outcome is unknown', async () => {
     const { received, call } = await interruptCall('shop_form', { body: { name: 'x' } });
     expect(received).toHaveLength(1);
     expect(call).toMatchObject({ success: false });

@@ -42,12 +42,12 @@ afterAll(() => {
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
 
 /** Returns the number of operations, counted without the importer. */
-function operationsIn(document: { paths: { [path: string]: Json } }): number {
+function countOperations(document: { paths: { [path: string]: Json } }): number {
   const items = Object.values(document.paths).filter((item) => isJsonObject(item));
   return items.flatMap((item) => Object.keys(item)).filter((key) => METHODS.includes(key)).length;
 }
 
-function documentAt(path: string): { paths: { [path: string]: Json } } {
+function readDocument(path: string): { paths: { [path: string]: Json } } {
   return JSON.parse(readFileSync(path, 'utf8')) as { paths: { [path: string]: Json } };
 }
 
@@ -114,8 +114,8 @@ describe.skipIf(packageFile === undefined)('public OpenAPI documents', () => {
   it.each(sampledDocuments)(
     '%s: each of its %i operations is a valid tool, except %i',
     async (name, count, skipped, simplified) => {
-      const document = documentAt(join(folder, `${name}.json`));
-      expect(operationsIn(document)).toBe(count);
+      const document = readDocument(join(folder, `${name}.json`));
+      expect(countOperations(document)).toBe(count);
       const imported = await importOpenApi(document, { name: 'svc' });
       expect(imported.file.tools).toHaveLength(count - skipped);
       expect(imported.skipped).toHaveLength(skipped);
@@ -127,7 +127,7 @@ describe.skipIf(packageFile === undefined)('public OpenAPI documents', () => {
 
 describe.skipIf(packageFile === undefined || !isFull)('all documents of a public directory', () => {
   it(
-    'result in valid tools, and in a reason for each operation that is left out',
+    'result in valid tools, and in a reason for each operation that is skipped',
     { timeout: 900_000 },
     async () => {
       const counts = { documents: 0, tools: 0, skipped: 0, simplified: 0 };
@@ -136,12 +136,12 @@ describe.skipIf(packageFile === undefined || !isFull)('all documents of a public
         const absolutePath = join(folder, path);
         // The two largest documents are a quarter of the total size, and cover no other cases.
         if (!path.endsWith('.json') || statSync(absolutePath).size > 20_000_000) continue;
-        const document = documentAt(absolutePath);
+        const document = readDocument(absolutePath);
         const imported = await importOpenApi(document, { name: 'svc' });
         const { tools } = imported.file;
         const skipped = imported.skipped.filter(({ operation }) => !operation.startsWith('* ')).length;
         expect(tools.length + skipped, relative(folder, absolutePath)).toBeLessThanOrEqual(
-          operationsIn(document),
+          countOperations(document),
         );
         readToolFile(imported.file, path);
         counts.documents++;

@@ -29,12 +29,12 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: 'container.missing !== undefined || ',
       to: '',
-      why: 'branches that a start inside has skipped do not open after all later branches have opened',
+      why: 'branches that a start inside the container has skipped do not open after all later branches have opened',
     },
     {
       from: 'missing ?? container.next++',
       to: 'container.next++',
-      why: 'a branch that a start inside has skipped gets the number of a later branch',
+      why: 'a branch that a start inside the container has skipped gets the number of a later branch',
     },
     {
       from: 'if (container.live === 0) exit',
@@ -54,7 +54,7 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: ' fail(context, level, index, subflow.limit);\n  else',
       to: ' {\n    container.count = subflow.limit;\n    openWindow(context, level, index);\n  } else',
-      why: 'a count above the limit is cut to the limit without an error',
+      why: 'a count above the limit is reduced to the limit without an error',
     },
     {
       from: 'container.next === 0',
@@ -174,7 +174,7 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: '...(failure.timedOut && { timedOut: true })',
       to: '...{}',
-      why: 'the notice of a timeout does not name it',
+      why: 'the notice of a timeout does not say that it was a timeout',
     },
   ]),
 ];

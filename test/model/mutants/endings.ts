@@ -157,7 +157,7 @@ export const endingMutants: readonly Mutant[] = [
     {
       from: "status === 'cancelled' ? 'cancelled' : ",
       to: '',
-      why: 'a cancellation claims that something failed',
+      why: 'the work of a cancelled run is aborted with the reason `failed`',
     },
     { from: '  delete state.drain;\n', to: '', why: 'an ended run still has a grace period' },
   ]),

@@ -12,7 +12,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: '  if (!answersExpand(container, event)) return false;\n',
       to: '',
-      why: 'a container accepts answers to commands that it did not give',
+      why: 'a container accepts answers to commands that it did not issue',
     },
     { from: '  container.asking = false;\n', to: '', why: 'an expand command is answered twice' },
     { from: '  context.state.busy--;\n', to: '', why: 'an answered expand command is still counted' },
@@ -139,14 +139,14 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: "  if (drain) abortDrain(context, { of: 'run' }, drain, 'deadline');\n  else context",
       to: '  context',
-      why: 'the deadline overrides the outcome',
+      why: 'the deadline overrides the outcome of a drain',
     },
     {
       from: 'event.activeOnly === true',
       to: 'true',
-      why: 'the deadline always stops while a person is needed',
+      why: 'the clock of the deadline always stops while the run waits for a person',
     },
-    { from: 'event.activeOnly === true', to: 'false', why: 'the deadline never stops' },
+    { from: 'event.activeOnly === true', to: 'false', why: 'the clock of the deadline never stops' },
     {
       from: 'event.atMs + event.timeoutMs',
       to: 'event.timeoutMs',
@@ -155,7 +155,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: 'abortDrain(context, target.scope, target.drain, target.drain.why)',
       to: "abortDrain(context, { of: 'run' }, target.drain, target.drain.why)",
-      why: 'the grace timer of a part ends the run',
+      why: 'the grace timer of a container or branch ends the run',
     },
     {
       from: '!isOpenContainer(cell) || !cell.drain',
@@ -170,7 +170,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: 'busy === 0 && timers === 0 && humans',
       to: 'busy === 0 && humans',
-      why: 'the deadline stops although a timer can move the run',
+      why: 'the clock of the deadline stops although a timer can continue the run',
     },
     {
       from: 'Math.max(0, deadline.dueMs - context.atMs)',
@@ -281,7 +281,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: "state.humans > 0 ? 'human' : state.timers > 0 ? 'time'",
       to: "state.timers > 0 ? 'time' : state.humans > 0 ? 'human'",
-      why: 'a run that needs a person claims to wait for a time',
+      why: 'a run that needs a person claims to wait for a timer',
     },
     {
       from: 'return event.iteration === container.next || (',
@@ -296,7 +296,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: " || (event.type === 'failed' && event.iteration === undefined)",
       to: '',
-      why: 'an expand command fails only with its iteration',
+      why: 'the failure of an expand command is ignored if its event has no iteration',
     },
     {
       from: " || work.w === 'retry') state.busy--",
@@ -320,7 +320,7 @@ export const eventMutants: readonly Mutant[] = [
     },
   ]),
   ...mutantsOf('locate.ts', [
-    { from: ' && cell.count >= 0 ?', to: ' ?', why: 'an unknown number of iterations is taken for a number' },
+    { from: ' && cell.count >= 0 ?', to: ' ?', why: 'an unknown number of iterations counts as a number' },
     {
       from: 'cell !== undefined && isWork(cell) ? cell',
       to: 'cell !== undefined ? cell',

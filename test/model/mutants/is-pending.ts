@@ -27,7 +27,7 @@ export const isPendingMutants: readonly Mutant[] = [
     {
       from: ' && a.resumes === b.resumes',
       to: '',
-      why: 'an attempt is pending in its state before an answer',
+      why: 'the command of an attempt from before an answer is still pending',
     },
     {
       from: "work.w === 'pause' && isSameAttempt(work, command)",
@@ -47,7 +47,7 @@ export const isPendingMutants: readonly Mutant[] = [
     {
       from: 'state.deadline?.dueMs === dueMs',
       to: 'state.deadline !== undefined',
-      why: 'a deadline that was moved is pending',
+      why: 'the earlier timer of a moved deadline is still pending',
     },
     {
       from: 'state.drain?.dueMs === dueMs',

@@ -46,7 +46,7 @@ export const pathMutants: readonly Mutant[] = [
     {
       from: 'level.parent === null && context.state.until',
       to: 'context.state.until',
-      why: 'run-until stops at a block of a body',
+      why: 'run-until stops at a block in a container',
     },
     {
       from: ".answers && cell === 'source'",

@@ -41,7 +41,7 @@ export class SuiteRunner {
   constructor(suite: Suite) {
     this.#context = context({
       stdin: {
-        contents: testsOf(suite)
+        contents: testFilesOf(suite)
           .map((file) => `import ${JSON.stringify(file)};`)
           .join('\n'),
         resolveDir: MODEL,
@@ -93,11 +93,11 @@ export class SuiteRunner {
   }
 }
 
-function testsOf(suite: Suite): string[] {
+function testFilesOf(suite: Suite): string[] {
   if (suite === 'model')
     return ['machine.property', 'exhaustive'].map((name) => join(MODEL, `${name}.test.ts`));
-  const own = readdirSync(MACHINE).filter((file) => file.endsWith('.test.ts'));
-  return [...own.map((file) => join(MACHINE, file)), join(MODEL, 'mutants/plays.test.ts')];
+  const machineTests = readdirSync(MACHINE).filter((file) => file.endsWith('.test.ts'));
+  return [...machineTests.map((file) => join(MACHINE, file)), join(MODEL, 'mutants/plays.test.ts')];
 }
 
 /** Returns the tests that `script` declares, without running them. */
