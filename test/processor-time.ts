@@ -2,16 +2,16 @@ import { processStat } from '../packages/sandbox/src/process-stat.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Processor time of the worker and of its ended children during this file, in milliseconds. */
+    /** CPU time of the worker and of its ended children during this file, in milliseconds. */
     processorMs?: number;
   }
 }
 
-/** Linux counts processor time in hundredths of a second (USER_HZ). */
+/** Linux counts CPU time in hundredths of a second (USER_HZ). */
 const MS_PER_TICK = 10;
 
 /**
- * Returns the processor time of this process, and of the ended children that it has waited for, in milliseconds.
+ * Returns the CPU time of this process, and of the ended children that it has waited for, in milliseconds.
  * Undefined if there is no /proc.
  */
 export function readProcessorMs(): number | undefined {

@@ -9,13 +9,13 @@ const MINUTE_MS = 60_000;
  * each failure immediately, and the total at the end.
  */
 export class ProgressReporter implements Reporter {
-  readonly #running = new Map<TestModule, { path: string; startMs: number; tests: number }>();
+  readonly #running = new Map<TestModule, { path: string; startedMs: number; testCount: number }>();
   #root = '';
   #startedMs = 0;
   #fileCount = 0;
-  #endedFiles = 0;
+  #endedFileCount = 0;
   #testCount = 0;
-  #failedTests = 0;
+  #failedTestCount = 0;
   #timer: NodeJS.Timeout | undefined;
 
   onInit(vitest: Vitest): void {
@@ -30,7 +30,7 @@ export class ProgressReporter implements Reporter {
 
   onTestModuleStart(module: TestModule): void {
     const path = relative(this.#root, module.moduleId);
-    this.#running.set(module, { path, startMs: Date.now(), tests: 0 });
+    this.#running.set(module, { path, startedMs: Date.now(), testCount: 0 });
   }
 
   onTestCaseResult(test: TestCase): void {
@@ -38,9 +38,9 @@ export class ProgressReporter implements Reporter {
     if (state === 'skipped') return;
     this.#testCount += 1;
     const file = this.#running.get(test.module);
-    if (file) file.tests += 1;
+    if (file) file.testCount += 1;
     if (state !== 'failed') return;
-    this.#failedTests += 1;
+    this.#failedTestCount += 1;
     process.stdout.write(
       `Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${firstLineOf(errors)}\n`,
     );
@@ -48,26 +48,27 @@ export class ProgressReporter implements Reporter {
 
   onTestModuleEnd(module: TestModule): void {
     this.#running.delete(module);
-    this.#endedFiles += 1;
+    this.#endedFileCount += 1;
   }
 
   onTestRunEnd(): void {
     clearInterval(this.#timer);
-    process.stdout.write(`\n${this.#total()}\n`);
+    process.stdout.write(`\n${this.#summary()}\n`);
   }
 
   #print(): void {
     const now = Date.now();
     const running = [...this.#running.values()].map(
-      ({ path, startMs, tests }) => `  ${path}: ${tests} tests in ${toMinutes(now - startMs)} minutes`,
+      ({ path, startedMs, testCount }) =>
+        `  ${path}: ${testCount} tests in ${toMinutes(now - startedMs)} minutes`,
     );
-    process.stdout.write(`${[this.#total(), ...running].join('\n')}\n`);
+    process.stdout.write(`${[this.#summary(), ...running].join('\n')}\n`);
   }
 
-  #total(): string {
-    const files = `${this.#endedFiles} of ${this.#fileCount} files`;
+  #summary(): string {
+    const files = `${this.#endedFileCount} of ${this.#fileCount} files`;
     const duration = toMinutes(Date.now() - this.#startedMs);
-    return `${files}, ${this.#testCount} tests, ${this.#failedTests} failed, in ${duration} minutes.`;
+    return `${files}, ${this.#testCount} tests, ${this.#failedTestCount} failed, in ${duration} minutes.`;
   }
 }
 

@@ -13,9 +13,9 @@ declare module 'vitest' {
 type Excluded = Readonly<Record<string, string>>;
 
 /**
- * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their
- * second attempt, the skipped tests (on this system, or because only `npm run test:full` runs them), and the failed
- * tests. When the process exits, it prints the processor time.
+ * Prints the minutes of tests by folder, the files with the most CPU time, the tests that passed only at their second
+ * attempt, the skipped tests (on this system, or because only `npm run test:full` runs them), and the failed tests.
+ * When the process exits, it prints the CPU time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -34,7 +34,7 @@ export class FolderReporter implements Reporter {
     process.once('exit', () => {
       const ms = readProcessorMs();
       if (ms !== undefined)
-        process.stdout.write(`${toMinutes(ms)} minutes of processor time, ${COUNTED_PROCESSES}.\n`);
+        process.stdout.write(`${toMinutes(ms)} minutes of CPU time, ${COUNTED_PROCESSES}.\n`);
     });
   }
 
@@ -43,8 +43,8 @@ export class FolderReporter implements Reporter {
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...formatMinutesByFolder(files)];
     lines.push(...formatExpensiveFiles(files));
-    const repeated = files.flatMap(formatRepeatedTests);
-    if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
+    const flaky = files.flatMap(formatFlakyTests);
+    if (flaky.length > 0) lines.push('', 'Passed only at the second attempt:', ...flaky);
     const skipped = formatSkippedTests(files);
     if (this.#excluded) lines.push('', ...formatQuickRun(skipped, this.#excluded));
     else if (skipped.length > 0) lines.push('', 'Skipped on this system:', ...skipped);
@@ -57,11 +57,11 @@ export class FolderReporter implements Reporter {
   }
 }
 
-/** The processes that Linux includes in the processor time of the run. */
+/** The processes that Linux includes in the CPU time of the run. */
 const COUNTED_PROCESSES =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
 
-/** Number of the files with the most processor time that are listed. */
+/** Number of the files with the most CPU time that are listed. */
 const MAX_LISTED_FILES = 10;
 
 interface File {
@@ -80,13 +80,13 @@ function formatMinutesByFolder(files: readonly File[]): string[] {
     total += ms;
   }
   const rows = [...totals].toSorted(([, a], [, b]) => b - a);
-  return [...rows, ['in all', total] as const].map(
+  return [...rows, ['total', total] as const].map(
     ([folder, ms]) => `${toMinutes(ms).padStart(6)}  ${folder}`,
   );
 }
 
 /**
- * Returns lines about the files with the most processor time. The time of a file includes the ended processes that the
+ * Returns lines about the files with the most CPU time. The time of a file includes the ended processes that the
  * file has waited for, but not shared servers. Without /proc, returns no lines.
  */
 function formatExpensiveFiles(files: readonly File[]): string[] {
@@ -96,11 +96,11 @@ function formatExpensiveFiles(files: readonly File[]): string[] {
   });
   if (timed.length === 0) return [];
   const total = timed.reduce((sum, { ms }) => sum + ms, 0);
-  const slowest = timed.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
+  const mostExpensive = timed.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
   return [
     '',
-    `Seconds of processor time of the most expensive files (all ${timed.length} took ${toMinutes(total)} minutes):`,
-    ...slowest.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
+    `Seconds of CPU time of the most expensive files (all ${timed.length} took ${toMinutes(total)} minutes):`,
+    ...mostExpensive.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }
 
@@ -108,7 +108,7 @@ function toMinutes(ms: number): string {
   return (ms / 60_000).toFixed(1);
 }
 
-function formatRepeatedTests({ module, path }: File): string[] {
+function formatFlakyTests({ module, path }: File): string[] {
   return [...module.children.allTests()]
     .filter((test) => test.diagnostic()?.flaky)
     .map((test) => `  ${path}: ${test.fullName}`);
@@ -132,15 +132,15 @@ function formatFailures({ module, path }: File): string[] {
 
 function formatSkippedTests(files: readonly File[]): string[] {
   return files.flatMap(({ module, path }) =>
-    (module.meta().skipped ?? []).map((what) => `  ${path}: ${what}`),
+    (module.meta().skipped ?? []).map((test) => `  ${path}: ${test}`),
   );
 }
 
 function formatQuickRun(skipped: readonly string[], excluded: Excluded): string[] {
   return [
     'Skipped in this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
-    ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),
+    ...Object.entries(excluded).map(([path, reason]) => `  ${path}: ${reason}`),
     ...skipped,
-    '  property tests run fewer cases, soaks are shorter',
+    '  property tests run fewer cases, soak tests are shorter',
   ];
 }

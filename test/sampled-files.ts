@@ -1,17 +1,17 @@
 import { isSampled, seededRandomFor } from './support/seeded-random.ts';
 
-/** Test files of one kind. Each takes 3 to 30 seconds of processor time. */
+/** Test files of one kind. Each takes 3 to 30 seconds of CPU time. */
 interface Group {
   readonly description: string;
   /** The share of the files that a quick run runs. */
   readonly share: number;
-  /** The files, sorted by processor time. */
+  /** The files, sorted by CPU time. */
   readonly files: readonly string[];
 }
 
 const GROUPS: readonly Group[] = [
   {
-    description: 'the command line on Temporal',
+    description: 'the CLI on Temporal',
     share: 1 / 5,
     files: [
       'test/temporal/cli-triggers.test.ts',
@@ -133,7 +133,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    description: 'sandboxes on the command line and native code',
+    description: 'sandboxes in the CLI and native code',
     share: 1 / 5,
     files: [
       'packages/sandbox/src/native/native-egress.test.ts',
@@ -210,7 +210,7 @@ const GROUPS: readonly Group[] = [
 
 /**
  * Returns the files that a quick run with this seed skips, each with the reason. The files that run are evenly spaced
- * in their group, which is sorted by processor time, so that all quick runs take about the same time. A file that an
+ * in their group, which is sorted by CPU time, so that all quick runs take about the same time. A file that an
  * argument of vitest names is never skipped.
  */
 export function findSkippedFiles(seed: string, args: readonly string[]): Record<string, string> {

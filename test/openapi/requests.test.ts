@@ -15,18 +15,18 @@ const KEY = 'key-of-the-shop';
 interface CallOptions {
   respond?: (request: ReceivedRequest) => ShopResponse;
   engine?: EngineOptions;
-  tools?: ToolFile;
+  toolFile?: ToolFile;
   input?: JsonObject;
 }
 
 async function start(
   fields: JsonObject,
-  { respond, engine: engineOptions, tools = file, input = {} }: CallOptions,
+  { respond, engine: engineOptions, toolFile = file, input = {} }: CallOptions,
 ) {
   const shop = await startShop(respond);
   onTestFinished(() => shop.close());
   const engine = await createEngine({
-    blocks: blocks({ toolFiles: [tools] }),
+    blocks: blocks({ toolFiles: [toolFile] }),
     services: { shop: `${shop.url}/v1`, 'shop:files.shop.test': shop.url },
     credentials: { shop: KEY },
     ...engineOptions,
@@ -245,8 +245,8 @@ describe('credentials of imported operations', () => {
     ['keyOauth', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
     ['keyNone', ({ headers }) => headers.authorization, undefined],
     ['keyOptional', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
-  ])('are sent as described in the document: %s', async (toolId, part, expected) => {
-    expect(part(await requestOf(toolId, {}))).toEqual(expected);
+  ])('are sent as described in the document: %s', async (toolId, readPart, expected) => {
+    expect(readPart(await requestOf(toolId, {}))).toEqual(expected);
   });
 
   it('with two keys are a JSON object that contains both', async () => {
@@ -331,7 +331,7 @@ describe('responses of services', () => {
     });
   });
 
-  it('with an error status fail the block; the error has status and reason, but no query', async () => {
+  it('with an error status fail the block; the error contains the status and the reason, but not the query', async () => {
     const { result, received } = await call(
       'keyQuery',
       {},
@@ -346,7 +346,7 @@ describe('responses of services', () => {
 
   it('with Retry-After are followed by a retry, unless the retry could repeat an effect', async () => {
     const clock = new TestClock();
-    const busy = (status: number) => {
+    const respondBusyOnce = (status: number) => {
       let count = 0;
       return (): ShopResponse => (count++ === 0 ? { status, headers: { 'retry-after': '7' } } : {});
     };
@@ -360,7 +360,7 @@ describe('responses of services', () => {
           toolId: `shop_${toolId}`,
           arguments: toolId === 'createOrder' ? { body: { article: 'lamp' } } : {},
         },
-        { respond: busy(status), engine: { clock, credentials: { shop: KEY } } },
+        { respond: respondBusyOnce(status), engine: { clock, credentials: { shop: KEY } } },
       );
       await clock.due(7000);
       clock.advance(7000);
@@ -369,7 +369,7 @@ describe('responses of services', () => {
       const [first, second] = shop.requests.map(({ headers }) => headers['idempotency-key']);
       expect(second).toBe(first);
     }
-    const { result, received } = await call('form', {}, { respond: busy(503) });
+    const { result, received } = await call('form', {}, { respond: respondBusyOnce(503) });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(received).toHaveLength(1);
   });
@@ -381,18 +381,26 @@ describe('a tool block', () => {
     expect(result.error).toMatchObject({ code: 'TOOL_UNKNOWN' });
     const { run } = await start({ toolId: 'shop_getOrder', arguments: {} }, {});
     expect((await run.result()).error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
-    const noUrl = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
-    const { result: withoutUrl } = await call('keyNone', {}, { tools: noUrl, engine: { services: {} } });
+    const fileWithoutUrl = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
+    const { result: withoutUrl } = await call(
+      'keyNone',
+      {},
+      { toolFile: fileWithoutUrl, engine: { services: {} } },
+    );
     expect(withoutUrl.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
     expect(withoutUrl.error?.message).toContain('--service shop=URL');
   });
 
   it('refuses a base URL of the document that the egress rules do not allow', async () => {
-    const local = {
+    const fileWithLocalUrl = {
       ...file,
       services: { ...file.services, shop: { title: 'Shop', address: 'http://127.0.0.1:80' } },
     };
-    const { result, received } = await call('keyNone', {}, { tools: local, engine: { services: {} } });
+    const { result, received } = await call(
+      'keyNone',
+      {},
+      { toolFile: fileWithLocalUrl, engine: { services: {} } },
+    );
     expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(result.error?.message).toContain('is a private address');
     expect(received).toHaveLength(0);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
 
-/** A request as the server has requests it. */
+/** A request that the server has received. */
 export interface ReceivedRequest {
   method: string;
   /** Path and query of the request line. */

@@ -29,9 +29,9 @@ describe('the largest batch of operations takes time at most proportional to the
 
   it('with very many edges', async () => {
     const { block, editOperation, edge, edit, graphOf } = drafts;
-    const error = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
+    const errorTargets = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
     const operations = Array.from({ length: 20 }, (_, at) =>
-      editOperation(`b${at % 5}`, { connections: { error } }),
+      editOperation(`b${at % 5}`, { connections: { error: errorTargets } }),
     );
     await expectLinear({
       size: 500,

@@ -42,13 +42,13 @@ const bodyOf = (schema: JsonObject): JsonObject => ({
 
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** A long string, so that few schemas reach the limit. */
+/** A long string, so that a few schemas are enough to reach the size limit. */
 const LONG = 'x'.repeat(500);
 
 /** Documents, each with the size from which the limits for the schema of one tool apply. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
   [
-    'operations',
+    'many operations',
     60,
     (n) => documentWith(n, (index) => ({ operationId: `o${index}`, ...bodyOf({ type: 'object' }) })),
   ],
@@ -124,7 +124,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     }),
   ],
   [
-    'references that lead to one another',
+    'a long chain of references',
     200,
     (n) => ({
       ...documentWith(n, () => ({ parameters: [{ $ref: '#/components/parameters/P0' }] })),
@@ -154,7 +154,7 @@ describe('the import of a document takes time proportional to its size', () => {
   });
 });
 
-describe('files of tools', () => {
+describe('tool files', () => {
   it('are read and searched in time proportional to their size', async () => {
     const { importOpenApi } = modules;
     const filesBySize = new Map<number, unknown>();

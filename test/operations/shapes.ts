@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { BlockSettings, WorkflowSettings } from '../support/workflow-file.ts';
 
-/** A workflow that grows in one way. */
+/** A kind of workflow, of any size `n`. */
 export interface Shape {
   title: string;
   /** The `n` at which searches with a limit have reached this limit. */
@@ -29,7 +29,7 @@ const chain = (n: number): string[] => [
 ];
 
 /** Returns a chain of three blocks: a start, a block named "Fetch", and a block with these fields. */
-function readerOf(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
+function workflowWith(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
   return {
     blocks: {
       s: start(),
@@ -60,12 +60,12 @@ const REFERENCES: readonly Shape[] = [
   },
   {
     title: 'many unknown names in one string',
-    make: (n) => readerOf({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
+    make: (n) => workflowWith({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
   },
   {
     title: 'unknown names in comments',
     make: (n) =>
-      readerOf(
+      workflowWith(
         { code: repeat(n, (index) => `// <fetchx${index}.y>\n`), language: 'javascript' },
         { type: 'function' },
       ),
@@ -94,7 +94,7 @@ const REFERENCES: readonly Shape[] = [
     title: 'unknown variables among many',
     size: 1000,
     make: (n) => ({
-      ...readerOf({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
+      ...workflowWith({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
       state: {
         variables: Object.fromEntries(
           list(n, (index) => [
@@ -115,11 +115,11 @@ const REFERENCES: readonly Shape[] = [
   },
   {
     title: 'known references in one string',
-    make: (n) => readerOf({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
+    make: (n) => workflowWith({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
   },
   {
     title: 'placeholders in one string',
-    make: (n) => readerOf({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
+    make: (n) => workflowWith({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
   },
   {
     title: 'references in rows of a condition',
@@ -161,11 +161,11 @@ const NAMES: readonly Shape[] = [
   },
   {
     title: 'a long field in the path of many diagnostics',
-    make: (n) => readerOf({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
+    make: (n) => workflowWith({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
   },
   {
     title: 'unknown fields of blocks',
-    make: (n) => readerOf(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
+    make: (n) => workflowWith(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
   },
   {
     title: 'types without an executor',
@@ -177,7 +177,7 @@ const NAMES: readonly Shape[] = [
   {
     title: 'variables with the same name',
     make: (n) => ({
-      ...readerOf({ data: '' }),
+      ...workflowWith({ data: '' }),
       state: {
         variables: list(n, (index) => ({ id: `v${index}`, name: 'same', type: 'nosuch', value: index })),
       },
@@ -369,19 +369,19 @@ const CONTAINERS: readonly Shape[] = [
 const VALUES: readonly Shape[] = [
   {
     title: 'a wide value',
-    make: (n) => readerOf({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
+    make: (n) => workflowWith({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
     title: 'values nested too deeply',
     make: (n) => {
       let value: Json = list(n, () => [[]]);
       for (let depth = 0; depth < 90; depth++) value = [value];
-      return readerOf({ data: value });
+      return workflowWith({ data: value });
     },
   },
   {
     title: 'a long string',
-    make: (n) => readerOf({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
+    make: (n) => workflowWith({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
     title: 'invalid literals',
@@ -403,13 +403,16 @@ const VALUES: readonly Shape[] = [
   {
     title: 'long code',
     make: (n) =>
-      readerOf({ code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
+      workflowWith(
+        { code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) },
+        { type: 'function' },
+      ),
   },
   {
     title: 'many declarations in one piece of code',
     size: 10_000,
     make: (n) =>
-      readerOf({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
+      workflowWith({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },
 ];
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   };
 });
 
-/** Tokens that a compiler of references might read twice, or whose end it searches. */
+/** Tokens that the compiler of references might read more than once, or whose end it searches for. */
 const TOKENS = [
   '<', '>', '<a.b>', '<a.b', '<nosuch.x>', '<variable.v>', '<variable.vv>', '<loop.index>', '< a.b >', '<<', '<<-E', "<<'E",
   '{', '}', '{{', '{{NAME}}', '{{NA', '}}', '"', "'", '`', '"""', "'''", '${', '\\', '\\\n', '/', '//', '/*', '*/', '#',
@@ -49,7 +49,7 @@ const lookup: blocks.Lookup = {
   describe: () => ({ name: 'A', type: 'function' }),
 };
 
-function createReader(): Parameters<Compiler['compileTemplate']>[1] {
+function createContext(): Parameters<Compiler['compileTemplate']>[1] {
   const table = compiler.buildNames(
     [{ id: 'a', name: 'a', type: 'function', enabled: true }],
     [{ id: 'v', name: 'v' }],
@@ -68,25 +68,25 @@ function ignoreBlockError(pass: () => unknown): void {
 
 const PASSES: { [title: string]: (text: string) => void } = {
   'a field': (input) =>
-    void compiler.resolveTemplate(compiler.compileTemplate(input, createReader()).template, lookup, 'text'),
+    void compiler.resolveTemplate(compiler.compileTemplate(input, createContext()).template, lookup, 'text'),
   'the JSON of a field': (input) => {
-    const { template } = compiler.compileTemplate(input, createReader());
+    const { template } = compiler.compileTemplate(input, createContext());
     compiler.isJsonText(template);
     compiler.fillJsonText(template, lookup);
     compiler.resolveJson(template, lookup);
   },
   'a URL': (input) => {
-    const { template } = compiler.compileTemplate(input, createReader());
+    const { template } = compiler.compileTemplate(input, createContext());
     ignoreBlockError(() => compiler.readUrl(template, { lookup, compat: false } as never));
   },
   JavaScript: (input) =>
-    void compiler.bindCode(compiler.compileCode(input, 'javascript', createReader()).code, lookup),
+    void compiler.bindCode(compiler.compileCode(input, 'javascript', createContext()).code, lookup),
   Python: (input) =>
-    void compiler.bindCode(compiler.compileCode(input, 'python', createReader()).code, lookup),
+    void compiler.bindCode(compiler.compileCode(input, 'python', createContext()).code, lookup),
   'a script': (input) =>
-    void compiler.bindCode(compiler.compileCode(input, 'shell', createReader()).code, lookup),
+    void compiler.bindCode(compiler.compileCode(input, 'shell', createContext()).code, lookup),
   'a condition': (input) => {
-    const { expression } = compiler.compileExpression(input, createReader(), 'condition');
+    const { expression } = compiler.compileExpression(input, createContext(), 'condition');
     ignoreBlockError(() => compiler.bindExpression(expression, lookup));
   },
 };

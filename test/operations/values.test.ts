@@ -86,7 +86,7 @@ function nestedValue(n: number): Json {
 }
 
 const SECRET = 'p@ss"w/ör d+1';
-const IN_URLS = [
+const URL_SPELLINGS = [
   encodeURIComponent(SECRET),
   encodeURI(SECRET),
   new URLSearchParams({ k: SECRET }).toString().slice(2),
@@ -94,8 +94,8 @@ const IN_URLS = [
 const SPELLINGS = [
   SECRET,
   JSON.stringify(SECRET).slice(1, -1),
-  ...IN_URLS,
-  ...IN_URLS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
+  ...URL_SPELLINGS,
+  ...URL_SPELLINGS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
 ];
 const createTestRedactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
@@ -103,7 +103,7 @@ const createTestRedactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'a
 const createCollidingKey = (number: number): string =>
   listOf(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
-/** Values of callers that are expensive to compare, count and copy. */
+/** Caller-supplied values that are expensive to compare, count and copy. */
 const VALUES: { [title: string]: (n: number) => Json } = {
   'keys that are equal after redaction': (n) => objectOf(n, (index) => [createCollidingKey(index), index]),
   'keys that look like numbered keys': (n) => objectOf(n, (index) => [`${SECRET} (${index})`, index]),
@@ -147,7 +147,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
       nowMs: 0,
     } as never),
   'the data of a response': (value) => executeResponse({ dataMode: 'json', data: value }),
-  'the built data of a response': (value) =>
+  'the builder data of a response': (value) =>
     executeResponse({ builderData: [{ name: 'a', type: 'object', value }] }),
 };
 
@@ -318,6 +318,6 @@ function executeVariables(variables: Json, count: number): unknown {
   return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
 }
 
-describe('input with many parts takes time at most proportional to its length', () => {
+describe('work on input with many parts takes time at most proportional to its length', () => {
   it.each(Object.entries(GROWTHS))('%s', (_, growth) => expectLinear(growth));
 });

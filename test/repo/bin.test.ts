@@ -49,7 +49,7 @@ const oldNode = (process.env['PATH'] ?? '')
   .map((folder) => join(folder, 'node'))
   .find((node) => majorOf(node) >= 20 && majorOf(node) < 24);
 
-describe('the bin of the command line', () => {
+describe('the bin of the CLI', () => {
   let folder = '';
   let unbuiltBin = '';
 
@@ -63,7 +63,7 @@ describe('the bin of the command line', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('starts the built command line and ends with its exit code', () => {
+  it('starts the built CLI and ends with its exit code', () => {
     expect(runBin(process.execPath, BIN, ['--version'])).toEqual({
       code: 0,
       stdout: `${version}\n`,
@@ -72,7 +72,7 @@ describe('the bin of the command line', () => {
     expect(runBin(process.execPath, BIN, ['--no-such-option']).code).toBe(2);
   });
 
-  it('prints a remedy if the command line is not built', () => {
+  it('prints a remedy if the CLI is not built', () => {
     const { code, stderr } = runBin(process.execPath, unbuiltBin, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   });
@@ -98,7 +98,7 @@ function isRunning(pid: number): boolean {
   return /^[^Z\s]/.test(stdout);
 }
 
-const NAP = workflowFile({
+const ONE_HOUR_WAIT = workflowFile({
   blocks: {
     s: trigger(),
     nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } },
@@ -107,7 +107,7 @@ const NAP = workflowFile({
 });
 
 /** Returns the id of the first child of a process, from /proc. */
-function childOf(pid: number): number {
+function firstChildId(pid: number): number {
   const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const child = ids.find((id) => {
     try {
@@ -122,12 +122,12 @@ function childOf(pid: number): number {
 
 describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned Node as its child', () => {
   /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
-  async function startNap(execPath: string): Promise<{ command: RunningCommand; childId: number }> {
+  async function startWaitingRun(execPath: string): Promise<{ command: RunningCommand; childId: number }> {
     const cwd = dataFolder();
-    writeFileSync(join(cwd, 'nap.json'), JSON.stringify(NAP));
+    writeFileSync(join(cwd, 'nap.json'), JSON.stringify(ONE_HOUR_WAIT));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
     await command.until('‖ Nap');
-    return { command, childId: childOf(command.child.pid ?? 0) };
+    return { command, childId: firstChildId(command.child.pid ?? 0) };
   }
 
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
@@ -136,7 +136,7 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
     async (signal) => {
       const endings = [];
       for (const node of [process.execPath, oldNode ?? '']) {
-        const { command } = await startNap(node);
+        const { command } = await startWaitingRun(node);
         command.child.kill(signal);
         const { exit, signal: endSignal } = await command.ended;
         endings.push({ exit, endSignal });
@@ -148,14 +148,14 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
   );
 
   it('ends its child when it is killed', async () => {
-    const { command, childId } = await startNap(oldNode ?? '');
+    const { command, childId } = await startWaitingRun(oldNode ?? '');
     expect(isRunning(childId)).toBe(true);
     command.child.kill('SIGKILL');
     await expect.poll(() => isRunning(childId), { timeout: 10_000 }).toBe(false);
   });
 
   it('ends by the signal that ended its child', async () => {
-    const { command, childId } = await startNap(oldNode ?? '');
+    const { command, childId } = await startWaitingRun(oldNode ?? '');
     process.kill(childId, 'SIGKILL');
     expect(await command.ended).toMatchObject({ exit: null, signal: 'SIGKILL' });
   });
@@ -171,7 +171,7 @@ const UNCHECKED = [
 ];
 
 describe('packages that are imported on a Node that is too old', () => {
-  // The bin of the command line reports this itself, before it loads any module.
+  // The bin of the CLI reports this itself, before it loads any module.
   const libraries = packageFolders().filter((folder) => folder !== 'cli');
   const entryPoints = libraries.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);

@@ -9,7 +9,7 @@ interface Output {
   readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
 }
 
-/** What the command line loads when it starts. */
+/** What the CLI loads when it starts. */
 interface StartupLoad {
   /** Bytes of JavaScript that are read before the first command is known. */
   readonly bytes: number;
@@ -46,18 +46,18 @@ function sourcesIn(outputs: Readonly<Record<string, Output>>): string[] {
   );
 }
 
-describe('the bundle of the command line', () => {
+describe('the bundle of the CLI', () => {
   const { outputs } = readJson<{ outputs: Record<string, Output> }>('packages/cli/dist/meta.json');
-  const start = startupLoadOf(outputs, ENTRY);
+  const startupLoad = startupLoadOf(outputs, ENTRY);
 
   it('loads no sandbox, database, network or SDK at its start', () => {
-    expect(start.modules).toContain('src/main.ts');
-    expect(start.modules.filter((module) => HEAVY.test(module))).toEqual([]);
+    expect(startupLoad.modules).toContain('src/main.ts');
+    expect(startupLoad.modules.filter((module) => HEAVY.test(module))).toEqual([]);
   });
 
   it('reads less than 113 kB at its start: the code of a command is a separate chunk', () => {
     // 55 kB of this are commander; a group of commands adds 1 to 9 kB.
-    expect(start.bytes).toBeLessThan(113_000);
+    expect(startupLoad.bytes).toBeLessThan(113_000);
   });
 
   it('loads @heddle/blocks without zod, a second core or an SDK, until one of its blocks runs', async () => {
@@ -72,14 +72,14 @@ describe('the bundle of the command line', () => {
     expect(urls.length).toBeLessThan(15);
   });
 
-  // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of all
-  // languages.
+  // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of messages
+  // in all languages.
   it('has only the English messages of zod', () => {
     const languages = sourcesIn(outputs).filter((source) => source.includes('zod/v4/locales/'));
     expect(languages.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);
   });
 
-  it('has static imports in its startup load, but no dynamic imports', () => {
+  it('includes static imports in its startup load, but not dynamic imports', () => {
     const output = (inputs: string[], imports: Output['imports']): Output => ({
       bytes: 10,
       inputs: Object.fromEntries(inputs.map((input) => [input, { bytesInOutput: 1 }])),

@@ -31,7 +31,7 @@ describe('.ci/run', () => {
   function run(
     report: object | undefined,
     status: number,
-  ): { code: number | null; last: string | undefined } {
+  ): { code: number | null; lastLine: string | undefined } {
     const reportFile = join(folder, 'left.json');
     if (report) writeFileSync(reportFile, JSON.stringify(report));
     const body = `[ "$1" = test ] || exit 0\nmkdir -p "${dirname(REPORT)}"\ncp "${reportFile}" ${REPORT}\nexit ${status}`;
@@ -39,7 +39,7 @@ describe('.ci/run', () => {
     chmodSync(join(folder, 'npm'), 0o755);
     const env = { ...process.env, PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}` };
     const result = spawnSync(join(folder, '.ci/run'), { encoding: 'utf8', env });
-    return { code: result.status, last: result.stdout.trim().split('\n').at(-1) };
+    return { code: result.status, lastLine: result.stdout.trim().split('\n').at(-1) };
   }
 
   it.each([
@@ -62,25 +62,25 @@ describe('.ci/run', () => {
     },
   );
 
-  it('ends with the numbers of the tests', () => {
-    expect(run(passedReport, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });
+  it('prints the numbers of passed, failed and skipped tests last', () => {
+    expect(run(passedReport, 0)).toEqual({ code: 0, lastLine: '3 passed, 0 failed, 1 skipped' });
   });
 
   it('keeps the exit code of the tests', () => {
     expect(run({ ...passedReport, success: false, numFailedTests: 2 }, 7)).toEqual({
       code: 7,
-      last: '3 passed, 2 failed, 1 skipped',
+      lastLine: '3 passed, 2 failed, 1 skipped',
     });
   });
 
   it('counts a file that failed outside of its tests', () => {
     const testResults = [{ status: 'failed', assertionResults: [] }];
     const report = { ...passedReport, success: false, testResults };
-    expect(run(report, 1).last).toBe('3 passed, 1 failed, 1 skipped');
+    expect(run(report, 1).lastLine).toBe('3 passed, 1 failed, 1 skipped');
   });
 
   it('fails if there is no report, even if the tests succeeded', () => {
-    expect(run(undefined, 0)).toEqual({ code: 1, last: '0 passed, 1 failed, 0 skipped' });
+    expect(run(undefined, 0)).toEqual({ code: 1, lastLine: '0 passed, 1 failed, 0 skipped' });
   });
 
   it('does not read the report of an earlier run', () => {
@@ -92,7 +92,7 @@ describe('.ci/run', () => {
   it('fails if no test ran', () => {
     expect(run({ ...passedReport, numPassedTests: 0 }, 0)).toEqual({
       code: 1,
-      last: '0 passed, 1 failed, 1 skipped',
+      lastLine: '0 passed, 1 failed, 1 skipped',
     });
   });
 });

@@ -16,22 +16,22 @@ interface LockedPackage {
 }
 
 /** A package that is allowed although its licence is not in `LICENCES`. */
-interface Exception {
+interface LicenceException {
   readonly name: string;
   readonly licence: string;
   readonly reason: string;
 }
 
-interface Root extends Manifest {
+interface RootManifest extends Manifest {
   readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
-const exceptions = readJson<readonly Exception[]>('test/repo/licences.json');
+const exceptions = readJson<readonly LicenceException[]>('test/repo/licences.json');
 
 const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
 
 const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
-const root = readJson<Root>('package.json');
+const root = readJson<RootManifest>('package.json');
 const installedPackages = Object.entries(lock).filter(
   ([path, entry]) => path.includes('node_modules/') && !entry.link,
 );
@@ -70,7 +70,7 @@ function licenceOf(path: string, { license }: LockedPackage): string | undefined
 }
 
 /** Returns the shipped packages whose licence is not allowed, with the licence. */
-function packagesWithOtherLicences(): { name: string; licence: string | undefined }[] {
+function packagesWithDisallowedLicences(): { name: string; licence: string | undefined }[] {
   const names = shippedPackages();
   const entries = installedPackages.filter(([path]) => names.has(nameOf(path)));
   if (entries.length < 5)
@@ -84,11 +84,11 @@ describe('dependencies', () => {
   it('that our packages install or bundle have a permissive licence or are an exception', () => {
     const isExcepted = (other: { name: string; licence: string | undefined }): boolean =>
       exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
-    expect(packagesWithOtherLicences().filter((other) => !isExcepted(other))).toEqual([]);
+    expect(packagesWithDisallowedLicences().filter((other) => !isExcepted(other))).toEqual([]);
   });
 
   it('are an exception only with a reason, and only if it is needed', () => {
-    const needed = packagesWithOtherLicences().map(({ name, licence }) => `${name}: ${licence}`);
+    const needed = packagesWithDisallowedLicences().map(({ name, licence }) => `${name}: ${licence}`);
     expect(exceptions.filter(({ name, licence }) => !needed.includes(`${name}: ${licence}`))).toEqual([]);
     expect(exceptions.filter(({ reason }) => reason.length < 40)).toEqual([]);
   });

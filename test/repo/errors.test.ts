@@ -103,7 +103,7 @@ describe('docs/errors.md', () => {
     expect(incomplete.map(({ code }) => code)).toEqual([]);
   });
 
-  it('gives the severity of each diagnostic', () => {
+  it('states the severity of each diagnostic', () => {
     const described = sections.filter(({ code }) => diagnostics.includes(code));
     const mismatched = described.filter(
       (section) =>
@@ -113,7 +113,7 @@ describe('docs/errors.md', () => {
     expect([described.length, mismatched.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });
 
-  it('says for each code of the sandbox whether a retry can help, as the sandbox does', () => {
+  it('states for each code of the sandbox whether a retry can help, as the sandbox does', () => {
     const codes = unionIn(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
     const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);

@@ -35,16 +35,16 @@ function overridesIn(text: string): readonly Override[] {
  * file, one rule, and a finding. `findings` are the findings of lint without the exceptions.
  */
 export function exceptionProblems(text: string, findings: readonly Finding[]): string[] {
-  const rows = text.split('\n').map((row) => row.trim());
+  const lines = text.split('\n').map((line) => line.trim());
   const overrides = overridesIn(text);
-  const entries = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
-  const lineAbove = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
-  const unexplained = entries.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
+  const starts = lines.flatMap((line, index) => (line.includes('"files"') ? [index] : []));
+  const lineAbove = (start: number): string => lines[lines[start - 1] === '{' ? start - 2 : start - 1] ?? '';
+  const unexplained = starts.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
   return [
-    ...(entries.length === overrides.length
+    ...(starts.length === overrides.length
       ? []
       : ['write "files" once in each exception, on a separate line']),
-    ...unexplained.map((start) => `there is no reason above ${rows[start]}`),
+    ...unexplained.map((start) => `there is no reason above ${lines[start]}`),
     ...overrides.flatMap((override) => overrideProblem(override, findings) ?? []),
   ];
 }

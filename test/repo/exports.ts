@@ -84,11 +84,11 @@ function tarballProblems(tarball: string): string[] {
   return [...publintProblems(tarball), ...attwProblems(tarball)];
 }
 
-function unpack(tarball: string, modules: string): PackedManifest {
-  const folder = mkdtempSync(join(modules, '.unpack-'));
+function unpack(tarball: string, nodeModules: string): PackedManifest {
+  const folder = mkdtempSync(join(nodeModules, '.unpack-'));
   execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1']);
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackedManifest;
-  const target = join(modules, manifest.name);
+  const target = join(nodeModules, manifest.name);
   mkdirSync(join(target, '..'), { recursive: true });
   rmSync(target, { recursive: true, force: true });
   renameSync(folder, target);
@@ -97,13 +97,13 @@ function unpack(tarball: string, modules: string): PackedManifest {
 
 /** Unpacks `tarballs` into `folder`/node_modules, next to links to the repository's third-party packages. */
 export function install(tarballs: readonly string[], folder: string): PackedManifest[] {
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules, { recursive: true });
+  const nodeModules = join(folder, 'node_modules');
+  mkdirSync(nodeModules, { recursive: true });
   for (const name of readdirSync(join(repository, 'node_modules'))) {
     if (name.startsWith('.') || name === '@heddle' || name === 'heddle') continue;
-    symlinkSync(join(repository, 'node_modules', name), join(modules, name));
+    symlinkSync(join(repository, 'node_modules', name), join(nodeModules, name));
   }
-  return tarballs.map((tarball) => unpack(tarball, modules));
+  return tarballs.map((tarball) => unpack(tarball, nodeModules));
 }
 
 function targetsOf(exported: unknown): string[] {
@@ -119,11 +119,11 @@ function missingFiles(manifests: readonly PackedManifest[], folder: string): str
   );
 }
 
-/** Returns the specifiers of the entry points of a package in `modules`, except those that have only types. */
-function entryPointsOf({ name, exports = {} }: PackedManifest, modules: string): string[] {
+/** Returns the specifiers of the entry points of a package in `nodeModules`, except those that have only types. */
+function entryPointsOf({ name, exports = {} }: PackedManifest, nodeModules: string): string[] {
   const entries = Object.entries(exports).filter(([path, exported]) => {
     const types = targetsOf(exported).find((file) => file.endsWith('.d.ts'));
-    return !path.endsWith('.json') && !(types && hasOnlyTypes(join(modules, name, types)));
+    return !path.endsWith('.json') && !(types && hasOnlyTypes(join(nodeModules, name, types)));
   });
   return entries.map(([path]) => posix.join(name, path));
 }

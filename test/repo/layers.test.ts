@@ -13,22 +13,22 @@ import {
 
 const manifestOf = (folder: string): Manifest => readJson(`packages/${folder}/package.json`);
 
-describe('layers', () => {
-  it('have one row for each package', () => {
+describe('the layer check', () => {
+  it('has one row for each package', () => {
     expect(packageFolders()).toEqual(Object.keys(LAYERS).sort());
   });
 
-  it.each(packageFolders())('packages/%s imports only what its layer allows, and declares it', (folder) => {
+  it.each(packageFolders())('finds no forbidden or undeclared import in packages/%s', (folder) => {
     const modules = modulesOf(folder);
     expect(modules.length).toBeGreaterThan(0);
     expect(modules.flatMap((module) => importProblems(module, manifestOf(folder)))).toEqual([]);
   });
 
-  it.each(packageFolders())('packages/%s depends only on what its layer allows', (folder) => {
+  it.each(packageFolders())('finds no forbidden dependency in packages/%s', (folder) => {
     expect(dependencyProblems(folder, manifestOf(folder))).toEqual([]);
   });
 
-  it('find imports in every form', () => {
+  it('finds imports in every form', () => {
     const text = `
       import a from 'a'; import type { B } from 'b'; export { c } from 'c'; export * from 'd';
       export type { E } from 'e'; const f = await import('f'); type G = import('g').G; import 'h';
@@ -38,7 +38,7 @@ describe('layers', () => {
     expect(module.runtimeImports.toSorted()).toEqual(['./i.ts', 'a', 'c', 'd', 'f', 'h']);
   });
 
-  it('count a type-only import as an import at run time, because the compiler keeps it', () => {
+  it('counts `import { type … }` as an import at run time, because the compiler keeps it', () => {
     const module = parseModule('core', 'packages/core/src/x.ts', "import { type A } from 'a';");
     expect(module.runtimeImports).toEqual(['a']);
   });
@@ -62,12 +62,12 @@ describe('layers', () => {
     ['temporal', 'src/a.ts', '@heddle/sandbox', 'may not import'],
     ['temporal', 'src/a.ts', 'heddle', 'may not import'],
     ['loom', 'src/a.ts', 'zod', 'no row'],
-  ])('refuse that packages/%s %s imports %s', (folder, file, specifier, reason) => {
+  ])('refuses packages/%s/%s if it imports %s', (folder, file, specifier, reason) => {
     const module = parseModule(folder, `packages/${folder}/${file}`, `import '${specifier}';`);
     expect(importProblems(module, { name: folder })).toEqual([expect.stringContaining(reason)]);
   });
 
-  it('refuse a dependency that no module imports yet', () => {
+  it('refuses a dependency that no module imports yet', () => {
     const manifest = { name: '@heddle/core', dependencies: { undici: '1.0.0' } };
     expect(dependencyProblems('core', manifest)).toHaveLength(1);
   });
@@ -122,7 +122,7 @@ describe('purity of core', () => {
   });
 });
 
-// Without the words loop, parallel, wait and response, which name rules in the machine.
+// Without loop, parallel, wait and response, because the machine also uses these words for other things.
 const BLOCK_TYPES =
   /['"](function|condition|router|api|agent|mcp|variables|human_in_the_loop|note|starter)['"]/;
 

@@ -9,7 +9,7 @@ interface Layer {
   readonly others: readonly RegExp[] | 'declared';
 }
 
-/** The layer table of docs/architecture.md. A new package has no rules until it has a row here. */
+/** The layer table of docs/architecture.md. The check fails for a package without a row here. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
   core: {
     ours: [],
@@ -106,8 +106,8 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
       ? `packages/${module.package} is pure: it imports no module of Node.js`
       : undefined;
   }
-  const layer = layerProblem(module, specifier);
-  if (layer) return layer;
+  const problem = layerProblem(module, specifier);
+  if (problem) return problem;
   const allowsDev = module.isTest || BUNDLED.test(module.file);
   const { dependencies, peerDependencies, devDependencies } = manifest;
   const declared = { ...dependencies, ...peerDependencies, ...(allowsDev ? devDependencies : {}) };

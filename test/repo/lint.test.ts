@@ -5,7 +5,7 @@ import { exceptedFiles, exceptionProblems, type Finding } from './exceptions.ts'
 import { createRepository, runTool } from './temporary-repository.ts';
 import { readJson, readText, repository } from './sources.ts';
 
-const lines = (count: number): string =>
+const exportLines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `export const a${index} = ${index};\n`).join('');
 
 const branches = Array.from({ length: 13 }, (_, index) => `  if (n === ${index}) return ${index};\n`).join(
@@ -23,12 +23,12 @@ function lint(folder: string): { findings: string[]; files: number } {
   };
 }
 
-const cycle = (other: string): string =>
+const cyclicModule = (other: string): string =>
   `import type { A } from './${other}.ts';\nexport type B = A;\nexport type A2 = B;\nexport { type A };\n`;
 
 /** Modules that break a rule, with their files below packages/core/. */
-const FAULTS: readonly (readonly [rule: string, file: string, text: string])[] = [
-  ['max-lines', 'src/lines.ts', lines(401)],
+const VIOLATIONS: readonly (readonly [rule: string, file: string, text: string])[] = [
+  ['max-lines', 'src/lines.ts', exportLines(401)],
   ['max-lines-per-function', 'src/long.ts', `export function f(): void {\n${'  f();\n'.repeat(61)}}\n`],
   ['complexity', 'src/complex.ts', `export function f(n: number): number {\n${branches}  return n;\n}\n`],
   [
@@ -41,27 +41,27 @@ const FAULTS: readonly (readonly [rule: string, file: string, text: string])[] =
   ['no-restricted-properties', 'src/now.ts', 'export const now = Date.now();\n'],
   ['no-restricted-properties', 'src/random.ts', 'export const now = Math.random();\n'],
   ['no-focused-tests', 'src/a.test.ts', "import { it } from 'vitest';\nit.only('a', () => {});\n"],
-  ['no-cycle', 'src/a.ts', cycle('b')],
-  ['no-cycle', 'src/b.ts', cycle('a')],
+  ['no-cycle', 'src/a.ts', cyclicModule('b')],
+  ['no-cycle', 'src/b.ts', cyclicModule('a')],
 ];
-const SOUND = 'packages/core/src/sound.ts';
+const VALID_MODULE = 'packages/core/src/valid.ts';
 
 describe('lint', () => {
-  const files = FAULTS.map(([, file, text]) => [`packages/core/${file}`, text]);
+  const files = VIOLATIONS.map(([, file, text]) => [`packages/core/${file}`, text]);
   using scratch = createRepository({
     'packages/core/tsconfig.json': '{"extends":"../../tsconfig.json","include":["src"]}',
     ...Object.fromEntries(files),
-    [SOUND]: `${lines(400)}\n// Neither comments nor blank lines count.\n`,
+    [VALID_MODULE]: `${exportLines(400)}\n// Neither comments nor blank lines count.\n`,
   });
   const { findings, files: filesRead } = lint(scratch.folder);
 
-  it.each(FAULTS)('refuses %s in %s', (rule, file) => {
+  it.each(VIOLATIONS)('refuses %s in %s', (rule, file) => {
     expect(findings).toContain(`${rule} packages/core/${file}`);
   });
 
   it('reads every module, and accepts a module within the limits', () => {
-    expect(filesRead).toBe(FAULTS.length + 1);
-    expect(findings.filter((finding) => finding.endsWith(SOUND))).toEqual([]);
+    expect(filesRead).toBe(VIOLATIONS.length + 1);
+    expect(findings.filter((finding) => finding.endsWith(VALID_MODULE))).toEqual([]);
   });
 });
 
@@ -80,7 +80,8 @@ function findingsWithoutExceptions(files: readonly string[]): Finding[] {
 describe('exceptions to the limits', () => {
   const entry = '{\n"files": ["packages/a/src/a.ts"],\n"rules": { "typescript/no-explicit-any": "off" } }';
   const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
-  const file = (...rows: string[]): string => `{ "overrides": [\n${rows.join('\n')}\n] }`;
+  const REASON = '// The library gives us nothing better.';
+  const exceptionsFile = (...lines: string[]): string => `{ "overrides": [\n${lines.join('\n')}\n] }`;
 
   it('each have a reason, one file and one rule, and are still needed', () => {
     const text = readText('test/repo/exceptions.jsonc');
@@ -88,15 +89,15 @@ describe('exceptions to the limits', () => {
   });
 
   it('are accepted with a reason if they are needed', () => {
-    expect(exceptionProblems(file('// The library gives us nothing better.', entry), [finding])).toEqual([]);
+    expect(exceptionProblems(exceptionsFile(REASON, entry), [finding])).toEqual([]);
   });
 
   it.each([
-    ['have no reason', file(entry), [finding], 'no reason'],
-    ['are no longer needed', file('// The library gives us nothing better.', entry), [], 'no longer needed'],
+    ['have no reason', exceptionsFile(entry), [finding], 'no reason'],
+    ['are no longer needed', exceptionsFile(REASON, entry), [], 'no longer needed'],
     [
       'name more than one file',
-      file('// The library gives us nothing better.', entry.replace('a.ts"]', 'a.ts", "b.ts"]')),
+      exceptionsFile(REASON, entry.replace('a.ts"]', 'a.ts", "b.ts"]')),
       [finding],
       'one file',
     ],

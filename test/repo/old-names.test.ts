@@ -93,7 +93,7 @@ function outdatedNames(identifiers: Iterable<string>): string[] {
 }
 
 const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: repository })).filter(
-  // The benchmark installs its peers in test/bench.
+  // The benchmark installs the packages that it compares in test/bench.
   (file) => !file.endsWith('.d.ts') && !file.includes('node_modules/'),
 );
 

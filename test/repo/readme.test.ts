@@ -17,7 +17,7 @@ describe('the quick start of the README', () => {
     expect(commands[1]).toBe(TEST_COMMAND);
   });
 
-  it('gives the test command that CI runs', () => {
+  it('contains the test command that CI runs', () => {
     const lines = readText('.ci/run').split('\n');
     expect(lines).toContain(TEST_COMMAND);
   });

@@ -35,7 +35,7 @@ const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly st
 ];
 
 /** Returns every file that git tracks or would track, relative to the repository. */
-function files(): string[] {
+function listFiles(): string[] {
   const out = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
     cwd: repository,
     encoding: 'utf8',
@@ -61,14 +61,14 @@ function textOf(file: string): string {
 
 describe('the tree', () => {
   it('has only the listed files and dotfiles at its top level', () => {
-    const entries = new Set(files().map((file) => file.split('/')[0] as string));
+    const entries = new Set(listFiles().map((file) => file.split('/')[0] as string));
     expect(entries.size).toBeGreaterThan(5);
     const unexpected = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
     expect(unexpected).toEqual([]);
   });
 
-  it('has no paths of the machine, no unfinished work and no disabled checks', () => {
-    const textFiles = files().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
+  it('has no paths outside the repository, no unfinished work and no disabled checks', () => {
+    const textFiles = listFiles().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
     expect(textFiles.length).toBeGreaterThan(50);
     expect(textFiles.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('the tree', () => {
   });
 
   it('has every test file that the sequencer starts first', () => {
-    const present = new Set(files());
+    const present = new Set(listFiles());
     expect(LONGEST.filter((file) => !present.has(file))).toEqual([]);
   });
 });

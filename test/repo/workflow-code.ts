@@ -12,7 +12,7 @@ export function workflowCode(modules: readonly Module[]): Module[] {
   const byFile = new Map(modules.map((module) => [module.file, module]));
   const reachable = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
   for (const module of reachable) {
-    for (const specifier of module.runtimeImports.filter((one) => one.startsWith('.'))) {
+    for (const specifier of module.runtimeImports.filter((each) => each.startsWith('.'))) {
       const imported = byFile.get(posix.join(posix.dirname(module.file), specifier));
       if (imported) reachable.add(imported);
     }

@@ -55,16 +55,16 @@ async function setUp({
     url === undefined ? {} : { postgres: { url, schema: `s${crypto.randomUUID()}` }, secret },
   );
   const images = createImages({ folder, builders: { javascript: builder } });
-  const faults: unknown[] = [];
+  const errors: unknown[] = [];
   const sandboxes = openSandboxes({
     store,
     images: async () => images,
-    onError: (error) => faults.push(error),
+    onError: (error) => errors.push(error),
   });
   onTestFinished(async () => {
     await images.close();
     await sandboxes.close();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
   const engine = await createEngine({
     images: sandboxes.images,
@@ -208,18 +208,18 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const { data: built } = await working.create();
     await working.waitForState(built.id, 'ready');
     const { store, engine, key, workspaceId } = working;
-    const faults: unknown[] = [];
+    const errors: unknown[] = [];
     const brokenSandboxes = openSandboxes({
       store,
       images: () => Promise.reject(new Error('no folder /secret/path')),
-      onError: (error) => faults.push(error),
+      onError: (error) => errors.push(error),
     });
     const api = await testApi({ engine, store, sandboxes: brokenSandboxes });
     const call = (method: string, path: string, body?: object) =>
       api.call<Sandbox>(method, `/api/v2/sandboxes${path}`, { key, ...(body && { body }) });
     const countAuditEvents = async () => (await store.audit.listByResource(built.id)).length;
     const eventsBefore = await countAuditEvents();
-    faults.length = 0;
+    errors.length = 0;
     const packages = { language: 'javascript', dependencies: ['alpha'] };
     const sandboxPath = `/${built.id}?workspaceId=${workspaceId}`;
     for (const [method, path, body] of [
@@ -237,7 +237,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
         message: 'Packages cannot be used now: the image store of this server cannot be opened',
       });
     }
-    expect(faults).toHaveLength(6);
+    expect(errors).toHaveLength(6);
     expect(await countAuditEvents()).toBe(eventsBefore);
     expect((await working.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
     const empty = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
@@ -253,15 +253,15 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   it('have unique names in a workspace, when they are created and renamed', async () => {
     const api = await setUp({ url });
     const first = await api.create();
-    const twice = await api.create();
-    expect(twice.status).toBe(409);
-    expect(errorIn(twice.body).message).toBe('A sandbox named "tools" already exists in this workspace');
+    const duplicate = await api.create();
+    expect(duplicate.status).toBe(409);
+    expect(errorIn(duplicate.body).message).toBe('A sandbox named "tools" already exists in this workspace');
     const second = await api.create({ name: 'more' });
     expect((await api.patch(second.data.id, { name: 'tools' })).status).toBe(409);
     expect((await api.patch(first.data.id, { name: 'tools' })).status).toBe(200);
   });
 
-  it('refuse invalid lines and return their numbers; refuse unknown and duplicate tools, and an update without a field', async () => {
+  it('refuse invalid package lines and return their line numbers; refuse unknown and duplicate tools, and an update without a field', async () => {
     const api = await setUp({ url });
     const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
     expect(bad.status).toBe(400);
@@ -302,22 +302,22 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const api = await setUp({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;
-    const createPerson = async (role?: 'read' | 'write'): Promise<string> => {
+    const createPersonalKey = async (role?: 'read' | 'write'): Promise<string> => {
       const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
       if (role) await store.workspaces.setMember(workspaceId, userId, role);
       return (await store.keys.create({ userId }, 'x')).key;
     };
-    const writer = await createPerson('write');
-    expect((await api.show(data.id, workspaceId, writer)).status).toBe(200);
-    const refused = await api.patch(data.id, { name: 'x' }, writer);
+    const writerKey = await createPersonalKey('write');
+    expect((await api.show(data.id, workspaceId, writerKey)).status).toBe(200);
+    const refused = await api.patch(data.id, { name: 'x' }, writerKey);
     expect(errorIn(refused.body).details?.code).toBe('INSUFFICIENT_WORKSPACE_ROLE');
-    expect((await api.remove(data.id, workspaceId, writer)).status).toBe(403);
+    expect((await api.remove(data.id, workspaceId, writerKey)).status).toBe(403);
     const { key } = await store.keys.create({ workspaceId }, 'workspace');
     expect((await api.show(data.id, workspaceId, key)).status).toBe(200);
     const denied = await api.create({ name: 'x' }, key);
     expect(errorIn(denied.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
-    const stranger = await createPerson();
-    expect((await api.show(data.id, workspaceId, stranger)).status).toBe(404);
+    const strangerKey = await createPersonalKey();
+    expect((await api.show(data.id, workspaceId, strangerKey)).status).toBe(404);
     const other = await store.workspaces.createWorkspace('Other', api.userId);
     const foreign = await api.show(data.id, other);
     expect([foreign.status, errorIn(foreign.body).message]).toEqual([404, 'Sandbox not found']);
@@ -332,16 +332,16 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const foreign = (await api.create({ workspaceId: other, name: 'theirs', dependencies: ['theirs'] })).data;
     const [image] = await api.images.list();
-    const errorOf = async (sandboxId: string): Promise<string> => {
+    const executeWith = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
       const id = await api.deploy(workflow([code], ['Start -> Code']));
       return JSON.stringify((await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).body);
     };
-    expect(await errorOf(data.id)).toContain(
+    expect(await executeWith(data.id)).toContain(
       'The sandbox \\"tools\\" could not be built (registry_unavailable)',
     );
-    expect(await errorOf(foreign.id)).toContain('There is no sandbox');
-    expect(await errorOf(image?.id ?? '')).toContain('There is no sandbox');
+    expect(await executeWith(foreign.id)).toContain('There is no sandbox');
+    expect(await executeWith(image?.id ?? '')).toContain('There is no sandbox');
     builder.isBroken = false;
     await api.patch(data.id, { dependencies: ['alpha'] });
     await api.waitForState(data.id, 'ready');

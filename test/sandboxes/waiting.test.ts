@@ -6,8 +6,8 @@ import { fakeBuilder, openImages } from '../support/images.ts';
 
 it('a process with its own images builds a sandbox when a block first needs the sandbox, and the block waits for the build', async () => {
   const store = await openServiceStore();
-  const faults: unknown[] = [];
-  const onError = (error: unknown): void => void faults.push(error);
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
   // The process that serves the API has its own images.
   const apiImages = openImages({ javascript: fakeBuilder() });
   const sandboxes = openSandboxes({ store, images: async () => apiImages, onError });
@@ -17,7 +17,7 @@ it('a process with its own images builds a sandbox when a block first needs the 
     const body = { workspaceId, name, language: 'javascript', dependencies: [name] };
     return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
   };
-  const [alpha, broken] = [await create('alpha'), await create('broken')];
+  const [alphaId, brokenId] = [await create('alpha'), await create('broken')];
 
   const builder = fakeBuilder();
   const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
@@ -40,12 +40,14 @@ it('a process with its own images builds a sandbox when a block first needs the 
   });
   onTestFinished(async () => {
     await Promise.all([sandboxes.close(), waitingSandboxes.close()]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
-  const opened = Promise.all([1, 2].map(() => waitingSandboxes.images.open(alpha, workspaceId)));
-  const failed = waitingSandboxes.images.open(broken, workspaceId).catch((error: unknown) => error);
+  const opened = Promise.all([1, 2].map(() => waitingSandboxes.images.open(alphaId, workspaceId)));
+  const failed = waitingSandboxes.images.open(brokenId, workspaceId).catch((error: unknown) => error);
   const other = await store.workspaces.createWorkspace('Other', api.userId);
-  await expect(waitingSandboxes.images.open(alpha, other)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  await expect(waitingSandboxes.images.open(alphaId, other)).rejects.toMatchObject({
+    code: 'IMAGE_NOT_FOUND',
+  });
   allow();
   expect(await opened).toMatchObject([{ features: { modules: ['alpha'] } }, { language: 'javascript' }]);
   expect(builder.calls).toEqual(['resolve', 'assemble']);
