@@ -22,36 +22,37 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Sorts the files. First come the files with a separate process, because starting that process ends a shared process.
- * Then come the `LONGEST` files: a fixed list, so that the order is right without the durations of an earlier run. Last
- * come the tests of modules, which are short. In between, files that wait for Temporal and files that compute
- * alternate, so that the workers neither all wait nor all compete for the processor.
+ * Sorts the files. First come the files of the project `counted`, which run in separate processes: if they came later,
+ * Vitest would have to end a shared process and start it again. Then come the `LONGEST` files: a fixed list, so that
+ * the order is right without the durations of an earlier run. Last come the unit tests, which are short. In between,
+ * files that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete
+ * for the CPU.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const rankOf = ({ moduleId }: TestSpecification): number =>
       LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
-    const isUnit = ({ moduleId }: TestSpecification): boolean => UNITS.test(moduleId);
+    const isUnitTest = ({ moduleId }: TestSpecification): boolean => UNIT_TEST_PATH.test(moduleId);
     const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
     const isolated = sorted.filter(({ project }) => project.name === 'counted');
     const shared = sorted.filter(({ project }) => project.name !== 'counted');
     const longest = shared.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
-    const others = shared.filter((file) => rankOf(file) < 0 && !isUnit(file));
+    const others = shared.filter((file) => rankOf(file) < 0 && !isUnitTest(file));
     const waiting = others.filter(isWaiting);
     const computing = others.filter((file) => !isWaiting(file));
-    const units = shared.filter((file) => rankOf(file) < 0 && isUnit(file));
-    return [...isolated, ...longest, ...spread(waiting, computing), ...units];
+    const unitTests = shared.filter((file) => rankOf(file) < 0 && isUnitTest(file));
+    return [...isolated, ...longest, ...interleave(waiting, computing), ...unitTests];
   }
 }
 
-const UNITS = /\/packages\/(?:api|blocks|cli|core|engine|service|temporal)\/src\//;
+const UNIT_TEST_PATH = /\/packages\/(?:api|blocks|cli|core|engine|service|temporal)\/src\//;
 
 /** Returns the items of `many` with those of `few` evenly spaced among them. */
-function spread<T>(few: readonly T[], many: readonly T[]): T[] {
+function interleave<T>(few: readonly T[], many: readonly T[]): T[] {
   const distance = Math.ceil(many.length / Math.max(1, few.length));
-  const mixed = many.flatMap((item, at) =>
-    at % distance === 0 ? [...few.slice(at / distance, at / distance + 1), item] : [item],
+  const mixed = many.flatMap((item, index) =>
+    index % distance === 0 ? [...few.slice(index / distance, index / distance + 1), item] : [item],
   );
   return [...mixed, ...few.slice(Math.ceil(many.length / distance))];
 }

@@ -50,9 +50,10 @@ interface SecretsApi extends TestApi {
   listNames(query?: object, key?: string): Promise<string[]>;
 }
 
-async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<SecretsApi> {
-  const secret = 'x'.repeat(32);
-  const store = await openServiceStore(postgres === undefined ? {} : { postgres: { url: postgres }, secret });
+async function setUp(postgresUrl: string | undefined, keys = OLD_KEY): Promise<SecretsApi> {
+  const store = await openServiceStore(
+    postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret: 'x'.repeat(32) },
+  );
   const { database } = store;
   const sealer = new Sealer(keysInText(keys));
   const engine = await createEngine({
@@ -90,7 +91,7 @@ async function secretsTable(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
 
-const NAMES = sampledStores('secrets');
+const STORE_NAMES = sampledStores('secrets');
 
 it('a server without an encryption key refuses secrets and credentials with the reason', async () => {
   const sealer = new Sealer(missingKeys('Set VARIABLE.'));
@@ -112,13 +113,13 @@ it('a server without an encryption key refuses secrets and credentials with the 
   expect(faults).toEqual([]);
 });
 
-describe.each(NAMES)('secrets on %s', (name) => {
+describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = storeName === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  it('are created, replaced, listed and deleted, and no response has a value', async () => {
+  it('are created, replaced, listed and deleted, and no response contains a value', async () => {
     const api = await setUp(url);
     const created = await api.put('TOKEN', { description: 'of the shop' });
     expect(created.status).toBe(201);
@@ -162,7 +163,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(logs).not.toContain(VALUE);
   });
 
-  it('of a person are visible and changeable only for that person', async () => {
+  it('with personal scope can be read and changed only by their owner', async () => {
     const api = await setUp(url);
     const member = await api.createMember('read');
     await api.put('MINE', { scope: 'personal' });
@@ -284,8 +285,8 @@ describe.each(NAMES)('secrets on %s', (name) => {
     await expect(async () => values(other, ['TOKEN'])).rejects.toMatchObject({ code: 'NOT_AUTHENTIC' });
   });
 
-  it('can be read during a rotation of keys, and an interrupted rotation continues', async () => {
-    const api = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
+  it('can be read during a key rotation, and an interrupted rotation continues', async () => {
+    const api = await setUp(storeName === 'postgres' ? await postgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
     for (const each of names)
       await setStoredSecret(api.database, api.sealer, {
@@ -314,8 +315,8 @@ describe.each(NAMES)('secrets on %s', (name) => {
 
   it('of a workspace can be managed without the HTTP API', async () => {
     const { database, sealer, workspaceId } = await setUp(url);
-    const set = (secret: string, value: string) =>
-      setStoredSecret(database, sealer, { workspaceId, name: secret, value, description: 'x' });
+    const set = (name: string, value: string) =>
+      setStoredSecret(database, sealer, { workspaceId, name, value, description: 'x' });
     expect(await set('ONE', VALUE)).toBe(true);
     expect(await set('ONE', VALUE)).toBe(false);
     await expect(set('{', VALUE)).rejects.toThrow('The name is invalid');

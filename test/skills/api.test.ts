@@ -13,12 +13,12 @@ interface Skill {
   readOnly: boolean;
 }
 
-const NAMES = sampledStores('skills');
+const STORE_NAMES = sampledStores('skills');
 
-describe.each(NAMES)('skills over HTTP on %s', (name) => {
+describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = storeName === 'postgres' ? await postgresDatabase() : undefined;
   });
 
   async function setUp() {
@@ -29,14 +29,14 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     let time = Date.parse('2026-01-01T00:00:00Z');
     const api = await testApi({ engine, store, now: () => time });
     const { workspaceId } = api;
-    const pathOf = (id: string): string => `/api/v2/skills/${id}`;
+    const skillPath = (id: string): string => `/api/v2/skills/${id}`;
     const inWorkspace = (path: string, query: object = {}): string =>
       `${path}?${new URLSearchParams({ workspaceId, ...query }).toString()}`;
     const change = (id: string, body: object, options: CallOptions = {}) =>
-      api.call<Skill>('PATCH', pathOf(id), { body: { workspaceId, ...body }, ...options });
+      api.call<Skill>('PATCH', skillPath(id), { body: { workspaceId, ...body }, ...options });
     return {
       ...api,
-      pathOf,
+      skillPath,
       inWorkspace,
       change,
       createMember: async (role: 'read' | 'write' | 'admin') => {
@@ -59,14 +59,14 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
         const { data } = await api.call<Skill[]>('GET', inWorkspace('/api/v2/skills', query), { key });
         return data.map((each) => each.name);
       },
-      editors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
+      requestEditors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
         api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(
           method,
-          inWorkspace(`${pathOf(id)}/editors`, query),
+          inWorkspace(`${skillPath(id)}/editors`, query),
           { key },
         ),
-      grant: (id: string, email: string, key = api.key) =>
-        api.call('POST', `${pathOf(id)}/editors`, { body: { workspaceId, email }, key }),
+      addEditor: (id: string, email: string, key = api.key) =>
+        api.call('POST', `${skillPath(id)}/editors`, { body: { workspaceId, email }, key }),
     };
   }
 
@@ -86,16 +86,17 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { id } = created.data;
     const changed = await api.change(id, { content: 'Rhyme.' });
     expect(changed.data).toEqual({ ...created.data, content: 'Rhyme.' });
-    expect((await api.call('GET', api.inWorkspace(api.pathOf(id)))).data).toEqual(changed.data);
+    expect((await api.call('GET', api.inWorkspace(api.skillPath(id)))).data).toEqual(changed.data);
     const { content: _, ...summary } = changed.data;
     expect((await api.call('GET', api.inWorkspace('/api/v2/skills'))).data).toEqual([summary]);
     expect((await api.change(id, {})).status).toBe(400);
-    expect((await api.call('DELETE', api.inWorkspace(api.pathOf(id)))).data).toEqual({ id, deleted: true });
+    const deleted = await api.call('DELETE', api.inWorkspace(api.skillPath(id)));
+    expect(deleted.data).toEqual({ id, deleted: true });
     for (const response of [
-      await api.call('GET', api.inWorkspace(api.pathOf(id))),
+      await api.call('GET', api.inWorkspace(api.skillPath(id))),
       await api.change(id, { content: 'x' }),
-      await api.call('DELETE', api.inWorkspace(api.pathOf(id))),
-      await api.editors(id),
+      await api.call('DELETE', api.inWorkspace(api.skillPath(id))),
+      await api.requestEditors(id),
     ])
       expect(response.status).toBe(404);
     const { rows } = await sql<{
@@ -129,9 +130,9 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { data } = await api.add('mine', {}, writer.key);
     const refusals = [
       await api.change(data.id, { content: 'theirs' }, { key: reader.key }),
-      await api.call('DELETE', api.inWorkspace(api.pathOf(data.id)), { key: reader.key }),
-      await api.grant(data.id, reader.email, reader.key),
-      await api.editors(data.id, 'DELETE', { email: writer.email }, reader.key),
+      await api.call('DELETE', api.inWorkspace(api.skillPath(data.id)), { key: reader.key }),
+      await api.addEditor(data.id, reader.email, reader.key),
+      await api.requestEditors(data.id, 'DELETE', { email: writer.email }, reader.key),
     ];
     for (const { status, body } of refusals) {
       expect(status).toBe(403);
@@ -139,25 +140,25 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     }
     expect(await api.listNames({}, reader.key)).toEqual(['mine']);
 
-    expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(201);
-    expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(200);
+    expect((await api.addEditor(data.id, reader.email, writer.key)).status).toBe(201);
+    expect((await api.addEditor(data.id, reader.email, writer.key)).status).toBe(200);
     expect((await api.change(data.id, { content: 'ours' }, { key: reader.key })).status).toBe(200);
-    const list = (await api.editors(data.id)).data;
+    const list = (await api.requestEditors(data.id)).data;
     const owner = list.find(({ isWorkspaceAdmin, email }) => isWorkspaceAdmin && email !== admin.email);
     expect(list).toHaveLength(4);
     expect(new Set(list.map(({ email }) => email))).toEqual(
       new Set([reader.email, writer.email, admin.email, owner?.email]),
     );
-    expect((await api.editors(data.id, 'DELETE', { email: reader.email })).data).toEqual({
+    expect((await api.requestEditors(data.id, 'DELETE', { email: reader.email })).data).toEqual({
       email: reader.email,
       revoked: true,
     });
-    expect((await api.editors(data.id, 'DELETE', { email: reader.email })).status).toBe(404);
+    expect((await api.requestEditors(data.id, 'DELETE', { email: reader.email })).status).toBe(404);
     expect((await api.change(data.id, { content: 'x' }, { key: reader.key })).status).toBe(403);
     expect((await api.change(data.id, { content: 'x' }, { key: admin.key })).status).toBe(200);
     // An admin is always an editor.
     await api.store.workspaces.setMember(api.workspaceId, reader.userId, 'admin');
-    expect((await api.grant(data.id, reader.email)).status).toBe(400);
+    expect((await api.addEditor(data.id, reader.email)).status).toBe(400);
   });
 
   it('can have only members as editors, and do not reveal whether other people exist', async () => {
@@ -165,8 +166,8 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { data } = await api.add('mine');
     await api.store.workspaces.createUser({ email: `${data.id}@elsewhere.test`, name: 'Eve' });
     const [known, unknown] = [
-      await api.grant(data.id, `${data.id}@elsewhere.test`),
-      await api.grant(data.id, 'nobody@elsewhere.test'),
+      await api.addEditor(data.id, `${data.id}@elsewhere.test`),
+      await api.addEditor(data.id, 'nobody@elsewhere.test'),
     ];
     expect([known.status, unknown.status]).toEqual([404, 404]);
     expect(errorIn(known.body).message).toBe(errorIn(unknown.body).message);
@@ -176,7 +177,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add('mine');
-    const otherPath = `${api.pathOf(data.id)}?workspaceId=${other}`;
+    const otherPath = `${api.skillPath(data.id)}?workspaceId=${other}`;
     expect((await api.call('GET', otherPath)).status).toBe(404);
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.change(data.id, { content: 'x', workspaceId: other })).status).toBe(404);
@@ -197,20 +198,20 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     await api.add('d', { description: '100% of A-1' });
     expect(await api.listNames({ search: 'a-1' })).toEqual(['d', 'a-1']);
     expect(await api.listNames({ search: '%' })).toEqual(['d']);
-    const readPages = async (path: string, query: object, key: 'name' | 'email'): Promise<string[]> => {
+    const readPages = async (path: string, query: object, property: 'name' | 'email'): Promise<string[]> => {
       const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const page = { ...query, limit: '2', ...(cursor && { cursor }) };
         const { body } = await api.call('GET', api.inWorkspace(path, page));
         const list = body as { data: { [key: string]: string }[]; nextCursor: string | null };
-        items.push(...list.data.map((each) => each[key] ?? ''));
+        items.push(...list.data.map((each) => each[property] ?? ''));
         cursor = list.nextCursor;
       }
       return items;
     };
-    const sorted = { sortBy: 'name', sortOrder: 'asc' };
-    expect(await readPages('/api/v2/skills', sorted, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
+    const byName = { sortBy: 'name', sortOrder: 'asc' };
+    expect(await readPages('/api/v2/skills', byName, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
     expect(await readPages('/api/v2/skills', {}, 'name')).toEqual(['d', 'c', 'a-1', 'b-1']);
     const { data } = await api.add('e');
     for (const role of ['admin', 'admin', 'admin', 'read'] as const) await api.createMember(role);

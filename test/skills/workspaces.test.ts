@@ -19,7 +19,7 @@ interface Preview {
   unresolvedBindings: { kind: string }[];
 }
 
-function agentWith(skillId: string): Json {
+function agentWorkflow(skillId: string): Json {
   const fields = {
     model: 'local/scripted',
     messages: [{ role: 'user', content: 'Refund it.' }],
@@ -45,8 +45,8 @@ async function setUp() {
     tenantSkills: storedSkills(store.database),
   });
   const api = await testApi({ engine, store });
-  const other = await store.workspaces.createWorkspace('Other', api.userId);
-  const skillIn = async (workspaceId: string, content: string): Promise<string> => {
+  const otherWorkspaceId = await store.workspaces.createWorkspace('Other', api.userId);
+  const createSkill = async (workspaceId: string, content: string): Promise<string> => {
     const body = { workspaceId, name: 'refund-orders', description: 'Refunds.', content };
     return (await api.call<Skill>('POST', '/api/v2/skills', { body })).data.id;
   };
@@ -55,28 +55,28 @@ async function setUp() {
     const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     return JSON.stringify(body);
   };
-  return { ...api, other, skillIn, run };
+  return { ...api, otherWorkspaceId, createSkill, run };
 }
 
 describe('skills of workspaces', () => {
   it('can be used only by workflows of their workspace, until they are deleted', async () => {
     const api = await setUp();
-    const mine = await api.skillIn(api.workspaceId, 'Ask first.');
-    const theirs = await api.skillIn(api.other, 'Never refund.');
-    expect(await api.run(agentWith(mine))).toContain('Ask first.');
-    expect(await api.run(agentWith('refund-orders'))).toContain('Ask first.');
-    const refused = await api.run(agentWith(theirs));
+    const ownId = await api.createSkill(api.workspaceId, 'Ask first.');
+    const otherId = await api.createSkill(api.otherWorkspaceId, 'Never refund.');
+    expect(await api.run(agentWorkflow(ownId))).toContain('Ask first.');
+    expect(await api.run(agentWorkflow('refund-orders'))).toContain('Ask first.');
+    const refused = await api.run(agentWorkflow(otherId));
     expect(refused).toContain('which does not exist in its workspace');
     expect(refused).not.toContain('Never refund.');
-    await api.call('DELETE', `/api/v2/skills/${mine}?workspaceId=${api.workspaceId}`);
-    expect(await api.run(agentWith(mine))).toContain('it was deleted or never existed');
+    await api.call('DELETE', `/api/v2/skills/${ownId}?workspaceId=${api.workspaceId}`);
+    expect(await api.run(agentWorkflow(ownId))).toContain('it was deleted or never existed');
   });
 
   it('are resolved when a workflow is imported: skills of the workspace are kept, and other skills need a target', async () => {
     const api = await setUp();
-    const mine = await api.skillIn(api.workspaceId, 'Ask first.');
-    const theirs = await api.skillIn(api.other, 'Never refund.');
-    const id = await api.createDraft(agentWith(mine));
+    const ownId = await api.createSkill(api.workspaceId, 'Ask first.');
+    const otherId = await api.createSkill(api.otherWorkspaceId, 'Never refund.');
+    const id = await api.createDraft(agentWorkflow(ownId));
     const exported = await api.call<Json>('GET', `/api/v2/workflows/${id}/export?includeReferences=true`);
     expect(exported.status).toBe(200);
     const preview = (workspaceId: string, fields: object = {}) =>
@@ -85,27 +85,27 @@ describe('skills of workspaces', () => {
       });
     expect((await preview(api.workspaceId)).data).toMatchObject({
       ready: true,
-      bindings: [{ kind: 'skill', sourceId: mine, targetId: mine }],
+      bindings: [{ kind: 'skill', sourceId: ownId, targetId: ownId }],
     });
-    const unresolved = (await preview(api.other)).data;
+    const unresolved = (await preview(api.otherWorkspaceId)).data;
     expect(unresolved.unresolvedBindings).toMatchObject([{ kind: 'skill' }]);
     for (const [targetId, ready] of [
-      [theirs, true],
-      [mine, false],
+      [otherId, true],
+      [ownId, false],
     ] as const) {
-      const mappings = [{ kind: 'skill', sourceId: mine, targetId }];
-      expect((await preview(api.other, { mappings })).data.ready).toBe(ready);
+      const mappings = [{ kind: 'skill', sourceId: ownId, targetId }];
+      expect((await preview(api.otherWorkspaceId, { mappings })).data.ready).toBe(ready);
     }
-    const mappings = [{ kind: 'skill', sourceId: mine, targetId: theirs }];
-    const { previewFingerprint } = (await preview(api.other, { mappings })).data;
+    const mappings = [{ kind: 'skill', sourceId: ownId, targetId: otherId }];
+    const { previewFingerprint } = (await preview(api.otherWorkspaceId, { mappings })).data;
     const imported = await api.call<{ id: string }>('POST', '/api/v2/workflows/import', {
       body: {
-        ...{ workspaceId: api.other, workflow: exported.data, mappings },
+        ...{ workspaceId: api.otherWorkspaceId, workflow: exported.data, mappings },
         ...{ requestId: crypto.randomUUID(), previewFingerprint },
       },
     });
     expect(imported.status).toBe(201);
     const draft = await api.call('GET', `/api/v2/workflows/${imported.data.id}/state`);
-    expect(JSON.stringify(draft.body)).toContain(theirs);
+    expect(JSON.stringify(draft.body)).toContain(otherId);
   });
 });

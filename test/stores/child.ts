@@ -1,4 +1,5 @@
-// The program of child processes in tests: `node child.ts COMMAND DATA [ARGUMENT]`. It prints one JSON value per line.
+// The program that tests start as a child process: `node child.ts COMMAND DATA [ARGUMENT]`. DATA is a data folder or
+// the URL of a database. The program prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
 import { serveRequests, waitForOutcome } from '../../packages/engine/src/store/control.ts';
 import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
@@ -13,7 +14,7 @@ function print(value: Json): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** Opens the stores in `data`: in a data folder, or in the schema of a database. */
+/** Opens the stores in the data folder, or in this schema of the database. */
 async function openShared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
@@ -38,7 +39,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     // The default action of the signal would end the process; here the write must fail, as on a full disk.
     process.on('SIGXFSZ', () => undefined);
     const { runs, values } = openStores({ data });
-    const resultOf = async (write: () => unknown): Promise<Json> => {
+    const tryWrite = async (write: () => unknown): Promise<Json> => {
       try {
         await write();
         return 'written';
@@ -51,18 +52,18 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     let seq = 1;
     let result: Json = 'written';
     while (result === 'written') {
-      result = await resultOf(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
+      result = await tryWrite(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
       if (result === 'written') seq += 1;
     }
     print(result);
-    print(await resultOf(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
+    print(await tryWrite(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
     print(seq);
   },
   /** Owns the folder and serves requests; with `hang`, never completes them. */
   async serve() {
     await serveRequests(openStores({ data }).control, {
       handle: async ({ kind, runId }) => {
-        print({ took: `${kind} ${runId}` });
+        print({ received: `${kind} ${runId}` });
         if (argument === 'hang') await new Promise(() => undefined);
         return { pid: process.pid };
       },
@@ -70,8 +71,8 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     });
     print('serving');
   },
-  /** Requests the cancel of run `argument` and prints the outcome. */
-  async ask() {
+  /** Requests the cancellation of run `argument` and prints the outcome. */
+  async cancel() {
     const stores = openStores({ data, readOnly: true });
     const id = await stores.control.add({ runId: argument, kind: 'cancel', payload: null });
     const wait = { clock: systemClock, timeoutMs: 20_000 };
@@ -89,7 +90,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     for (let seq = 2; seq <= Number(count); seq += 1) {
       await runs.upsert(
         runId,
-        [seq - 1, seq, seq + 1].filter((one) => one > 1 && one <= Number(count)).map((one) => entry(one)),
+        [seq - 1, seq, seq + 1].filter((each) => each > 1 && each <= Number(count)).map((each) => entry(each)),
       );
       await runs.saveRecord(record(runId, { seq }), [log(runId, 1, { startedMs: seq })]);
     }

@@ -18,17 +18,17 @@ const STORES = {
   'sqlite, durable against power loss': () => openTestStores({ data: dataFolder(), durability: 'power' }),
 } as const;
 
-for (const [name, make] of Object.entries(STORES)) {
-  describeRunStore(name, () => make().runs);
-  describeValueStore(name, () => make().values);
-  describePruning(name, make);
-  describeRunChanges(name, make);
-  describeConversations(name, () => make().conversations);
-  describeLiveEvents(name, () => twice(make().live));
-  describeSpending(name, () => twice(make().spending));
-  describeRates(name, () => twice(make().rates));
-  describeDefinitionStore(name, () => make().definitions);
-  describeControlStore(name, () => make().control);
+for (const [name, open] of Object.entries(STORES)) {
+  describeRunStore(name, () => open().runs);
+  describeValueStore(name, () => open().values);
+  describePruning(name, open);
+  describeRunChanges(name, open);
+  describeConversations(name, () => open().conversations);
+  describeLiveEvents(name, () => twice(open().live));
+  describeSpending(name, () => twice(open().spending));
+  describeRates(name, () => twice(open().rates));
+  describeDefinitionStore(name, () => open().definitions);
+  describeControlStore(name, () => open().control);
 }
 
 describeLiveEvents('sqlite, two processes', () => openTwice('live'));

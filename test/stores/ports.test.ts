@@ -32,7 +32,7 @@ async function createCaller(store: ServiceStore, userId: string) {
   };
 }
 
-/** Tests the ports of the service. `open` opens an empty store. */
+/** Tests the interfaces (ports) that a service store implements. `open` opens an empty store. */
 function describePorts(name: string, open: () => Promise<ServiceStore>): void {
   async function openStore() {
     const store = await open();

@@ -79,7 +79,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     { schema: 'x'.repeat(64) },
     { maxConnections: 0 },
     { maxConnections: 1.5 },
-  ])('gets no connection for the options %o, which fail with OPTIONS_INVALID', async (options) => {
+  ])('throws OPTIONS_INVALID for the options %o', async (options) => {
     await expectError(() => open(options), 'OPTIONS_INVALID');
   });
 

@@ -24,7 +24,7 @@ const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => 
 const runQuery = (query: string): Promise<unknown[]> => queryAt(url, query);
 
 /** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
-async function cutConnections(state: 'idle' | 'active'): Promise<number> {
+async function terminateConnections(state: 'idle' | 'active'): Promise<number> {
   const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
   const terminated = await runQuery(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
@@ -58,16 +58,16 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   it('notifies watchers of live events even after the listening connection was lost', async () => {
     const schema = `s ${randomUUID()}`;
     const [one, other] = [(await open({ schema })).live, (await open({ schema })).live];
-    let wakes = 0;
-    onTestFinished(other.watch('r', () => (wakes += 1)));
-    await expect.poll(() => wakes).toBeGreaterThan(0);
-    expect(await cutConnections('idle')).toBeGreaterThan(0);
+    let notificationCount = 0;
+    onTestFinished(other.watch('r', () => (notificationCount += 1)));
+    await expect.poll(() => notificationCount).toBeGreaterThan(0);
+    expect(await terminateConnections('idle')).toBeGreaterThan(0);
     // A new connection notifies all watchers, because notifications may have been lost.
-    const wakesAtLoss = wakes;
-    await expect.poll(() => wakes, { timeout: 5000 }).toBeGreaterThan(wakesAtLoss);
-    const wakesAtReconnect = wakes;
+    const countAtLoss = notificationCount;
+    await expect.poll(() => notificationCount, { timeout: 5000 }).toBeGreaterThan(countAtLoss);
+    const countAtReconnect = notificationCount;
     await one.publish('r', [{ place: 'b', json: '1' }]);
-    await expect.poll(() => wakes).toBeGreaterThan(wakesAtReconnect);
+    await expect.poll(() => notificationCount).toBeGreaterThan(countAtReconnect);
   });
 
   describe('several stores of one schema', () => {
@@ -104,10 +104,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       for (const hash of plans) await one.definitions.putPlan(hash, { hash });
       const deploy = async (stores: SharedStores, planHash: string) =>
         stores.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
-      const versions = await Promise.all(plans.map((hash, at) => deploy(at % 2 ? one : two, hash)));
+      const versions = await Promise.all(plans.map((hash, index) => deploy(index % 2 ? one : two, hash)));
       expect(versions.toSorted((a, b) => a - b)).toEqual(plans.map((_, index) => index + 1));
-      const again = await Promise.all([deploy(one, 'p0'), deploy(two, 'p0'), deploy(one, 'p0')]);
-      expect(new Set(again).size).toBe(1);
+      const redeployedVersions = await Promise.all([deploy(one, 'p0'), deploy(two, 'p0'), deploy(one, 'p0')]);
+      expect(new Set(redeployedVersions).size).toBe(1);
     });
   });
 
@@ -145,7 +145,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     it('are replaced if they are lost while idle', async () => {
       const stores = await open({ maxConnections: 1 });
       await stores.runs.create(newRun('r'), startedEntry());
-      await cutConnections('idle');
+      await terminateConnections('idle');
       await expect.poll(() => stores.runs.open()).toEqual(['r']);
     });
 
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       onTestFinished(() => other.end());
       await other.query(`BEGIN; LOCK TABLE "${schema}".plans`);
       const write = (async () => stores.definitions.putPlan('p', 1))().catch((error: unknown) => error);
-      await expect.poll(() => cutConnections('active')).toBe(1);
+      await expect.poll(() => terminateConnections('active')).toBe(1);
       expect(await write).toMatchObject({
         code: 'DATA_UNREACHABLE',
         message: expect.stringMatching(
@@ -208,8 +208,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   it('makes large writes atomically, in one statement', async () => {
     const { runs } = await open();
     await runs.create(newRun('r'), startedEntry());
-    const many = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));
-    await runs.append('r', many);
+    const entries = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));
+    await runs.append('r', entries);
     await expect((async () => runs.append('r', [entry(20_002), entry(5)]))()).rejects.toThrow(/twice/);
     expect(await runs.journal('r')).toHaveLength(20_001);
     const logs = Array.from({ length: 5000 }, (_, index) => log('r', index));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Json } from '@heddle/core';
 import { onTestFinished, vi } from 'vitest';
 
-/** The program that `child` starts. */
+/** The program that `startChild` starts. */
 export const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 
 /** A process that prints one JSON value per line. */
@@ -12,7 +12,7 @@ export interface Child {
   pid: number;
   /** The values printed so far. */
   lines: Json[];
-  /** Returns the text on stderr so far. */
+  /** Returns what the process has printed on stderr so far. */
   errors: () => string;
   /** Resolves with all lines when the process has printed `count` lines. */
   waitForLines(count: number): Promise<Json[]>;

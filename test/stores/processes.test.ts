@@ -8,7 +8,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { CHILD, startChild, startProgram } from './process.ts';
 import { openTestStores } from './stores.ts';
 
-describe('a data folder and several processes', () => {
+describe('a data folder that several processes open', () => {
   it('is locked while its owner runs, and unlocked as soon as its owner is killed', async () => {
     const data = dataFolder();
     const owner = startChild('serve', data);
@@ -28,7 +28,7 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     expect(isOwned(data)).toBe(false);
     openTestStores({ data });
-    for (let times = 0; times < 3; times += 1) {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
       expect(isOwned(data)).toBe(true);
     }
@@ -60,11 +60,11 @@ describe('a data folder and several processes', () => {
     }
   });
 
-  it('prints nothing on stderr, even if this Node emits warnings for SQLite', async () => {
+  it('causes no output on stderr, even if this version of Node.js emits warnings for SQLite', async () => {
     const data = dataFolder();
     const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    const client = startChild('ask', data, 'r');
+    const client = startChild('cancel', data, 'r');
     expect(await client.ended).toBe(0);
     expect(owner.errors() + client.errors()).toBe('');
   });
@@ -133,7 +133,7 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    const clients = ['r1', 'r2', 'r3'].map((run) => startChild('ask', data, run));
+    const clients = ['r1', 'r2', 'r3'].map((run) => startChild('cancel', data, run));
     for (const client of clients) {
       expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
       expect(await client.ended).toBe(0);
@@ -141,7 +141,7 @@ describe('a data folder and several processes', () => {
     expect(
       owner.lines
         .slice(1)
-        .map((line) => (line as { took: string }).took)
+        .map((line) => (line as { received: string }).received)
         .toSorted(),
     ).toEqual(['cancel r1', 'cancel r2', 'cancel r3']);
   });
@@ -150,12 +150,12 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     const first = startChild('serve', data, 'hang');
     await first.waitForLines(1);
-    const client = startChild('ask', data, 'r');
-    expect((await first.waitForLines(2))[1]).toEqual({ took: 'cancel r' });
+    const client = startChild('cancel', data, 'r');
+    expect((await first.waitForLines(2))[1]).toEqual({ received: 'cancel r' });
     await first.kill();
     expect(client.lines).toEqual([]);
     const second = startChild('serve', data);
     expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
-    expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ took: 'cancel r' }]);
+    expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ received: 'cancel r' }]);
   });
 });

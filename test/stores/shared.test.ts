@@ -27,7 +27,7 @@ describe('a data folder that several processes share', () => {
     const data = dataFolder();
     const other = startChild('append', data, '|r');
     await other.waitForLines(1);
-    const ours = openTestStores({ data, shared: true });
+    const stores = openTestStores({ data, shared: true });
     expect(() => openStores({ data })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
@@ -40,7 +40,7 @@ describe('a data folder that several processes share', () => {
     expect(isOwned(data)).toBe(false);
     await other.kill();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
-    ours.close();
+    stores.close();
     expect(() => openTestStores({ data })).not.toThrow();
   });
 
@@ -99,8 +99,8 @@ describe('a data folder that several processes share', () => {
     const large = await one.values.put(JSON.stringify('x'.repeat(300_000)));
     expect(await two.values.get(large)).toHaveLength(300_002);
     for (const hash of ['p1', 'p2']) await one.definitions.putPlan(hash, { hash });
-    const deploy = async (by: Stores, planHash: string): Promise<number> =>
-      by.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
+    const deploy = async (stores: Stores, planHash: string): Promise<number> =>
+      stores.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
     expect([
       await deploy(one, 'p1'),
       await deploy(two, 'p2'),

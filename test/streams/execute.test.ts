@@ -8,16 +8,19 @@ import { TALK, talkExecutor, WORDS } from './talk.ts';
 
 describe.each(Object.entries(LOCATIONS))(
   'a streamed execution over HTTP, with an engine on %s',
-  (_name, locate) => {
+  (_name, createStoreOptions) => {
     it('contains the text of a selected block while the block runs, in each iteration, without secrets', async () => {
       const script = new Script();
-      const engineOptions = { ...(await locate()), env: { KEY: SECRET }, blocks: [script.executor] };
+      const engineOptions = {
+        ...(await createStoreOptions()),
+        ...{ env: { KEY: SECRET }, blocks: [script.executor] },
+      };
       await expectStreamed(await testApi({ engineOptions }), script);
     });
 
     it('contains the text of a run that ends before the response begins', async () => {
       const ended = Promise.withResolvers<void>();
-      const engineOptions = { ...(await locate()), blocks: [talkExecutor()] };
+      const engineOptions = { ...(await createStoreOptions()), blocks: [talkExecutor()] };
       const api = await testApi({ engineOptions });
       const { engine } = api;
       const start = engine.start.bind(engine);

@@ -5,7 +5,7 @@ import { block, loop, workflow } from '../support/workflow.ts';
 import { HIDDEN, SECRET } from './secret.ts';
 
 /** A workflow whose block A runs twice and can read the secret. */
-const TWICE = workflow(
+const LOOP_WORKFLOW = workflow(
   [loop('Each', { loopType: 'for', count: 2 }, block('A', 'work', { key: '{{KEY}}' }))],
   ['Start -> Each -> A'],
 );
@@ -28,7 +28,7 @@ export async function* framesOf(response: Response): AsyncGenerator<unknown> {
 
 /** Expects that a streamed execution sends the text of a block while the block runs, with the secret redacted. */
 export async function expectStreamed(api: TestApi, script: Script): Promise<void> {
-  const id = await api.deploy(TWICE);
+  const id = await api.deploy(LOOP_WORKFLOW);
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
     headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
     body: { stream: true, selectedOutputs: ['A.content'], includeToolCalls: true },

@@ -12,11 +12,14 @@ const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 export interface TalkProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
-  /** The index of the word of block T before which the process waits to be killed. */
+  /** The index of a word of block T. The process is killed before it emits this word. */
   stop?: number;
 }
 
-/** Starts a process and kills it at its `stop`. `exited` resolves when it has exited. `end` stops a worker. */
+/**
+ * Starts a process and kills it when it has reached the word `killBeforeWord`. `exited` resolves when it has exited.
+ * `end` closes its input, which stops a worker.
+ */
 export function startTalkProcess(options: TalkProcess): { exited: Promise<void>; end(): void } {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],

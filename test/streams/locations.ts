@@ -8,7 +8,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 export type Location = Pick<EngineOptions, 'data' | 'postgres'>;
 
-/** Functions that create a new store for an engine, by the name of the store. */
+/** Functions that create an empty store and return the options of an engine on it, by the name of the store. */
 export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
   memory: () => ({}),
   'a data folder': () => ({ data: join(dataFolder(), 'data') }),

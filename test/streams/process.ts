@@ -1,6 +1,6 @@
 // A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts
 // or continues the run `talk-run`; with `worker` it polls for tasks until its input ends. It prints a line before each
-// word of block T, and before the word with the index `stop` it waits to be killed.
+// word of block T, and before the word with the index `killBeforeWord` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import type { TalkProcess } from './killed.ts';
@@ -9,12 +9,12 @@ import { TALK, talkExecutor } from './talk.ts';
 const { stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 
 const blocks = [
-  talkExecutor(async (nth, name) => {
-    if (name !== 'T') return;
+  talkExecutor(async (index, blockName) => {
+    if (blockName !== 'T') return;
     // Earlier words are published a few milliseconds after they are emitted.
-    if (nth === stop) await new Promise((resolve) => setTimeout(resolve, 100));
-    process.stdout.write(`${nth}\n`);
-    if (nth === stop) await new Promise(() => undefined);
+    if (index === stop) await new Promise((resolve) => setTimeout(resolve, 100));
+    process.stdout.write(`${index}\n`);
+    if (index === stop) await new Promise(() => undefined);
   }),
 ];
 

@@ -9,8 +9,8 @@ import { LOCATIONS, openEngine, openReader } from './locations.ts';
 import { expectRedacted, HIDDEN, PARTS, SECRET, SECRET_READER } from './secret.ts';
 import { collect, emissionsIn, summaryOf } from './talk.ts';
 
-const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
-  for (const each of all) context.emit(each);
+const emit = ({ context }: Call, ...emissions: readonly BlockEmission[]): void => {
+  for (const emission of emissions) context.emit(emission);
 };
 const text = (content: string): BlockEmission => ({ type: 'text', text: content });
 
@@ -38,11 +38,13 @@ const INTERRUPTIONS: {
   },
 };
 
-describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engine on %s', (name, locate) => {
+const STORES = Object.entries(LOCATIONS);
+
+describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeName, createStoreOptions) => {
   it('is redacted for every listener, for any division of the text into parts', async () => {
-    const location = await locate();
+    const storeOptions = await createStoreOptions();
     const script = new Script();
-    const engine = await openEngine({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
+    const engine = await openEngine({ ...storeOptions, env: { KEY: SECRET }, blocks: [script.executor] });
     const run = await engine.start({ workflow: SECRET_READER }, {}, { runId: 'r' });
     const collecting = collect(run.events());
     const call = await script.nextCall('A');
@@ -50,7 +52,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
     call.done();
     expectRedacted(await collecting);
     expectRedacted(await collect(engine.follow('r')));
-    if (name !== 'memory') expectRedacted(await collect((await openReader(location)).follow('r')));
+    if (storeName !== 'memory') expectRedacted(await collect((await openReader(storeOptions)).follow('r')));
   });
 
   it.each(Object.entries(INTERRUPTIONS))(
@@ -59,7 +61,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
       const clock = new TestClock();
       const script = new Script();
       const engine = await openEngine({
-        ...(await locate()),
+        ...(await createStoreOptions()),
         ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
       });
       const exported = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
@@ -69,8 +71,8 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
       emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
       emit(call, text(' too late'));
-      const ownEvents = (await collecting).filter((event) => event.type !== 'block:started');
-      for (const events of [ownEvents, await collect(engine.follow('r'))]) {
+      const handleEvents = (await collecting).filter((event) => event.type !== 'block:started');
+      for (const events of [handleEvents, await collect(engine.follow('r'))]) {
         expect(summaryOf(events).slice(-3)).toEqual(['A "say "', ...expected]);
         expect(emissionsIn(events).map(({ number }) => number)).toEqual([1]);
       }
@@ -80,7 +82,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
   it('is redacted when a block pauses, and the remaining text arrives before the pause', async () => {
     const pauseResult: BlockResult = { pause: { question: 'Which door?' } };
     const engine = await openEngine({
-      ...(await locate()),
+      ...(await createStoreOptions()),
       env: { KEY: SECRET },
       blocks: [
         {

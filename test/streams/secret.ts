@@ -11,7 +11,10 @@ export const SECRET_READER = workflow([block('A', 'work', { key: '{{KEY}}' })], 
 
 const BASE64 = Buffer.from(SECRET).toString('base64');
 
-/** Parts of a text with the secret unencoded, URL-encoded and in Base64. At its end is the beginning of the secret. */
+/**
+ * Parts of a text that contains the secret unencoded, URL-encoded and in Base64, and that ends with the beginning of
+ * the secret.
+ */
 export const PARTS = [
   ...['say ses', 'ame_open', '+wid", ', 'sesame_ope', 'n%2Bw', 'id%22 and '],
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],

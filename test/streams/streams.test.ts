@@ -22,9 +22,9 @@ const EVENTS = [
 
 const sampled = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of blocks');
 
-describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locate) => {
+describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, createStoreOptions) => {
   it('reach listeners of the process in order, with numbers from 1', async () => {
-    const engine = await openEngine({ ...(await locate()), blocks: [talkExecutor()] });
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [talkExecutor()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
     const events = await collect(run.events());
     const emissions = emissionsIn(events);
@@ -40,7 +40,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
 
   it('reach a listener that is added while a block runs, including earlier emissions', async () => {
     const script = new Script();
-    const engine = await openEngine({ ...(await locate()), blocks: [script.executor] });
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [script.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'early ' });
@@ -58,7 +58,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
   });
 
   it('reach a listener that is added while the run waits for a person, and the stream ends at the pause', async () => {
-    const engine = await openEngine({ ...(await locate()), blocks: [talkExecutor()] });
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [talkExecutor()] });
     const pausingWorkflow = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
       ['Start -> T -> H -> Z'],
@@ -78,7 +78,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
 
   it('of a failed attempt are discarded before the next attempt', async () => {
     const engine = await openEngine({
-      ...(await locate()),
+      ...(await createStoreOptions()),
       blocks: [
         {
           types: ['flaky'],
@@ -99,31 +99,31 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     expect(emissionsIn(events).map(({ emission }) => emission.type)).toEqual(['text', 'reset', 'text']);
   });
 
-  it.skipIf(name === 'memory')(
+  it.skipIf(storeName === 'memory')(
     'reach a reader in another process while the block runs, even a late reader',
     async () => {
-      const location = await locate();
+      const storeOptions = await createStoreOptions();
       const script = new Script();
-      const engine = await openEngine({ ...location, blocks: [script.executor] });
+      const engine = await openEngine({ ...storeOptions, blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
       const call = await script.nextCall('A');
       call.context.emit({ type: 'text', text: 'early ' });
-      const reader = await openReader(location);
+      const reader = await openReader(storeOptions);
       const events = reader.follow('r')[Symbol.asyncIterator]();
       const seen: string[] = [];
-      const until = async (last: string): Promise<void> => {
+      const readUntil = async (last: string): Promise<void> => {
         while (seen.at(-1) !== last) {
           const { value, done } = await events.next();
           if (done) throw new Error(`ended after ${seen.join(', ')}`);
           seen.push(...summaryOf([value]));
         }
       };
-      await until('A "early "');
+      await readUntil('A "early "');
       call.context.emit({ type: 'thinking', text: 'hm' });
       call.context.emit({ type: 'text', text: 'late' });
-      await until('A "late"');
+      await readUntil('A "late"');
       call.done();
-      await until('run ended');
+      await readUntil('run ended');
       expect(seen.slice(-6)).toEqual([
         'A started',
         'A "early "',
@@ -136,16 +136,16 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     },
   );
 
-  it.skipIf(name === 'memory')(
+  it.skipIf(storeName === 'memory')(
     'are discarded if their process is killed, and the next process repeats all of them',
     async () => {
-      const location = await locate();
-      const engine = location.postgres
-        ? { postgres: { ...location.postgres, leaseMs: 1000 } }
-        : { data: location.data ?? '' };
+      const storeOptions = await createStoreOptions();
+      const engine = storeOptions.postgres
+        ? { postgres: { ...storeOptions.postgres, leaseMs: 1000 } }
+        : { data: storeOptions.data ?? '' };
       await startTalkProcess({ engine, stop: 2 }).exited;
       await startTalkProcess({ engine }).exited;
-      const reader = await openReader(location);
+      const reader = await openReader(storeOptions);
       expectDiscardedText(await collect(reader.follow('talk-run')));
     },
   );
@@ -165,15 +165,15 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     while (emissionsIn(seen).length === 0) seen.push((await followedEvents.next()).value as RunEvent);
     // `events` begins at the creation of the handle.
     const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
-    const first = events.next();
+    const firstEvent = events.next();
     const waitShortly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
     for (let done = false; !done;) {
       call.context.emit({ type: 'text', text: '.' });
-      done = await Promise.race([first.then(() => true), waitShortly().then(() => false)]);
+      done = await Promise.race([firstEvent.then(() => true), waitShortly().then(() => false)]);
     }
     call.done();
     const later = [
-      (await first).value as RunEvent,
+      (await firstEvent).value as RunEvent,
       ...(await collect({ [Symbol.asyncIterator]: () => events })),
     ];
     seen.push(...(await collect({ [Symbol.asyncIterator]: () => followedEvents })));

@@ -13,14 +13,14 @@ export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -
  * before each word and at the end.
  */
 export function talkExecutor(
-  beforeWord: (nth: number, name: string) => Promise<void> | void = () => undefined,
+  beforeWord: (index: number, blockName: string) => Promise<void> | void = () => undefined,
 ): BlockExecutor {
   return {
     types: ['talk'],
     class: 'effect',
     execute: async (context) => {
-      for (const [nth, text] of WORDS.entries()) {
-        await beforeWord(nth, context.block.name);
+      for (const [index, text] of WORDS.entries()) {
+        await beforeWord(index, context.block.name);
         context.emit({ type: 'text', text });
       }
       await beforeWord(WORDS.length, context.block.name);

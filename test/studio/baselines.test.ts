@@ -16,12 +16,12 @@ import {
   systemOf,
 } from './baselines/compare.ts';
 
-/** True if the images are created again instead of compared. */
+/** True if the baselines are created again instead of compared. */
 const isUpdating = process.env['HEDDLE_BASELINES'] === 'make';
 
 /** Maximum number of different pixels. A changed status mark differs in more pixels. */
 const TOLERANCE = 20;
-/** Maximum size of all images, which every clone of the repository downloads. */
+/** Maximum size of all baselines together. Every clone of the repository downloads them. */
 const MAX_BYTES = 150_000;
 
 type Colours = 'light' | 'dark';
@@ -108,8 +108,8 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     return page;
   }
 
-  /** Returns a picture of a part of the page as soon as two successive pictures are equal. */
-  async function takePicture(part: Locator): Promise<Buffer> {
+  /** Returns a screenshot of a part of the page as soon as two successive screenshots are equal. */
+  async function takeScreenshot(part: Locator): Promise<Buffer> {
     await part.waitFor();
     await expect.poll(() => part.page().locator('.loading').count()).toBe(0);
     let last = await part.screenshot({ animations: 'disabled' });
@@ -129,7 +129,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
         skip(skipReason !== undefined, skipReason);
         const page = await openPage({ path, colours: each });
         onTestFinished(() => page.context().close());
-        const current = await takePicture(locate(page));
+        const current = await takeScreenshot(locate(page));
         const file = join(FOLDER, `${name}-${each}.png`);
         if (isUpdating) writeFileSync(file, compress(current));
         expect(existsSync(file), `${file} does not exist`).toBe(true);
@@ -140,17 +140,17 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
         expect.fail(`${difference} pixels differ from ${file}. The current image is ${currentFile}.`);
       });
 
-  it('look different after the state of one row or the width has changed', async () => {
+  it('look different after the status of one run or the width has changed', async () => {
     const page = await openPage({ path: '/runs', colours: 'light' });
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
-    const original = await takePicture(table);
-    expect(differingPixels(original, await takePicture(table))).toBe(0);
+    const original = await takeScreenshot(table);
+    expect(differingPixels(original, await takeScreenshot(table))).toBe(0);
     const mark = page.locator('.status[data-status=completed]');
     await mark.evaluate((node) => node.setAttribute('data-status', 'cancelled'));
-    expect(differingPixels(original, await takePicture(table))).toBeGreaterThan(TOLERANCE);
+    expect(differingPixels(original, await takeScreenshot(table))).toBeGreaterThan(TOLERANCE);
     await page.setViewportSize({ width: 900, height: 560 });
-    expect(differingPixels(original, await takePicture(table))).toBeUndefined();
+    expect(differingPixels(original, await takeScreenshot(table))).toBeUndefined();
   });
 
   it('send only requests that have a fixed response, and have no errors', () => {

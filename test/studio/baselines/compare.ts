@@ -4,7 +4,7 @@ import pixelmatch from 'pixelmatch';
 import type { Browser, Page } from 'playwright-core';
 import { PNG } from 'pngjs';
 
-/** The folder of the images, and of the file that names the system on which they were created. */
+/** The folder of the baselines, and of the file that names the system on which they were created. */
 export const FOLDER = import.meta.dirname;
 export const SYSTEM_FILE = join(FOLDER, 'system.json');
 
@@ -12,11 +12,11 @@ export const SYSTEM_FILE = join(FOLDER, 'system.json');
 export interface System {
   platform: string;
   chromium: string;
-  /** The fonts of the pages. */
+  /** The fonts in which the text of the pages is drawn. */
   fonts: string[];
 }
 
-/** Returns the system that draws the page. */
+/** Returns the properties of the system that draws this page. */
 export async function systemOf(browser: Browser, page: Page): Promise<System> {
   const session = await page.context().newCDPSession(page);
   await session.send('DOM.enable');
@@ -36,14 +36,15 @@ export async function systemOf(browser: Browser, page: Page): Promise<System> {
   };
 }
 
-/** Returns the reason why the stored images cannot be compared on this system; undefined if they can. */
+/** Returns the reason why the baselines cannot be compared on this system; undefined if they can. */
 export function systemMismatch(current: System): string | undefined {
   const stored = JSON.parse(readFileSync(SYSTEM_FILE, 'utf8')) as System;
   if (JSON.stringify(stored) === JSON.stringify(current)) return undefined;
-  return `the images of components were created on ${textOf(stored)}, and this system is ${textOf(current)}`;
+  const [storedSystem, currentSystem] = [describeSystem(stored), describeSystem(current)];
+  return `the images of components were created on ${storedSystem}, and this system is ${currentSystem}`;
 }
 
-function textOf({ platform, chromium, fonts }: System): string {
+function describeSystem({ platform, chromium, fonts }: System): string {
   return `${platform}, Chromium ${chromium}, ${fonts.join(', ')}`;
 }
 

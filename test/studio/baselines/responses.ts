@@ -112,14 +112,14 @@ const run: Overview = {
   },
 };
 
-/** Returns the number of executions of a block by their state. */
+/** Returns the numbers of executions of a block, by status: one execution, unless `counts` says otherwise. */
 const executions = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
   ...{ total: 1, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0, handled: 0 },
   ...{ durationMs: null, iterations: null },
   ...counts,
 });
 
-const BRANCHES = { total: 4, running: 0, paused: 0, completed: 3, failed: 1, cancelled: 0 };
+const BRANCH_COUNTS = { total: 4, running: 0, paused: 0, completed: 3, failed: 1, cancelled: 0 };
 
 const states: ResponseBody<'/api/v2/logs/{runId}/states'> = {
   data: {
@@ -127,7 +127,7 @@ const states: ResponseBody<'/api/v2/logs/{runId}/states'> = {
       [
         ['start', 'completed', executions({ completed: 1, durationMs: 1 })],
         ['load', 'completed', executions({ completed: 1, durationMs: 1240 })],
-        ['regions', 'completed', executions({ completed: 1, durationMs: 2600, iterations: BRANCHES })],
+        ['regions', 'completed', executions({ completed: 1, durationMs: 2600, iterations: BRANCH_COUNTS })],
         ['price', 'failed', executions({ total: 4, completed: 3, failed: 1, handled: 1 })],
         ['approve', 'paused', executions({ paused: 1 })],
         ['report', 'running', executions({ running: 1 })],
@@ -164,7 +164,7 @@ const branch = (index: number, overrides: Partial<Span> = {}): Span =>
     { depth: 1, parentId: 'regions', name: `Price ${index}`, ...overrides },
   );
 
-/** Blocks that ran for seconds, an hour without work, and a block that still runs. */
+/** Blocks that ran for seconds, an hour in which no block ran, and a block that is still running. */
 const spans: ResponseBody<'/api/v2/logs/{runId}/spans'> = page([
   span('start', { startMs: 0, durationMs: 1 }),
   span('load', { startMs: 10, durationMs: 1240 }),
