@@ -1,4 +1,4 @@
 import { defineAccessibilityTests } from './flows/accessibility.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('accessibility of the Studio', defineAccessibilityTests);
+describeStores('the Studio, checked for accessibility', defineAccessibilityTests);

@@ -8,7 +8,7 @@ import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { TOOL_CALL } from './workflows.ts';
 
 describe('copied commands and tests', () => {
-  it('quote any input as single words of a shell', () => {
+  it('quote any input as one shell word', () => {
     const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
     const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
       /^curl/,
@@ -40,7 +40,7 @@ describe('copied commands and tests', () => {
 
 describe('fields of a pause point', () => {
   it('have the names and types under which the engine reads the answer', () => {
-    const rows = [
+    const inputFormat = [
       { name: ' amount ', type: 'number', required: true },
       { name: ' ' },
       { name: 'note', value: null },
@@ -49,8 +49,8 @@ describe('fields of a pause point', () => {
       { name: 'amount', type: 'number', description: '', required: true, initial: '' },
       { name: 'note', type: 'string', description: '', required: false, initial: '' },
     ];
-    expect(fieldsOf(rows)).toEqual(fields);
-    expect(fieldsOf(JSON.stringify(rows))).toEqual(fields);
+    expect(fieldsOf(inputFormat)).toEqual(fields);
+    expect(fieldsOf(JSON.stringify(inputFormat))).toEqual(fields);
   });
 
   it('are read from any input format without failing', () => {
@@ -104,13 +104,18 @@ describe('changes before a run starts at a block', () => {
   };
   const [a, b, l, i, z] = graph.blocks as [Block, Block, Block, Block, Block];
   type Block = (typeof graph.blocks)[number];
-  const titles = (block: Block) => targetsOf(graph, block).map(({ title }) => title);
+  const targetTitles = (block: Block) => targetsOf(graph, block).map(({ title }) => title);
 
   it('concern the input of the run, the fields of the block, or outputs of earlier blocks', () => {
-    expect(titles(a)).toEqual(['The input of the run']);
-    expect(titles(b)).toEqual(['The fields of B', 'The output of A']);
-    expect(titles(l)).toEqual(['The output of B', 'The output of A']);
-    expect(titles(z)).toEqual(['The fields of Z', 'The output of L', 'The output of B', 'The output of A']);
+    expect(targetTitles(a)).toEqual(['The input of the run']);
+    expect(targetTitles(b)).toEqual(['The fields of B', 'The output of A']);
+    expect(targetTitles(l)).toEqual(['The output of B', 'The output of A']);
+    expect(targetTitles(z)).toEqual([
+      'The fields of Z',
+      'The output of L',
+      'The output of B',
+      'The output of A',
+    ]);
     expect(startOf(graph, i)).toBe(l);
     const cycle = { ...graph, blocks: [blockOf('X', 'Y'), blockOf('Y', 'X')] };
     expect(startOf(cycle, cycle.blocks[0] as Block).id).toMatch(/X|Y/);

@@ -66,7 +66,7 @@ describe('the layers of a graph', () => {
     ['In', { x: 320, y: 60, width: 172, height: 56 }],
   ]);
 
-  it('have containers below their blocks, and lines between placed blocks except to the first block of a container', () => {
+  it('have containers behind their blocks, and lines between blocks with boxes, except to the first block of a container', () => {
     const layers = layersOf(graph, boxes);
     expect(layers.map(({ blocks }) => blocks.map(({ block: { id } }) => id))).toEqual([
       ['Loop', 'If'],
@@ -78,15 +78,15 @@ describe('the layers of a graph', () => {
     expect(lines).toEqual([[['If', 'Loop', 'yes']], [['In', 'If', 'error']]]);
   });
 
-  it('have lines within their boxes, including lines that lead back', () => {
+  it('have lines within their boxes, including lines that lead backwards', () => {
     const lines = layersOf(graph, boxes).flatMap((layer) => layer.lines);
     for (const { path, box } of lines) {
       const numbers = (path.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
       expect(numbers.length).toBe(8);
-      for (let at = 0; at < numbers.length; at += 2)
-        expect(boxesOverlap(box, { x: numbers[at] ?? 0, y: numbers[at + 1] ?? 0, width: 0, height: 0 })).toBe(
-          true,
-        );
+      for (let index = 0; index < numbers.length; index += 2) {
+        const [x = 0, y = 0] = numbers.slice(index, index + 2);
+        expect(boxesOverlap(box, { x, y, width: 0, height: 0 })).toBe(true);
+      }
     }
     expect(lines.find(({ isError }) => isError)?.box.width).toBeGreaterThan(492);
   });

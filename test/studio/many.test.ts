@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { layoutGraph } from '../../packages/studio/web/graph/layout.ts';
 
 describe('the layout', () => {
-  it('puts 20,000 blocks at different places, even in a cycle', () => {
+  it('puts 20,000 blocks at different positions, even if the graph has a cycle', () => {
     const block = (id: number) => ({
       ...{ id: `b${id}`, name: '', type: 'function', enabled: true, position: null },
       ...{ parentId: null, width: null, height: null, ports: [] },
@@ -18,10 +18,10 @@ describe('the layout', () => {
     const edges = blocks.flatMap((_, id) =>
       id % 4 === 0 ? [edge(id, id + 1), edge(id, id + 2), edge(id + 1, id + 3)] : [],
     );
-    const places = layoutGraph({ blocks, edges: [...edges, edge(5, 4)] });
-    expect(new Set([...places.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(20_000);
-    expect(places.get('b1')?.x).toBeGreaterThan(places.get('b0')?.x ?? 0);
-    expect(places.get('b3')?.x).toBeGreaterThan(places.get('b1')?.x ?? 0);
+    const positions = layoutGraph({ blocks, edges: [...edges, edge(5, 4)] });
+    expect(new Set([...positions.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(20_000);
+    expect(positions.get('b1')?.x).toBeGreaterThan(positions.get('b0')?.x ?? 0);
+    expect(positions.get('b3')?.x).toBeGreaterThan(positions.get('b1')?.x ?? 0);
   });
 });
 
@@ -58,12 +58,12 @@ describe('the files that a browser loads', () => {
       ['workflows/workflow-page.tsx', 'workflows/workflow-graph.tsx'],
     ]) {
       const counted = new Set<string>();
-      const shell = bytesOf(entry, counted);
-      expect(shell).toBeGreaterThan(50_000);
-      expect(shell).toBeLessThan(250_000);
+      const shellBytes = bytesOf(entry, counted);
+      expect(shellBytes).toBeGreaterThan(50_000);
+      expect(shellBytes).toBeLessThan(250_000);
       const sizes = pages.map((page) => bytesOf(page, counted));
       for (const bytes of sizes) expect(bytes).toBeGreaterThan(1000);
-      expect(sizes.reduce((sum, bytes) => sum + bytes, shell)).toBeLessThan(350_000);
+      expect(sizes.reduce((sum, bytes) => sum + bytes, shellBytes)).toBeLessThan(350_000);
     }
   });
 });

@@ -20,7 +20,7 @@ const nginx = requireTool('nginx');
 /** The base path at which a host serves the API and the pages. */
 const BASE = '/internal/heddle';
 
-const TICKS = workflow(
+const ONE_MINUTE_LOOP = workflow(
   [
     loop(
       'Minute',
@@ -35,7 +35,7 @@ const TICKS = workflow(
 async function startNginx(path: string, port: number, upstream: string): Promise<string> {
   const folder = dataFolder();
   for (const name of ['logs', 'temp']) mkdirSync(join(folder, name));
-  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+  const tempPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (each) => `${each}_temp_path temp/${each};`,
   );
   // The configuration of docs/operations.md for a base path, without X-Forwarded-For.
@@ -43,8 +43,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
     events { worker_connections 64; }
     http {
-      access_log off; ${temp.join(' ')}
-      gzip on; gzip_types application/json; gzip_min_length 1024;
+      access_log off; ${tempPaths.join(' ')}
       server {
         listen 127.0.0.1:${port};
         location ${BASE}/ {
@@ -76,7 +75,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
 }
 
 describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path', () => {
-  it('signs in, follows a run live without buffering, and controls it', { timeout: 90_000 }, async () => {
+  it('lets a user sign in, follow a run live without buffering, and cancel it', { timeout: 90_000 }, async () => {
     const port = await freePort();
     const store = await openServiceStore();
     const { sessions, keys } = store;
@@ -99,7 +98,7 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     const call = async (...args: Parameters<typeof request>) =>
       ((await (await request(...args)).json()) as { data: { id: string; runId: string } }).data;
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
-    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(TICKS));
+    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ONE_MINUTE_LOOP));
     await call('POST', `/api/v2/workflows/${id}/deploy`, {});
     const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
 
@@ -114,9 +113,9 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
     expect(await readChunk()).toContain('data: {');
     // An iteration takes a second. A buffer of 4 KB would collect many iterations.
-    const next = await readChunk();
-    expect(next).toContain('data: {');
-    expect(next.length).toBeLessThan(2000);
+    const nextChunk = await readChunk();
+    expect(nextChunk).toContain('data: {');
+    expect(nextChunk.length).toBeLessThan(2000);
 
     const browser = await startBrowser();
     onTestFinished(() => browser.close());

@@ -1,4 +1,4 @@
 import { definePageTests } from './flows/pages.ts';
 import { describeStores } from './stores.ts';
 
-describeStores('pages of the Studio', definePageTests);
+describeStores('a page of the Studio', definePageTests);

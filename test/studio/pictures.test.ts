@@ -6,7 +6,7 @@ import { chromiumTool } from '../support/browser.ts';
 import { startStudio } from './setup.ts';
 import { REFUND_APPROVAL, hourlyWorkflow } from './workflows.ts';
 
-/** The folder for the pictures of docs/studio.md. If it is undefined, no pictures are taken. */
+/** The folder for the screenshots in docs/studio.md. If it is undefined, no screenshots are taken. */
 const folder = process.env['HEDDLE_SCREENSHOTS'];
 
 const PRICES = workflow(
@@ -50,22 +50,22 @@ const IMPORT = workflow(
   ['Start -> Read file -> Check rows -> Store rows'],
 );
 
-describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', () => {
+describe.skipIf(!chromiumTool || !folder)('the screenshots of the documentation', () => {
   const studio = startStudio();
   const paths: { [name: string]: string } = {};
 
   beforeAll(async () => {
-    const prices = await studio.deploy('Nightly order prices', PRICES);
-    const imports = await studio.deploy('Customer import', IMPORT);
-    const refunds = await studio.deploy('Refunds', REFUND_APPROVAL);
-    const reports = await studio.deploy('Weekly report', hourlyWorkflow('return "sent"'));
-    await studio.redeploy(prices, await studio.call<object>('GET', `/api/v2/workflows/${prices}/state`));
+    const pricesId = await studio.deploy('Nightly order prices', PRICES);
+    const importId = await studio.deploy('Customer import', IMPORT);
+    const refundsId = await studio.deploy('Refunds', REFUND_APPROVAL);
+    const reportsId = await studio.deploy('Weekly report', hourlyWorkflow('return "sent"'));
+    await studio.redeploy(pricesId, await studio.call<object>('GET', `/api/v2/workflows/${pricesId}/state`));
     for (let count = 0; count < 6; count += 1) {
-      await studio.run(prices);
-      if (count % 2 === 0) await studio.run(imports);
-      if (count % 3 === 0) await studio.run(refunds);
+      await studio.run(pricesId);
+      if (count % 2 === 0) await studio.run(importId);
+      if (count % 3 === 0) await studio.run(refundsId);
     }
-    const run = await studio.run(prices);
+    const run = await studio.run(pricesId);
     const { workspaceId } = studio;
     for (const name of ['SHOP_KEY', 'SMTP_PASSWORD'])
       await studio.call('PUT', `/api/v2/secrets/${name}`, {
@@ -76,14 +76,14 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
     await studio.call('POST', `/api/v2/workspaces/${workspaceId}/api-keys`, { name: 'Deploys' });
     Object.assign(paths, {
       ...{ runs: '/runs', run: `/runs/${run}`, timeline: `/runs/${run}?view=timeline` },
-      ...{ workflow: `/workflows/${reports}`, dashboard: '/dashboard', settings: '/settings' },
+      ...{ workflow: `/workflows/${reportsId}`, dashboard: '/dashboard', settings: '/settings' },
     });
   });
 
   /** Returns a PNG image as WebP, which is half as large. The browser converts it. */
   async function toWebp(png: Buffer): Promise<Buffer> {
     const page = await studio.browser.newPage();
-    const text = await page.evaluate<string>(`(async () => {
+    const base64 = await page.evaluate<string>(`(async () => {
       const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
       const image = await createImageBitmap(new Blob([bytes]));
       const canvas = new OffscreenCanvas(image.width, image.height);
@@ -92,7 +92,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
       return new Uint8Array(await blob.arrayBuffer()).toBase64();
     })()`);
     await page.close();
-    return Buffer.from(text, 'base64');
+    return Buffer.from(base64, 'base64');
   }
 
   it('show six pages, each in light and in dark colours', { timeout: 300_000 }, async () => {
@@ -107,10 +107,10 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
         if (name === 'run') await page.getByRole('button', { name: 'Total, completed' }).click();
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
-        const picture = await toWebp(await page.screenshot());
-        // Every clone of the repository downloads the pictures.
-        expect(picture.length).toBeLessThan(60_000);
-        writeFileSync(join(folder ?? '', `${name}-${colorScheme}.webp`), picture);
+        const screenshot = await toWebp(await page.screenshot());
+        // Every clone of the repository downloads the screenshots.
+        expect(screenshot.length).toBeLessThan(60_000);
+        writeFileSync(join(folder ?? '', `${name}-${colorScheme}.webp`), screenshot);
         expect(await page.getByRole('alert').count()).toBe(0);
       }
     }

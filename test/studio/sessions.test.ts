@@ -33,28 +33,28 @@ async function setUp() {
       JSON.stringify(body),
     );
   const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const statusOfList = async (headers: object) =>
+  const statusOfRunList = async (headers: object) =>
     (await send('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`, headers)).status;
-  return { ...api, store, token, send, signIn, cookieOf, statusOfList };
+  return { ...api, store, token, send, signIn, cookieOf, statusOfRunList };
 }
 
 describe('sessions of browsers', () => {
-  it('begin with the token, which can be used once', async () => {
-    const { signIn, token, cookieOf, statusOfList } = await setUp();
+  it('begin with a sign-in token that can be used once', async () => {
+    const { signIn, token, cookieOf, statusOfRunList } = await setUp();
     expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
     const first = await signIn({ token: token.text });
     expect(first.status).toBe(200);
     expect(first.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
-    expect(await statusOfList({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
+    expect(await statusOfRunList({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
     expect((await signIn({ token: token.text })).status).toBe(401);
   });
 
   it('are accepted only from pages of this server', async () => {
-    const { signIn, token, cookieOf, statusOfList } = await setUp();
+    const { signIn, token, cookieOf, statusOfRunList } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const { 'X-Heddle-Studio': _header, ...otherHeaders } = PAGE_HEADERS;
     const attacks = {
-      'no header of the page': otherHeaders,
+      'no header that the page sends': otherHeaders,
       'a host name that points to this server': { ...PAGE_HEADERS, Host: 'evil.test:7373' },
       'another site': { ...PAGE_HEADERS, Origin: 'https://evil.test' },
       'another port': { ...PAGE_HEADERS, Origin: 'http://127.0.0.1:8080' },
@@ -63,27 +63,27 @@ describe('sessions of browsers', () => {
       'a link': { ...PAGE_HEADERS, 'Sec-Fetch-Site': 'cross-site' },
     };
     for (const [name, headers] of Object.entries(attacks))
-      expect([name, await statusOfList({ ...headers, Cookie })]).toEqual([name, 401]);
-    expect(await statusOfList({ ...PAGE_HEADERS, Origin: `http://${HOST}`, Cookie })).toBe(200);
+      expect([name, await statusOfRunList({ ...headers, Cookie })]).toEqual([name, 401]);
+    expect(await statusOfRunList({ ...PAGE_HEADERS, Origin: `http://${HOST}`, Cookie })).toBe(200);
   });
 
   it('refuse forged and changed cookies', async () => {
-    const { signIn, token, cookieOf, statusOfList } = await setUp();
+    const { signIn, token, cookieOf, statusOfRunList } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
-    const [text = '', signature = ''] = Cookie.split('.');
+    const [payload = '', signature = ''] = Cookie.split('.');
     const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
-    for (const value of [`session=${forged}.${signature}`, `${text}.`, text, 'session=', 'session=..'])
-      expect([value, await statusOfList({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
+    for (const value of [`session=${forged}.${signature}`, `${payload}.`, payload, 'session=', 'session=..'])
+      expect([value, await statusOfRunList({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
   });
 
   it('that began with a key end when the key is revoked', async () => {
-    const { signIn, cookieOf, statusOfList, store, userId } = await setUp();
+    const { signIn, cookieOf, statusOfRunList, store, userId } = await setUp();
     const { id, key } = await store.keys.create({ userId }, 'browser');
     expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
     const Cookie = cookieOf(await signIn({ apiKey: key }));
-    expect(await statusOfList({ ...PAGE_HEADERS, Cookie })).toBe(200);
+    expect(await statusOfRunList({ ...PAGE_HEADERS, Cookie })).toBe(200);
     await store.keys.revoke(id);
-    expect(await statusOfList({ ...PAGE_HEADERS, Cookie })).toBe(401);
+    expect(await statusOfRunList({ ...PAGE_HEADERS, Cookie })).toBe(401);
   });
 
   it('cannot be started by other sites, or with a body that is too large or not JSON', async () => {
@@ -140,12 +140,12 @@ describe('the pages of the Studio', () => {
       return Number(response?.headers.get('content-length'));
     };
     const html = await (await get('/internal/heddle/'))!.text();
-    const shell = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
-    for (const path of shell) sizes.set(path, bytesOf(path));
+    const shellFiles = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    for (const path of shellFiles) sizes.set(path, bytesOf(path));
     const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
     const shellBytes = total(await Promise.all(sizes.values()));
-    const main = shell.find((path) => /index-.*\.js$/.test(path)) ?? '';
-    const script = await (await get(`/internal/heddle/${main}`))!.text();
+    const mainScript = shellFiles.find((path) => /index-.*\.js$/.test(path)) ?? '';
+    const script = await (await get(`/internal/heddle/${mainScript}`))!.text();
     const graphFiles = new Set(
       [...script.matchAll(/assets\/run-page-[\w-]+\.(?:js|css)|\.\/run-page-[\w-]+\.js/g)].map(([path]) =>
         path.replace('./', 'assets/'),

@@ -11,7 +11,7 @@ export interface Studio {
   /** `http://127.0.0.1:port`. */
   url: string;
   /** The printed sign-in URL. Its token has been used. */
-  address: string;
+  signInUrl: string;
   key: string;
   workspaceId: string;
   browser: Browser;
@@ -21,11 +21,11 @@ export interface Studio {
   /** URLs that the pages have requested. */
   requestedUrls: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
-  /** Creates a workflow and deploys it. Returns its id. */
+  /** Creates a workflow from an exported file and deploys it. Returns its id. */
   deploy(name: string, exported: Json): Promise<string>;
   /** Replaces the draft of a workflow and deploys it. */
   redeploy(workflowId: string, draft: object): Promise<void>;
-  /** Starts a run and returns its id; waits for it unless `async`. */
+  /** Starts a run with the request body `body`, and waits for its end unless `async` is true. Returns its id. */
   run(workflowId: string, body?: object): Promise<string>;
   /** Returns the id of the block with this name in the graph of a run. */
   blockId(runId: string, name: string): Promise<string>;
@@ -37,7 +37,7 @@ const SECRETS = {
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
 };
 
-type WhenDone = (stop: () => void) => void;
+type WhenDone = (cleanup: () => void) => void;
 
 /** Returns options of `heddle serve`. `whenDone` registers a function that is called after the tests. */
 export type GetServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
@@ -45,7 +45,7 @@ export type GetServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
 interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
   store?: GetServeArgs;
-  /** Further options of the server. */
+  /** Additional options of the server. */
   moreArgs?: GetServeArgs;
 }
 
@@ -55,14 +55,14 @@ export function startStudio({
   moreArgs = () => Promise.resolve([]),
 }: StudioOptions = {}): Studio {
   const studio = { faults: [], requestedUrls: [] } as unknown as Studio;
-  const stops: (() => unknown)[] = [];
+  const cleanups: (() => unknown)[] = [];
   beforeAll(async () => {
-    const whenDone: WhenDone = (stop) => void stops.push(stop);
+    const whenDone: WhenDone = (cleanup) => void cleanups.push(cleanup);
     const args = [...(await store(whenDone)), ...(await moreArgs(whenDone))];
     const server = await startServe(args, { whenDone, env: SECRETS });
     const { url, key, workspaceId } = server;
-    const { studio: address = '' } = server as { studio?: string };
-    Object.assign(studio, { url, key, workspaceId, address });
+    const { studio: signInUrl = '' } = server as { studio?: string };
+    Object.assign(studio, { url, key, workspaceId, signInUrl });
     studio.call = async <Data>(method: string, path: string, body?: unknown) => {
       const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
       const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
@@ -88,19 +88,19 @@ export function startStudio({
       return graph.blocks.find((each) => each.name === name)?.id ?? '';
     };
     studio.browser = await startBrowser();
-    stops.push(() => studio.browser.close());
+    cleanups.push(() => studio.browser.close());
     studio.context = await studio.browser.newContext({
       viewport: { width: 1440, height: 900 },
       timezoneId: 'UTC',
     });
     recordRequestsAndFaults(studio);
     const page = await studio.context.newPage();
-    await page.goto(address);
+    await page.goto(signInUrl);
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
     await page.close();
   });
   afterAll(async () => {
-    for (const stop of stops.toReversed()) await stop();
+    for (const cleanup of cleanups.toReversed()) await cleanup();
   });
   return studio;
 }

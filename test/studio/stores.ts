@@ -5,16 +5,16 @@ import { sample } from '../support/scale.ts';
 import { chromiumTool } from '../support/browser.ts';
 import type { GetServeArgs } from './setup.ts';
 
-/** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the flows on Temporal. */
+/** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the same tests on Temporal. */
 const STORES: readonly (readonly [name: string, store: GetServeArgs])[] = [
   ['SQLite', (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)])],
   ...(hasPostgres ? [['PostgreSQL', async () => ['--postgres', await postgresDatabase()]] as const] : []),
 ];
 
-/** Defines the tests of `flows` on each store; in a quick run, on one random store. */
-export function describeStores(name: string, flows: (store: GetServeArgs) => void): void {
+/** Calls `defineTests` for each store; in a quick run, for one random store. */
+export function describeStores(name: string, defineTests: (store: GetServeArgs) => void): void {
   for (const [storeName, store] of sample(STORES, 1, `stores of ${name}`))
     describe.skipIf(!chromiumTool)(`${name}, on ${storeName}`, () => {
-      flows(store);
+      defineTests(store);
     });
 }

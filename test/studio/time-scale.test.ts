@@ -6,7 +6,7 @@ const span = (relativeStartMs: number, durationMs: number | null, childCount = 0
 });
 
 describe('the scale of a timeline', () => {
-  it('collapses idle time to a small part of the time with work', () => {
+  it('collapses idle time to a small fraction of the busy time', () => {
     const hour = 3_600_000;
     const scale = createTimeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
     // A gap may take 4 % of 2,000 ms of work: 80 ms.
@@ -48,7 +48,7 @@ describe('the scale of a timeline', () => {
     expect(createTimeScale([], 0).at(0)).toBe(0);
   });
 
-  it('keeps any spans within the line and in order', () => {
+  it('keeps all spans within the timeline and in order', () => {
     let seed = 7;
     const randomBelow = (limit: number): number => (seed = (seed * 48_271) % 2_147_483_647) % limit;
     for (let round = 0; round < 50; round += 1) {

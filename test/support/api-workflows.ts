@@ -48,7 +48,7 @@ export async function deployGreeting(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deploy(GREETING)}`;
 }
 
-/** Queues a run like a process that ends before it starts the run. Returns the id of the run. */
+/** Queues a run without starting it, as if the process had ended in between. Returns the id of the run. */
 export async function queueRun(
   { store, workspaceId }: Pick<TestApi, 'store' | 'workspaceId'>,
   workflowId: string,

@@ -64,7 +64,7 @@ export interface TestApiOptions
     Omit<ServicePortOptions, 'limits'>,
     Partial<ServiceAreaOptions> {
   limiter?: Limiter;
-  /** Returns the access port of the API, from that of the store. */
+  /** Wraps the access port of the store. The API uses the result. */
   access?: (stored: Access) => Access;
   storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
@@ -226,7 +226,7 @@ export async function queuedStart(store: ServiceStore, engineId: string): Promis
   return (await store.reservations.queue.list()).find((each) => each.engineId === engineId)?.start;
 }
 
-/** Returns the error of a response, from the envelope of the current or the older interface. */
+/** Returns the error in the body of a response, in the format of the current or of the legacy API. */
 export function errorIn(body: unknown): { code?: string; message: string; details?: { code?: string } } {
   const { error, details } = body as { error: unknown; details?: { code?: string } };
   if (typeof error !== 'string') return error as ReturnType<typeof errorIn>;

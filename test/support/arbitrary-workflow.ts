@@ -104,7 +104,7 @@ const variable = fc.record({
   value,
 });
 
-/** Exported files with one start and random edges, containers, names and references. Most of the files are invalid. */
+/** Workflow files with one start block and random edges, containers, names and references. Most of them are invalid. */
 export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     blocks: fc.dictionary(fc.constantFrom(...IDS), block, { maxKeys: 9, noNullPrototype: true }),
@@ -138,9 +138,9 @@ export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
     }),
     edges: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('', '', ':error')), { maxLength: 20 }),
   })
-  .map(({ parents, kinds, edges }) => buildSoundFile(parents, kinds, edges));
+  .map(({ parents, kinds, edges }) => buildValidFile(parents, kinds, edges));
 
-function buildSoundFile(
+function buildValidFile(
   parents: readonly number[],
   kinds: readonly string[],
   edgeChoices: readonly (readonly [number, number, string])[],
@@ -170,9 +170,9 @@ function buildSoundFile(
       if (kinds[index] === 'parallel') blocks[`${id}x`] = { parentId: id, fields: { code: 'return 1' } };
     }
   });
-  for (const [one, other, port] of edgeChoices) {
-    const from = Math.min(one % parents.length, other % parents.length);
-    const to = Math.max(one % parents.length, other % parents.length);
+  for (const [first, second, port] of edgeChoices) {
+    const from = Math.min(first % parents.length, second % parents.length);
+    const to = Math.max(first % parents.length, second % parents.length);
     if (from !== to && parentIds[from] === parentIds[to]) edges.push(`n${from}${port} > n${to}`);
   }
   return workflowFile({ blocks, edges });
@@ -182,7 +182,7 @@ function buildSoundFile(
 export function shuffle(value: Json, random: () => number): Json {
   if (Array.isArray(value)) return value.map((item) => shuffle(item, random));
   if (typeof value !== 'object' || value === null) return value;
-  const keys = Object.keys(value).map((key) => ({ key, at: random() }));
-  keys.sort((a, b) => a.at - b.at);
+  const keys = Object.keys(value).map((key) => ({ key, rank: random() }));
+  keys.sort((a, b) => a.rank - b.rank);
   return Object.fromEntries(keys.map(({ key }) => [key, shuffle(value[key] as Json, random)]));
 }

@@ -5,7 +5,7 @@ import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/cor
 export class AskBlocks {
   /** Executed steps, in order: the block with its scope, and the number of the step. */
   readonly executedSteps: string[] = [];
-  /** Called after each answer is read; a rejection fails the attempt. */
+  /** Called in each execution after the answers are read. A rejection fails the attempt. */
   readonly afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void>;
 
   constructor(

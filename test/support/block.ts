@@ -44,14 +44,14 @@ export interface BlockFixture {
 
 const idOf = (name: string): string => name.toLowerCase().replaceAll(' ', '');
 
-const missingService = (what: string) => (): never => {
-  throw new Error(`This test has no ${what}.`);
+const missingService = (service: string) => (): never => {
+  throw new Error(`This test has no ${service}.`);
 };
 
 /** Returns the context in which the references of the block are compiled. */
 export function templateContextOf(fixture: BlockFixture): TemplateContext {
-  const others = [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])];
-  const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
+  const otherNames = [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])];
+  const blocks = otherNames.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
   const self = { id: 'self', name: fixture.name ?? 'Self', type: fixture.type ?? 'function', enabled: true };
   return {
     names: buildNames([...blocks, self], fixture.variables ?? []),

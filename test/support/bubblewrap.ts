@@ -13,21 +13,23 @@ import { join, relative } from 'node:path';
 import { libraryFoldersOf, requireTool, type FoundTool } from '../tools/fetch.ts';
 import { isReadableByOthers } from './other-users.ts';
 
-/** Copies a fetched tree to `home`, and adds a script `bwrap` that sets the path of the libraries of the tree. */
-function copyTo(home: string, path: string, tree: string): void {
-  const scratch = mkdtempSync(`${home}.`);
+/** Copies a fetched tree to `destination`, and adds a script `bwrap` that sets LD_LIBRARY_PATH for the tree. */
+function copyTo(destination: string, path: string, tree: string): void {
+  const scratch = mkdtempSync(`${destination}.`);
   try {
     chmodSync(scratch, 0o755);
     cpSync(tree, join(scratch, 'tree'), { recursive: true, verbatimSymlinks: true });
-    const libraryFolders = libraryFoldersOf(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
-    const program = join(home, 'tree', relative(tree, path));
+    const libraryFolders = libraryFoldersOf(tree).map((folder) =>
+      join(destination, 'tree', relative(tree, folder)),
+    );
+    const program = join(destination, 'tree', relative(tree, path));
     const script = `#!/bin/sh\nLD_LIBRARY_PATH=${libraryFolders.join(':')} exec ${program} "$@"\n`;
     writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
     chmodSync(join(scratch, 'bwrap'), 0o755);
-    // Another process of the tests may have created it first.
-    if (!existsSync(home)) renameSync(scratch, home);
+    // Another test process may have created the destination first.
+    if (!existsSync(destination)) renameSync(scratch, destination);
   } catch (error) {
-    if (!existsSync(home)) throw error;
+    if (!existsSync(destination)) throw error;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -39,10 +41,10 @@ function copyTo(home: string, path: string, tree: string): void {
  */
 function copyOf({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
-  const home = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
-  if (!existsSync(home)) copyTo(home, path, tree);
-  if (statSync(home).uid !== user) throw new Error(`${home} belongs to another user; remove it.`);
-  return join(home, 'bwrap');
+  const destination = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
+  if (!existsSync(destination)) copyTo(destination, path, tree);
+  if (statSync(destination).uid !== user) throw new Error(`${destination} belongs to another user; remove it.`);
+  return join(destination, 'bwrap');
 }
 
 /**

@@ -1,4 +1,4 @@
-// Builds an image; the test starts several of these processes for one folder: node build-image-once.ts FOLDER LOG
+// Builds an image: `node build-image-once.ts FOLDER LOG`. The test starts several of these processes with one folder.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

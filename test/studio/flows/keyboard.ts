@@ -87,12 +87,12 @@ async function completeKeyboardJourney(studio: Studio): Promise<string> {
   return (await page.locator('.run-title .status').textContent()) ?? '';
 }
 
-/** Defines the test of the Studio with the keyboard only. */
+/** Defines the test that uses the Studio with the keyboard only. */
 export function defineKeyboardTests(store: GetServeArgs): void {
   const studio = startStudio({ store });
 
   it(
-    'signs in, filters, steps through the blocks of a run, answers a pause and cancels a run',
+    'lets a user sign in, filter runs, step through the blocks of a run, answer its pause and cancel a run',
     { timeout: 90_000 },
     async () => {
       expect(await completeKeyboardJourney(studio)).toBe('Cancelled');

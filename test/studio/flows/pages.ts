@@ -12,7 +12,7 @@ import { HOSTILE_TEXT, NESTED, ONE_STEP } from '../workflows.ts';
 /** The public URL of the server for providers. */
 const ORIGIN = 'https://flows.heddle.test';
 
-/** Defines the tests of pages of the Studio. */
+/** Defines the tests of several pages of the Studio. */
 export function definePageTests(store: GetServeArgs): void {
   let providers: HookProviders;
   const studio = startStudio({
@@ -56,28 +56,28 @@ export function definePageTests(store: GetServeArgs): void {
     expect(await outline.getByRole('button').count()).toBe(2);
   });
 
-  it('shows a tree of folders that keys navigate, filters workflows by folder, and creates, moves and deletes folders', async () => {
+  it('shows a tree of folders with keyboard navigation, filters workflows by folder, and creates, moves and deletes folders', async () => {
     const { workspaceId } = studio;
     const workflowId = await studio.deploy('In a folder', ONE_STEP);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
     await studio.call('PATCH', `/api/v2/workflows/${workflowId}`, { folderPath: '/Ops/Nightly%20jobs' });
     const page = await open('/workflows');
-    const item = (name: string) =>
+    const treeItem = (name: string) =>
       page.getByRole('tree', { name: 'Folders' }).getByRole('treeitem', { name });
     const list = page.getByRole('region', { name: 'List of workflows' });
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
     await list.getByRole('link', { name: 'In a folder' }).waitFor();
-    await item('All workflows').focus();
+    await treeItem('All workflows').focus();
     await press('ArrowDown', 'ArrowDown');
-    expect(await item('Ops').getAttribute('aria-expanded')).toBe('false');
+    expect(await treeItem('Ops').getAttribute('aria-expanded')).toBe('false');
     await press('ArrowRight', 'ArrowRight', 'Enter');
     await page.getByRole('heading', { name: 'Ops / Nightly jobs' }).waitFor();
     await expect.poll(() => list.getByRole('row').count()).toBe(2);
     await list.getByRole('link', { name: 'In a folder' }).waitFor();
-    expect(await item('Nightly jobs').getAttribute('aria-selected')).toBe('true');
+    expect(await treeItem('Nightly jobs').getAttribute('aria-selected')).toBe('true');
 
     await page.getByRole('button', { name: 'New folder' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Ünder');
@@ -91,23 +91,23 @@ export function definePageTests(store: GetServeArgs): void {
     await dialog.getByRole('button', { name: 'Rename or move' }).click();
     await page.getByRole('heading', { name: 'Moved', exact: true }).waitFor();
 
-    await item('All workflows').click();
+    await treeItem('All workflows').click();
     await page.getByLabel('Select In a folder').check();
     await page.getByRole('button', { name: 'Move workflows' }).click();
     await dialog.getByLabel('Folder').selectOption('Moved');
     await dialog.getByRole('button', { name: 'Move workflows' }).click();
     await list.getByRole('row', { name: 'In a folder' }).getByRole('cell', { name: 'Moved' }).waitFor();
-    await item('Moved').click();
+    await treeItem('Moved').click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('alert').getByText('not empty').waitFor();
     await dialog.getByLabel('Even if it is not empty').check();
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await expect.poll(() => item('Moved').count()).toBe(0);
+    await expect.poll(() => treeItem('Moved').count()).toBe(0);
     await expect.poll(() => new URL(page.url()).search).toBe('');
     await expect.poll(() => list.getByRole('link', { name: 'In a folder' }).count()).toBe(0);
     await page.goto(`${studio.url}/workflows?folder=%2FOps%2FNightly%2520jobs`);
-    await item('Nightly jobs').waitFor();
+    await treeItem('Nightly jobs').waitFor();
     await page.getByText('No workflow is in this folder').waitFor();
   });
 
@@ -188,7 +188,7 @@ export function definePageTests(store: GetServeArgs): void {
       const response = await route.fetch();
       const body = (await response.json()) as { data: object[] };
       const [first] = body.data;
-      const sandboxes = [
+      const simulatedSandboxes = [
         { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
         {
           name: 'Broken',
@@ -200,7 +200,7 @@ export function definePageTests(store: GetServeArgs): void {
       ];
       await route.fulfill({
         response,
-        json: { ...body, data: sandboxes.map((each) => ({ ...first, ...each })) },
+        json: { ...body, data: simulatedSandboxes.map((each) => ({ ...first, ...each })) },
       });
     });
     await page.reload();
@@ -238,7 +238,7 @@ export function definePageTests(store: GetServeArgs): void {
     expect(providers.hooks).toHaveLength(1);
   });
 
-  it('fits a window of 390 pixels in dark colours', { timeout: 60_000 }, async () => {
+  it('fits a window that is 390 pixels wide, in dark colours', { timeout: 60_000 }, async () => {
     const runId = await studio.run(await studio.deploy('Small window', NESTED));
     const page = await open('/runs');
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -101,7 +101,7 @@ export function defineRunTests(store: GetServeArgs): void {
     expect(await markedLine.textContent()).toContain('throw new Error');
   });
 
-  it('starts a run at a block with a changed output of an earlier block, and at the container of an iteration', async () => {
+  it('starts a run at the container of an iteration, with a changed output of an earlier block', async () => {
     const source = workflow(
       [
         fn('Price', 'return 10'),
@@ -131,24 +131,24 @@ export function defineRunTests(store: GetServeArgs): void {
     expect((await studio.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
-  const title = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
+  const title = 'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block by the outline';
   sampledIt(title, { timeout: 90_000 }, async () => {
     const runId = await studio.run(await studio.deploy('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
-    const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
+    const countElements = () => page.evaluate<number>('document.querySelectorAll("*").length');
     await page.locator('.far-blocks path').first().waitFor();
     // All blocks are in view, but none has a separate element.
     expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
     expect(await nodes.count()).toBe(0);
-    expect(await elements()).toBeLessThan(1500);
+    expect(await countElements()).toBeLessThan(1500);
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').first().focus();
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Last', exact: true }).waitFor();
     await nodes.filter({ hasText: 'Last' }).waitFor();
     expect(await nodes.count()).toBeLessThan(200);
-    expect(await elements()).toBeLessThan(1500);
+    expect(await countElements()).toBeLessThan(1500);
     await page.getByRole('button', { name: 'Fit View' }).click();
     await expect.poll(() => nodes.count()).toBe(0);
     const blocks = await page.locator('.far-blocks g').boundingBox();

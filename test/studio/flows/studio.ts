@@ -234,7 +234,7 @@ export function defineStudioTests(store: GetServeArgs): void {
     await expect.poll(() => page.locator('.chart canvas').count()).toBe(1);
   });
 
-  it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
+  it('shows the difference between two versions, triggers with their next times, and the deployment', async () => {
     const draft = draftOf(hourlyWorkflow('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
     const workflowId = await studio.deploy('Reports', REFUND_APPROVAL);
