@@ -11,7 +11,7 @@ function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 
 const sequence = (...parts: readonly Uint8Array[]): Buffer => der(0x30, ...parts);
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'));
-const text = (value: string): Buffer => der(0x0c, Buffer.from(value));
+const utf8String = (value: string): Buffer => der(0x0c, Buffer.from(value));
 
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
 const COMMON_NAME = '550403';
@@ -61,7 +61,7 @@ function issueCertificate(
 ): Certificate {
   const { publicKey, privateKey } = keys;
   const validity = [der(0x18, Buffer.from('20200101000000Z')), der(0x18, Buffer.from('20991231235959Z'))];
-  const body = sequence(
+  const tbsCertificate = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
@@ -71,8 +71,8 @@ function issueCertificate(
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(extension)),
   );
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, issuer.privateKey));
-  const base64 = sequence(body, ECDSA_SHA256, signature).toString('base64');
+  const signature = der(0x03, Buffer.from([0]), sign('sha256', tbsCertificate, issuer.privateKey));
+  const base64 = sequence(tbsCertificate, ECDSA_SHA256, signature).toString('base64');
   const lines = base64.match(/.{1,64}/g) ?? [];
   return {
     cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
@@ -81,5 +81,5 @@ function issueCertificate(
 }
 
 function commonName(name: string): Buffer {
-  return sequence(der(0x31, sequence(oid(COMMON_NAME), text(name))));
+  return sequence(der(0x31, sequence(oid(COMMON_NAME), utf8String(name))));
 }

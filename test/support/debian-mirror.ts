@@ -12,7 +12,7 @@ export interface FixtureDeb {
   readonly fields?: Readonly<Record<string, string>>;
   readonly files?: readonly TarEntry[];
   readonly packing?: 'gz' | 'zst' | '';
-  /** Served instead of the file that the index announces. */
+  /** Served instead of the file that the index lists. */
   readonly served?: Buffer;
 }
 
@@ -26,10 +26,10 @@ export interface DebianMirror {
 
 /** Returns a member of an `ar` archive, the format of a .deb. */
 function member(name: string, bytes: Buffer): Buffer {
-  const head = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8)].join('');
+  const header = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8)].join('');
   const padding = bytes.length % 2 === 0 ? '' : '\n';
   return Buffer.concat([
-    Buffer.from(`${head}${String(bytes.length).padEnd(10)}\`\n`),
+    Buffer.from(`${header}${String(bytes.length).padEnd(10)}\`\n`),
     bytes,
     Buffer.from(padding),
   ]);
@@ -39,11 +39,11 @@ function member(name: string, bytes: Buffer): Buffer {
 export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
   const bytes = tar(files);
   const data = packing === 'gz' ? gzipSync(bytes) : packing === 'zst' ? zstdCompressSync(bytes) : bytes;
-  const ending = packing === '' ? '' : `.${packing}`;
+  const extension = packing === '' ? '' : `.${packing}`;
   return Buffer.concat([
     Buffer.from('!<arch>\n'),
     member('debian-binary', Buffer.from('2.0\n')),
-    member(`data.tar${ending}`, data),
+    member(`data.tar${extension}`, data),
   ]);
 }
 

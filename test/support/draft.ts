@@ -7,11 +7,11 @@ export function draftOf(exported: Json): JsonObject {
   const copy = JSON.parse(JSON.stringify({ blocks, edges })) as { blocks: JsonObject; edges: JsonObject[] };
   const ids = new Map(Object.keys(copy.blocks).map((id) => [id, `${id}-${suffix}`]));
   const blockEntries = Object.entries(copy.blocks).map(([id, block]): [string, Json] => {
-    const { data, ...other } = block as { data?: JsonObject };
+    const { data, ...properties } = block as { data?: JsonObject };
     const parent = data?.['parentId'];
     const newId = ids.get(id) ?? id;
     const newData = typeof parent === 'string' ? { ...data, parentId: ids.get(parent) ?? parent } : data;
-    return [newId, { ...other, id: newId, ...(newData && { data: newData }) } as Json];
+    return [newId, { ...properties, id: newId, ...(newData && { data: newData }) } as Json];
   });
   const copyEdge = (each: JsonObject): JsonObject => ({
     ...each,

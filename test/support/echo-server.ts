@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server on this machine that returns its requests. */
+/** A server on this machine that sends each request back in the response. */
 export interface EchoServer {
   readonly url: string;
   readonly port: number;

@@ -11,7 +11,7 @@ export interface FixtureModule {
   readonly version?: string;
   /** Contents by path in the module. Without a go.mod, one is added. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Further entries of the archive, with full paths. */
+  /** Additional entries of the archive, with full paths. */
   readonly entries?: readonly ZipEntry[];
 }
 
@@ -54,8 +54,8 @@ export function goSum(...modules: readonly FixtureModule[]): string {
   return modules
     .flatMap((module) => {
       const { path, version, sum } = pinOf(module);
-      const mod = sumOf([['go.mod', filesOf(module)['go.mod'] ?? '']]);
-      return [`${path} ${version} ${sum}\n`, `${path} ${version}/go.mod ${mod}\n`];
+      const goModSum = sumOf([['go.mod', filesOf(module)['go.mod'] ?? '']]);
+      return [`${path} ${version} ${sum}\n`, `${path} ${version}/go.mod ${goModSum}\n`];
     })
     .join('');
 }

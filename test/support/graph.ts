@@ -12,8 +12,8 @@ interface Edge {
 /**
  * Returns the region described by `parts`.
  *
- * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
- * port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
+ * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan-out (`a -> b, c`); `a:error -> b` names
+ * a port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
  * Out-edges and entries are in the order of the strings. As in a plan, the nodes are in topological order, ties by id.
  */
 export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
@@ -26,19 +26,19 @@ export function region(...parts: (string | Record<string, NodeSettings>)[]): Reg
   }
   for (const id of Object.keys(settings)) ids.add(id);
   const order = topologicalOrder([...ids], edges);
-  const index = new Map(order.map((id, at) => [id, at]));
-  const at = (id: string): number => index.get(id) as number;
+  const indices = new Map(order.map((id, index) => [id, index]));
+  const indexOf = (id: string): number => indices.get(id) as number;
   return {
     nodes: order.map((id) => ({
       id,
       kind: 'block',
       class: 'compute',
       ...settings[id],
-      ins: edges.filter(({ to }) => to === id).map(({ from, port }) => ({ from: at(from), port })),
-      outs: [...new Set(edges.filter(({ from }) => from === id).map(({ to }) => at(to)))],
+      ins: edges.filter(({ to }) => to === id).map(({ from, port }) => ({ from: indexOf(from), port })),
+      outs: [...new Set(edges.filter(({ from }) => from === id).map(({ to }) => indexOf(to)))],
       handlesError: edges.some(({ from, port }) => from === id && port === 'error'),
     })),
-    entries: [...ids].filter((id) => !edges.some(({ to }) => to === id)).map(at),
+    entries: [...ids].filter((id) => !edges.some(({ to }) => to === id)).map(indexOf),
   };
 }
 
@@ -84,12 +84,12 @@ export function nameOf(top: Region, address: readonly number[]): string {
 }
 
 function addNodesAndEdges(text: string, ids: Set<string>, edges: Edge[]): void {
-  const stops = text.split('->').map((stop) => stop.split(',').map((name) => name.trim()));
-  stops.forEach((stop, at) => {
-    for (const name of stop) ids.add(name.split(':')[0] as string);
-    for (const source of at === 0 ? [] : (stops[at - 1] as string[])) {
+  const groups = text.split('->').map((group) => group.split(',').map((name) => name.trim()));
+  groups.forEach((group, index) => {
+    for (const name of group) ids.add(name.split(':')[0] as string);
+    for (const source of index === 0 ? [] : (groups[index - 1] as string[])) {
       const [from = '', port = 'source'] = source.split(':');
-      for (const target of stop) edges.push({ from, port, to: target.split(':')[0] as string });
+      for (const target of group) edges.push({ from, port, to: target.split(':')[0] as string });
     }
   });
 }

@@ -33,7 +33,7 @@ export interface HeddleOptions {
   input?: string;
   /** Variables in addition to PATH and HOME, which every command has. */
   env?: { [name: string]: string };
-  /** Options of Node. */
+  /** Options of Node.js. */
   node?: readonly string[];
   /** Registers a function that ends the command; default: the function is called after the test. */
   whenDone?: (clean: () => void) => void;
@@ -41,13 +41,13 @@ export interface HeddleOptions {
   execPath?: string;
 }
 
-/** True while a command runs in this process. Commands cannot share the process: it has one folder and environment. */
+/** True while a command runs in this process, which has one working directory and one environment for all commands. */
 let isBusy = false;
 
 /**
  * Runs a command to its end. By default the command runs in this process, from the sources, because a process of the
- * built command line (`startHeddle`) takes a second of processor time. A concurrent second command, a command with
- * options of Node or another executable, and every command of a full run get a process.
+ * built CLI (`startHeddle`) takes a second of CPU time. A concurrent second command, a command with options of Node.js
+ * or another executable, and every command of a full test run get a separate process.
  */
 export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<CommandResult> {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
@@ -65,7 +65,7 @@ export async function heddle(args: readonly string[], options: HeddleOptions = {
   }
 }
 
-/** Gives this process the folder and the environment of a command. Returns a function that undoes this. */
+/** Switches this process to the working directory and environment of a command. Returns a function that undoes this. */
 function applyOptions({ cwd, env }: HeddleOptions): () => void {
   const original = { cwd: process.cwd(), env: { ...process.env } };
   replaceEnv({ ...commonEnv(), ...env });
@@ -108,7 +108,7 @@ export async function startServe(
   return { ...(JSON.parse(await process.line()) as Omit<RunningServer, 'process'>), process };
 }
 
-/** Starts the built command line. It is killed after the test, or when the function passed to `whenDone` is called. */
+/** Starts the built CLI. It is killed after the test, or when the function passed to `whenDone` is called. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): RunningCommand {
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
@@ -134,19 +134,19 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
   return {
     child,
     ended,
-    until: (text) => until(text, { output, listeners, ended }),
+    until: (text) => waitForText(text, { output, listeners, ended }),
     line: async () => {
-      await until('\n', { output, listeners, ended, streams: ['stdout'] });
+      await waitForText('\n', { output, listeners, ended, streams: ['stdout'] });
       return output.stdout.slice(0, output.stdout.indexOf('\n'));
     },
     lineWith: async (text) => {
-      await until(text, { output, listeners, ended, streams: ['stdout'] });
+      await waitForText(text, { output, listeners, ended, streams: ['stdout'] });
       return output.stdout.split('\n').find((line) => line.includes(text)) ?? '';
     },
   };
 }
 
-function until(
+function waitForText(
   text: string,
   {
     output,

@@ -38,7 +38,7 @@ interface ProviderResponse {
   isDone?: true;
 }
 
-/** Simulated webhooks of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
+/** Simulated webhook APIs of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
 export interface HookProviders {
   /** Base URLs of the providers. */
   services: { [name in SimulatedHook['provider']]: string };
@@ -72,8 +72,8 @@ export async function hookProviders(): Promise<HookProviders> {
   const state: Pick<HookProviders, 'hooks' | 'requests' | 'before'> = {
     ...{ hooks: [], requests: [], before: () => undefined },
   };
-  let last = 100;
-  const nextId = (): string => String((last += 1));
+  let lastId = 100;
+  const nextId = (): string => String((lastId += 1));
   const providers = { github: github(state.hooks, nextId), linear: linear(state.hooks, nextId) };
   const handlers = { ...providers, stripe: stripe(state.hooks, nextId), telegram: telegram(state.hooks) };
   const server = createServer((incoming, response) => {
@@ -84,7 +84,7 @@ export async function hookProviders(): Promise<HookProviders> {
       const [, name = '', path = ''] = /^\/(\w+)(\/.*)$/.exec(url.pathname) ?? [];
       const method = incoming.method ?? '';
       const text = Buffer.concat(chunks).toString();
-      const label = `${method} ${name}${nameOf(path, text)}`;
+      const label = `${method} ${name}${describeRequest(path, text)}`;
       state.requests.push(label);
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
       const provider = handlers[name as keyof typeof handlers];
@@ -119,7 +119,7 @@ function send(
   else response.end(JSON.stringify(body));
 }
 
-/** Yields endless bytes. */
+/** Yields spaces without end. */
 async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
   for (;;) {
     yield pace === 'slow' ? ' ' : ' '.repeat(2 ** 16);
@@ -128,12 +128,13 @@ async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
 }
 
 /** Returns the path without credentials; for GraphQL the name of the mutation. */
-function nameOf(path: string, text: string): string {
-  if (path === '/graphql') return ` ${/\b(webhook\w*)\(/.exec(jsonOf(text)['query'] as string)?.[1] ?? ''}`;
-  return path.replace(/\/bot[^/]+/, '/bot');
+function describeRequest(path: string, text: string): string {
+  if (path !== '/graphql') return path.replace(/\/bot[^/]+/, '/bot');
+  const { query } = parseObject(text);
+  return ` ${/\b(webhook\w*)\(/.exec(query as string)?.[1] ?? ''}`;
 }
 
-function jsonOf(text: string): JsonObject {
+function parseObject(text: string): JsonObject {
   const value: unknown = text === '' ? {} : JSON.parse(text);
   return isJsonObject(value as Json) ? (value as JsonObject) : {};
 }
@@ -143,9 +144,10 @@ const tokenOf = ({ headers }: HookRequest): string =>
 
 type HookSettings = Pick<SimulatedHook, 'url' | 'secret' | 'events'>;
 
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
-const textsOf = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(textOf) : []);
-const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+const stringOrEmpty = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+const stringsOf = (value: Json | undefined): string[] =>
+  Array.isArray(value) ? value.map(stringOrEmpty) : [];
+const objectOrEmpty = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** Removes a webhook. */
 function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
@@ -162,7 +164,7 @@ function github(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     if (refusal) return refusal;
     const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.owner === repo);
     if (id !== undefined)
-      return gitHubHook(
+      return respondAboutHook(
         hooks,
         repositoryHooks.find((hook) => hook.id === id),
         request,
@@ -193,7 +195,7 @@ function gitHubRefusal(request: HookRequest, repo: string): ProviderResponse | u
   return undefined;
 }
 
-function gitHubHook(
+function respondAboutHook(
   hooks: SimulatedHook[],
   hook: SimulatedHook | undefined,
   request: HookRequest,
@@ -214,9 +216,10 @@ function gitHubJson({ id, url, events }: SimulatedHook): JsonObject {
 }
 
 function gitHubSettings({ text }: HookRequest): HookSettings | undefined {
-  const { config = null, events } = jsonOf(text);
-  if (!isJsonObject(config) || textOf(config['url']) === '') return undefined;
-  return { url: textOf(config['url']), secret: textOf(config['secret']), events: textsOf(events) };
+  const { config = null, events } = parseObject(text);
+  if (!isJsonObject(config) || stringOrEmpty(config['url']) === '') return undefined;
+  const { url, secret } = config;
+  return { url: stringOrEmpty(url), secret: stringOrEmpty(secret), events: stringsOf(events) };
 }
 
 const linearError = (code: string, message: string): ProviderResponse => ({
@@ -237,7 +240,8 @@ const linearData = (field: string, value: Json): ProviderResponse => ({ body: { 
 function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
   const linearHooks = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
   const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): ProviderResponse => {
-    const hook: SimulatedHook = { provider: 'linear', owner: textOf(teamId), id: nextId(), ...settings };
+    const owner = stringOrEmpty(teamId);
+    const hook: SimulatedHook = { provider: 'linear', owner, id: nextId(), ...settings };
     hooks.push(hook);
     return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
@@ -256,13 +260,16 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   return (request) => {
     const refusal = linearRefusal(request);
     if (refusal) return refusal;
-    const { query, variables } = jsonOf(request.text);
-    const { id, input, ...page } = objectOf(variables);
-    const [mutation] = /webhook(Create|Update|Delete)/.exec(textOf(query)) ?? [];
-    const { url, secret, resourceTypes } = objectOf(input);
-    const settings = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
+    const { query, variables } = parseObject(request.text);
+    const { id, input, ...page } = objectOrEmpty(variables);
+    const [mutation] = /webhook(Create|Update|Delete)/.exec(stringOrEmpty(query)) ?? [];
+    const { url, secret, resourceTypes } = objectOrEmpty(input);
+    const settings = {
+      ...{ url: stringOrEmpty(url), secret: stringOrEmpty(secret) },
+      events: stringsOf(resourceTypes),
+    };
     if (mutation === undefined) return list(page);
-    if (mutation === 'webhookCreate') return create(objectOf(input), settings);
+    if (mutation === 'webhookCreate') return create(objectOrEmpty(input), settings);
     const hook = linearHooks().find((each) => each.id === id);
     if (!hook) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
     if (mutation === 'webhookDelete') remove(hooks, hook);
@@ -329,8 +336,8 @@ const telegramError = (status: number, description: string): ProviderResponse =>
 /** Simulates core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
 function telegram(hooks: SimulatedHook[]): (request: HookRequest) => ProviderResponse {
   const set = (bot: string, hook: SimulatedHook | undefined, { text }: HookRequest): ProviderResponse => {
-    const { url, secret_token: secret } = jsonOf(text);
-    const settings = { url: textOf(url), secret: textOf(secret), events: [] };
+    const { url, secret_token: secret } = parseObject(text);
+    const settings = { url: stringOrEmpty(url), secret: stringOrEmpty(secret), events: [] };
     if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(settings.url))
       return telegramError(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
     if (hook) Object.assign(hook, settings);

@@ -12,7 +12,7 @@ import { onTestFinished } from 'vitest';
 
 export const SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };
 
-/** Returns a folder for images, which is removed after the test. */
+/** Creates a folder for images, which is removed after the test. */
 export function imageFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'images-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -42,14 +42,14 @@ export function fakeBuilder(overrides: Partial<ImageBuilder> = {}): ImageBuilder
   };
 }
 
-/** Opens a new folder of images, which is closed after the test. */
+/** Opens images in a new folder. They are closed after the test. */
 export function openImages(builders: ImageBuilders, options: Partial<ImagesOptions> = {}): Images {
   const images = createImages({ folder: imageFolder(), builders, ...options });
   onTestFinished(() => images.close());
   return images;
 }
 
-/** Returns a clock that advances only by `pass`. */
+/** Returns a clock that advances only when `advance` is called. */
 export function stillClock() {
   let nowMs = 1_700_000_000_000;
   return { now: () => nowMs, sleep: () => Promise.resolve(), pass: (ms: number) => (nowMs += ms) };

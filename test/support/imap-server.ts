@@ -26,10 +26,10 @@ export interface ImapServer {
     mailbox?: string,
   ): number;
   /** Sets this UIDVALIDITY, and assigns new UIDs to all messages. */
-  renumber(validity: number): void;
+  renumber(uidValidity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
   /** Sets what the server does at each command with this name. Undefined: it executes the command. */
-  behave(command: string, instead: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
+  behave(command: string, behaviour: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export async function imapServer({
   const accept = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
-    state.sessions += 1;
+    state.connectionCount += 1;
     new Session(state, socket).begin();
   };
   const server = tls?.from === 'begin' ? createTlsServer(tls, accept) : createServer(accept);
@@ -72,13 +72,13 @@ export async function imapServer({
     port: (server.address() as AddressInfo).port,
     commands: state.commands,
     get sessions() {
-      return state.sessions;
+      return state.connectionCount;
     },
     deliver: (message, mailbox = 'INBOX') => state.deliver(message, mailbox),
-    renumber: (validity) => state.renumber(validity),
+    renumber: (uidValidity) => state.renumber(uidValidity),
     messages: (mailbox = 'INBOX') => state.mailbox(mailbox)?.messages ?? [],
-    behave(command, instead) {
-      if (instead) state.behaviour.set(command, instead);
+    behave(command, behaviour) {
+      if (behaviour) state.behaviour.set(command, behaviour);
       else state.behaviour.delete(command);
     },
     close,
@@ -89,8 +89,8 @@ class ServerState {
   readonly tls: ImapTls | undefined;
   readonly commands: string[] = [];
   readonly behaviour = new Map<string, 'hang' | 'close' | 'huge' | 'no'>();
-  sessions = 0;
-  validity = 7;
+  connectionCount = 0;
+  uidValidity = 7;
   readonly #mailboxes = new Map<string, Mailbox>([['INBOX', { messages: [], uidNext: 1 }]]);
 
   constructor(tls: ImapTls | undefined) {
@@ -101,7 +101,7 @@ class ServerState {
     return this.#mailboxes.get(name.toUpperCase() === 'INBOX' ? 'INBOX' : name);
   }
 
-  names(): string[] {
+  mailboxNames(): string[] {
     return [...this.#mailboxes.keys()];
   }
 
@@ -123,8 +123,8 @@ class ServerState {
     return uid;
   }
 
-  renumber(validity: number): void {
-    this.validity = validity;
+  renumber(uidValidity: number): void {
+    this.uidValidity = uidValidity;
     for (const mailbox of this.#mailboxes.values()) {
       for (const [index, message] of mailbox.messages.entries()) message.uid = index + 1;
       mailbox.uidNext = mailbox.messages.length + 1;
@@ -156,20 +156,20 @@ class Session {
   }
 
   begin(): void {
-    this.#say(`* OK [CAPABILITY ${this.#capabilities()}] ready`);
+    this.#sendLine(`* OK [CAPABILITY ${this.#capabilities()}] ready`);
     this.#listen();
   }
 
   #capabilities(): string {
-    const isPlain = this.#state.tls?.from === 'starttls' && !(this.#socket instanceof TLSSocket);
-    return isPlain ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
+    const needsStartTls = this.#state.tls?.from === 'starttls' && !(this.#socket instanceof TLSSocket);
+    return needsStartTls ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
   }
 
   /** Encrypts the rest of the session, if the server supports TLS. */
   #encrypt(tag: string): void {
     const { tls } = this.#state;
-    if (!tls) return this.#say(`${tag} BAD no TLS`);
-    this.#say(`${tag} OK begin`);
+    if (!tls) return this.#sendLine(`${tag} BAD no TLS`);
+    this.#sendLine(`${tag} OK begin`);
     this.#socket.removeAllListeners('data');
     this.#socket = new TLSSocket(this.#socket, { ...tls, isServer: true }).on('error', () => undefined);
     this.#listen();
@@ -187,35 +187,35 @@ class Session {
     });
   }
 
-  #say(line: string): void {
+  #sendLine(line: string): void {
     this.#socket.write(`${line}\r\n`, 'latin1');
   }
 
   #handle(line: string): void {
-    const [tag = '', first = '', ...others] = line.split(' ');
+    const [tag = '', first = '', ...words] = line.split(' ');
     const isUid = first.toUpperCase() === 'UID';
-    const command = (isUid ? `UID ${others.shift() ?? ''}` : first).toUpperCase();
-    const args = others.join(' ');
+    const command = (isUid ? `UID ${words.shift() ?? ''}` : first).toUpperCase();
+    const args = words.join(' ');
     this.#state.commands.push(command === 'LOGIN' ? 'LOGIN' : `${command} ${args}`.trim());
-    const instead = this.#state.behaviour.get(command);
-    if (instead === 'hang') return;
-    if (instead === 'close') return void this.#socket.destroy();
-    if (instead === 'huge') return this.#say(`* 1 FETCH (BODY[] {999999999}`);
-    if (instead === 'no') return this.#say(`${tag} NO [SERVERBUG] not now, ${IMAP_PASSWORD}`);
+    const behaviour = this.#state.behaviour.get(command);
+    if (behaviour === 'hang') return;
+    if (behaviour === 'close') return void this.#socket.destroy();
+    if (behaviour === 'huge') return this.#sendLine(`* 1 FETCH (BODY[] {999999999}`);
+    if (behaviour === 'no') return this.#sendLine(`${tag} NO [SERVERBUG] not now, ${IMAP_PASSWORD}`);
     if (command === 'STARTTLS') return this.#encrypt(tag);
-    this.#answer(tag, command, args);
+    this.#execute(tag, command, args);
   }
 
-  #answer(tag: string, command: string, args: string): void {
-    const ok = (about = 'done'): void => this.#say(`${tag} OK ${about}`);
+  #execute(tag: string, command: string, args: string): void {
+    const ok = (about = 'done'): void => this.#sendLine(`${tag} OK ${about}`);
     switch (command) {
       case 'CAPABILITY':
-        this.#say(`* CAPABILITY ${this.#capabilities()}`);
+        this.#sendLine(`* CAPABILITY ${this.#capabilities()}`);
         return ok();
       case 'LOGIN':
         return this.#login(tag, args);
       case 'NAMESPACE':
-        this.#say('* NAMESPACE (("" "/")) NIL NIL');
+        this.#sendLine('* NAMESPACE (("" "/")) NIL NIL');
         return ok();
       case 'LIST':
         this.#list(args);
@@ -224,7 +224,7 @@ class Session {
       case 'EXAMINE':
         return this.#select(tag, command, unquote(args));
       case 'UID SEARCH':
-        this.#say(`* SEARCH ${this.#search(args).join(' ')}`.trim());
+        this.#sendLine(`* SEARCH ${this.#search(args).join(' ')}`.trim());
         return ok();
       case 'FETCH':
       case 'UID FETCH':
@@ -239,24 +239,26 @@ class Session {
   }
 
   #login(tag: string, args: string): void {
-    this.#say(hasCredentials(args) ? `${tag} OK done` : `${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
+    this.#sendLine(
+      hasCredentials(args) ? `${tag} OK done` : `${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`,
+    );
   }
 
   #list(args: string): void {
     // An empty pattern requests the separator.
-    if (args.endsWith('""')) this.#say('* LIST (\\Noselect) "/" ""');
-    else for (const name of this.#state.names()) this.#say(`* LIST () "/" ${name}`);
+    if (args.endsWith('""')) this.#sendLine('* LIST (\\Noselect) "/" ""');
+    else for (const name of this.#state.mailboxNames()) this.#sendLine(`* LIST () "/" ${name}`);
   }
 
   #select(tag: string, command: string, name: string): void {
     const mailbox = this.#state.mailbox(name);
-    if (!mailbox) return this.#say(`${tag} NO [NONEXISTENT] no such mailbox`);
+    if (!mailbox) return this.#sendLine(`${tag} NO [NONEXISTENT] no such mailbox`);
     this.#selected = mailbox;
-    this.#say('* FLAGS (\\Seen)');
-    this.#say(`* ${mailbox.messages.length} EXISTS`);
-    this.#say(`* OK [UIDVALIDITY ${this.#state.validity}] valid`);
-    this.#say(`* OK [UIDNEXT ${mailbox.uidNext}] next`);
-    this.#say(`${tag} OK [${command === 'EXAMINE' ? 'READ-ONLY' : 'READ-WRITE'}] selected`);
+    this.#sendLine('* FLAGS (\\Seen)');
+    this.#sendLine(`* ${mailbox.messages.length} EXISTS`);
+    this.#sendLine(`* OK [UIDVALIDITY ${this.#state.uidValidity}] valid`);
+    this.#sendLine(`* OK [UIDNEXT ${mailbox.uidNext}] next`);
+    this.#sendLine(`${tag} OK [${command === 'EXAMINE' ? 'READ-ONLY' : 'READ-WRITE'}] selected`);
   }
 
   #search(args: string): number[] {
@@ -274,9 +276,9 @@ class Session {
     const messages = this.#selected?.messages ?? [];
     const [, range = '', items = ''] = /^(\S+) \(?(.*?)\)?$/.exec(args) ?? [];
     for (const [index, message] of messages.entries()) {
-      const at = isUid ? message.uid : index + 1;
-      if (!inRange(range, at, isUid ? (messages.at(-1)?.uid ?? 0) : messages.length)) continue;
-      this.#say(`* ${index + 1} FETCH (${partsOf(message, items).join(' ')})`);
+      const id = isUid ? message.uid : index + 1;
+      if (!isInRange(range, id, isUid ? (messages.at(-1)?.uid ?? 0) : messages.length)) continue;
+      this.#sendLine(`* ${index + 1} FETCH (${formatFetchItems(message, items).join(' ')})`);
     }
   }
 
@@ -284,7 +286,7 @@ class Session {
     const messages = this.#selected?.messages ?? [];
     const [range = ''] = args.split(' ');
     for (const message of messages)
-      if (inRange(range, message.uid, messages.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
+      if (isInRange(range, message.uid, messages.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
         message.flags.add('\\Seen');
   }
 }
@@ -297,9 +299,9 @@ function criterionOf(word: string, next: () => string, messages: readonly Stored
   if (name === 'ALL') return () => true;
   if (name === 'SEEN') return ({ flags }) => flags.has('\\Seen');
   if (name === 'UNSEEN') return ({ flags }) => !flags.has('\\Seen');
-  if (/^[\d:*,]+$/.test(word)) return (_message, seq) => inRange(word, seq, messages.length);
+  if (/^[\d:*,]+$/.test(word)) return (_message, seq) => isInRange(word, seq, messages.length);
   const argument = next();
-  if (name === 'UID') return ({ uid }) => inRange(argument, uid, messages.at(-1)?.uid ?? 0);
+  if (name === 'UID') return ({ uid }) => isInRange(argument, uid, messages.at(-1)?.uid ?? 0);
   if (name === 'SINCE') return ({ receivedMs }) => receivedMs >= Date.parse(`${argument} UTC`);
   if (name === 'FROM') return ({ raw }) => /^From:.*$/m.exec(raw)?.[0].includes(argument) ?? false;
   throw new Error(`The server does not know the criterion ${word}.`);
@@ -310,17 +312,17 @@ function hasCredentials(args: string): boolean {
 }
 
 /** Returns the requested items of a message, as FETCH lists them. */
-function partsOf({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
+function formatFetchItems({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
   const parts = [`UID ${uid}`];
   if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${raw.length}`);
-  if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${dateOf(receivedMs)}"`);
+  if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${internalDate(receivedMs)}"`);
   const [, from, count] = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items) ?? [];
   if (from === undefined) return parts;
   const body = raw.slice(Number(from), Number(from) + Number(count));
   return [...parts, `BODY[]<${from}> {${body.length}}\r\n${body}`];
 }
 
-function inRange(ranges: string, value: number, last: number): boolean {
+function isInRange(ranges: string, value: number, last: number): boolean {
   return ranges.split(',').some((range) => {
     const [from = 0, to = from] = range.split(':').map((each) => (each === '*' ? last : Number(each)));
     return value >= Math.min(from, to) && value <= Math.max(from, to);
@@ -333,7 +335,7 @@ function unquote(text: string): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function dateOf(ms: number): string {
+function internalDate(ms: number): string {
   const [day = '', time = ''] = new Date(ms).toISOString().split('T');
   const [year, month, date] = day.split('-');
   return `${date}-${MONTHS[Number(month) - 1]}-${year} ${time.slice(0, 8)} +0000`;

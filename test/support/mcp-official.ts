@@ -14,7 +14,10 @@ const CITY = {
 } as const;
 
 interface CallLog {
-  /** The cities of the calls of `forecast`, `slow` at each call of that tool, and `cancelled` when one is cancelled. */
+  /**
+   * An entry for each tool call: the city for a call of `forecast`, and `slow` for a call of `slow`. If that call is
+   * cancelled, the entry `cancelled` follows.
+   */
   calls: string[];
 }
 
@@ -63,14 +66,16 @@ export async function startServer() {
 }
 
 /**
- * Starts a server of the protocol revision 2025-11-25, with sessions. Each request of the method `forgets` first makes
- * the server forget all sessions.
+ * Starts a server of the protocol revision 2025-11-25, with sessions. Before each request of the method
+ * `forgetSessionsAt`, the server forgets all sessions.
  */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const callLog: CallLog = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers: McpServer[] = [];
+  /** The ids of the sessions that clients have closed. */
   const ended: string[] = [];
+  /** The authorization headers of the requests that have started a session. */
   const initialized: string[] = [];
   const fetchServer = await serveFetch(async (request) => {
     const id = request.headers.get('mcp-session-id');

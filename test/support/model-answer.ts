@@ -12,6 +12,7 @@ export interface ModelAnswer {
   reasoning?: string;
   /** Tool calls. `id` is the id of the call, which only the API of OpenAI's chat completions uses. */
   tools?: readonly { name: string; args: Json | string; id?: string }[];
+  /** Numbers of tokens. `input` includes `cached`, and `output` includes `reasoned`. */
   input?: number;
   output?: number;
   cached?: number;

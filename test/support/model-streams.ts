@@ -6,21 +6,21 @@ import type { ModelAnswer, Protocol } from './model-answer.ts';
 
 /**
  * Returns an answer as a stream of the API: its content type, and its events. A fault occurs after `events`, so that
- * `rest` is sent only without a fault.
+ * `finalEvents` is sent only without a fault.
  */
 export function streamOf(
   protocol: Protocol,
   answer: ModelAnswer,
 ): { type: string; events: (string | Buffer)[]; rest: (string | Buffer)[] } {
-  const { events, rest } = STREAMS[protocol](answer);
+  const { events, finalEvents } = STREAMS[protocol](answer);
   if (protocol === 'bedrock')
     return {
       type: 'application/vnd.amazon.eventstream',
       events: events.map(awsMessage),
-      rest: rest.map(awsMessage),
+      rest: finalEvents.map(awsMessage),
     };
   const end = protocol === 'compatible' ? ['data: [DONE]\n\n'] : [];
-  return { type: 'text/event-stream', events: events.map(sse), rest: [...rest.map(sse), ...end] };
+  return { type: 'text/event-stream', events: events.map(sse), rest: [...finalEvents.map(sse), ...end] };
 }
 
 type StreamEvent = JsonObject & { type?: string };
@@ -56,7 +56,7 @@ interface Stream {
   /** Sent before a fault. */
   events: StreamEvent[];
   /** Sent only without a fault. */
-  rest: StreamEvent[];
+  finalEvents: StreamEvent[];
 }
 
 const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
@@ -109,7 +109,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...(reasoning === '' ? [] : openaiReasoning(reasoning)),
         ...text,
       ],
-      rest: [
+      finalEvents: [
         ...(pieces.length === 0
           ? []
           : [{ type: 'response.output_item.done', output_index: 0, item: message }]),
@@ -122,12 +122,12 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
     // Callers may distinguish answers by this id.
     const answerId = randomUUID();
-    const chunk = (delta: JsonObject, more: JsonObject = {}): StreamEvent => ({
+    const chunk = (delta: JsonObject, overrides: JsonObject = {}): StreamEvent => ({
       id: answerId,
       object: 'chat.completion.chunk',
       created: 1,
       model: 'scripted',
-      choices: [{ index: 0, delta, finish_reason: null, ...more }],
+      choices: [{ index: 0, delta, finish_reason: null, ...overrides }],
     });
     const calls = tools.map(({ name, args, id }, index) =>
       chunk({
@@ -154,7 +154,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...(reasoning === '' ? [] : [chunk({ reasoning_content: reasoning })]),
         ...piecesOf(answer).map((content) => chunk({ content })),
       ],
-      rest: [
+      finalEvents: [
         ...calls,
         {
           ...chunk({}, { finish_reason: tools.length > 0 ? 'tool_calls' : 'stop' }),
@@ -196,13 +196,13 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
               delta: { type: 'text_delta', text: piece },
             })),
           ];
-    const calls = tools.flatMap(({ name, args }, at): StreamEvent[] => {
-      const index = at + toolOffset;
+    const calls = tools.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
+      const index = toolIndex + toolOffset;
       return [
         {
           type: 'content_block_start',
           index,
-          content_block: { type: 'tool_use', id: `toolu_${at}`, name, input: {} },
+          content_block: { type: 'tool_use', id: `toolu_${toolIndex}`, name, input: {} },
         },
         {
           type: 'content_block_delta',
@@ -219,7 +219,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...(reasoning === '' ? [] : anthropicReasoning(reasoning)),
         ...text,
       ],
-      rest: [
+      finalEvents: [
         ...(toolOffset === 0 ? [] : [{ type: 'content_block_stop', index: 0 }]),
         ...calls,
         {
@@ -233,8 +233,8 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
   google: (answer) => {
     const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const part = (parts: JsonObject[], more: JsonObject = {}): StreamEvent => ({
-      candidates: [{ index: 0, content: { role: 'model', parts }, ...more }],
+    const part = (parts: JsonObject[], overrides: JsonObject = {}): StreamEvent => ({
+      candidates: [{ index: 0, content: { role: 'model', parts }, ...overrides }],
     });
     const calls = tools.map(({ name, args }) => ({
       functionCall: { name, args: typeof args === 'string' ? { text: args } : args },
@@ -251,14 +251,14 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...(reasoning === '' ? [] : [part([{ text: reasoning, thought: true, thoughtSignature: 'signed' }])]),
         ...piecesOf(answer).map((text) => part([{ text }])),
       ],
-      rest: [{ ...part(calls, { finishReason: 'STOP' }), usageMetadata }],
+      finalEvents: [{ ...part(calls, { finishReason: 'STOP' }), usageMetadata }],
     };
   },
   bedrock: (answer) => {
     const { reasoning = '', tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const calls = tools.flatMap(({ name, args }, at): StreamEvent[] => {
-      const contentBlockIndex = at + 1;
-      const toolUse = { toolUseId: `tooluse_${at}`, name };
+    const calls = tools.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
+      const contentBlockIndex = toolIndex + 1;
+      const toolUse = { toolUseId: `tooluse_${toolIndex}`, name };
       return [
         { contentBlockStart: { contentBlockIndex, start: { toolUse } } },
         { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: argumentsOf(args) } } } },
@@ -277,7 +277,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...(reasoning === '' ? [] : bedrockReasoning(reasoning)),
         ...piecesOf(answer).map((text) => ({ contentBlockDelta: { contentBlockIndex: 0, delta: { text } } })),
       ],
-      rest: [
+      finalEvents: [
         { contentBlockStop: { contentBlockIndex: 0 } },
         ...calls,
         { messageStop: { stopReason: tools.length > 0 ? 'tool_use' : 'end_turn' } },

@@ -32,14 +32,14 @@ export function sharedFolder(): string {
   return FOLDER;
 }
 
-interface RealImageOptions {
+interface NativeImagesOptions {
   /** The npm registry; default: that of this machine. */
   readonly npm?: string;
   readonly maxImageMiB?: number;
 }
 
 /** Opens the shared folder of images. Builds get real packages from the mirrors of this machine. */
-function realImages(bubblewrap: string, { npm, ...options }: RealImageOptions = {}): Images {
+function openSharedImages(bubblewrap: string, { npm, ...options }: NativeImagesOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
     folder: sharedFolder(),
@@ -61,7 +61,7 @@ function realImages(bubblewrap: string, { npm, ...options }: RealImageOptions = 
  * Builds the image of a spec and returns its id. If the registries cannot be reached, prints the reason and returns
  * undefined. Throws on other failures.
  */
-async function realImage(images: Images, spec: unknown): Promise<string | undefined> {
+async function buildImage(images: Images, spec: unknown): Promise<string | undefined> {
   const { id, state, errorCode, errorMessage } = await images.build(spec);
   if (state === 'ready') return id;
   const reason = `${errorCode}: ${errorMessage}`;
@@ -71,16 +71,16 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
 }
 
 /**
- * Returns images that can build native images with these options. If this machine cannot build them, prints the reason
+ * Opens the shared folder of images with these options. If this machine cannot build native images, prints the reason
  * and returns undefined.
  */
-export async function nativeImagesOf(options: RealImageOptions): Promise<Images | undefined> {
+export async function nativeImagesOf(options: NativeImagesOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
-  const probe = realImages(path);
-  const id = await realImage(probe, { language: 'javascript', systemPackages: ['jq'] });
+  const probe = openSharedImages(path);
+  const id = await buildImage(probe, { language: 'javascript', systemPackages: ['jq'] });
   await probe.close();
-  return id === undefined ? undefined : realImages(path, options);
+  return id === undefined ? undefined : openSharedImages(path, options);
 }
 
 /** An image for scripts, with the images and the isolation for a sandbox that runs them. */
@@ -101,8 +101,8 @@ const strictIsolation = (bubblewrap: string) => ({ level: 'strict', bubblewrap }
 export async function scriptImage(): Promise<ScriptImage | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
-  const images = realImages(path);
-  const id = await realImage(images, SCRIPT_SPEC);
+  const images = openSharedImages(path);
+  const id = await buildImage(images, SCRIPT_SPEC);
   if (id !== undefined) return { id, images, isolation: strictIsolation(path) };
   await images.close();
   return undefined;
@@ -131,8 +131,8 @@ export interface NativeImageSetup {
 /** Builds the native images of a test file. The test file closes the result. */
 export async function setUpNativeImages(): Promise<NativeImageSetup> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
-  const images = path === undefined ? undefined : realImages(path);
-  const imageOf = async (spec: object) => images && realImage(images, spec);
+  const images = path === undefined ? undefined : openSharedImages(path);
+  const imageOf = async (spec: object) => images && buildImage(images, spec);
   const python = await imageOf(SCRIPT_SPEC);
   const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });

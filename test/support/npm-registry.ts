@@ -12,7 +12,7 @@ export interface FixturePackage {
   readonly files?: Readonly<Record<string, string>>;
   /** Fields of its package.json in addition to name and version. */
   readonly manifest?: Readonly<Record<string, unknown>>;
-  /** Further entries of the archive, with full paths. */
+  /** Additional entries of the archive, with full paths. */
   readonly entries?: readonly TarEntry[];
   /** True if the served file does not have the published integrity. */
   readonly forged?: boolean;
@@ -21,6 +21,7 @@ export interface FixturePackage {
 export interface NpmRegistry {
   readonly url: string;
   close(): void;
+  /** The paths of the requests so far, without the slash at the start. */
   readonly requests: string[];
   /** Received authorization headers. */
   readonly tokens: Set<string>;

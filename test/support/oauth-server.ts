@@ -44,15 +44,15 @@ export interface OAuthServerOptions {
   tokenEndpoint?: string;
 }
 
-/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request at once. */
+/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request immediately. */
 export async function startOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   const state = { codes: new Map<string, URLSearchParams>(), refreshTokens: new Set<string>() };
   const requests: TokenRequest[] = [];
   const faults: TokenFault[] = [];
   const server = createServer((request, response) => {
     const origin = `http://${request.headers.host}`;
-    const parts = { origin, state, options, requests, faults };
-    respond(request, response, parts).catch((error: unknown) => response.destroy(error as Error));
+    const context = { origin, state, options, requests, faults };
+    respond(request, response, context).catch((error: unknown) => response.destroy(error as Error));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -74,7 +74,7 @@ interface State {
   refreshTokens: Set<string>;
 }
 
-interface Parts {
+interface ServerContext {
   origin: string;
   state: State;
   options: OAuthServerOptions;
@@ -88,21 +88,25 @@ function issueRefreshToken({ refreshTokens }: State): string {
   return token;
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
-  const url = new URL(request.url ?? '/', parts.origin);
-  if (url.pathname === '/.well-known/openid-configuration') return sendJson(response, 200, metadata(parts));
-  if (url.pathname === '/authorize') return authorize(url, response, parts.state);
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: ServerContext,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', context.origin);
+  if (url.pathname === '/.well-known/openid-configuration') return sendJson(response, 200, metadata(context));
+  if (url.pathname === '/authorize') return authorize(url, response, context.state);
   const parameters = Object.fromEntries(new URLSearchParams(await text(request)));
-  parts.requests.push({ parameters, headers: request.headers });
-  const fault = parts.faults.shift();
+  context.requests.push({ parameters, headers: request.headers });
+  const fault = context.faults.shift();
   await fault?.before?.();
   if (fault?.status !== undefined) return sendJson(response, fault.status, fault.body ?? {}, fault.headers);
-  const tokens = tokensFor(parameters, parts);
+  const tokens = tokensFor(parameters, context);
   await fault?.after?.();
   return sendJson(response, 'error' in tokens ? 400 : 200, tokens);
 }
 
-function metadata({ origin, options }: Parts): object {
+function metadata({ origin, options }: ServerContext): object {
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,
@@ -116,16 +120,16 @@ function metadata({ origin, options }: Parts): object {
 function authorize({ searchParams }: URL, response: ServerResponse, { codes }: State): void {
   const code = randomUUID();
   codes.set(code, searchParams);
-  const back = new URL(searchParams.get('redirect_uri') ?? '');
-  back.searchParams.set('code', code);
-  back.searchParams.set('state', searchParams.get('state') ?? '');
-  response.writeHead(302, { Location: back.href }).end();
+  const redirectUrl = new URL(searchParams.get('redirect_uri') ?? '');
+  redirectUrl.searchParams.set('code', code);
+  redirectUrl.searchParams.set('state', searchParams.get('state') ?? '');
+  response.writeHead(302, { Location: redirectUrl.href }).end();
 }
 
-function tokensFor(parameters: TokenRequest['parameters'], parts: Parts): object {
-  if (parameters['grant_type'] === 'authorization_code') return tokensForCode(parameters, parts);
+function tokensFor(parameters: TokenRequest['parameters'], context: ServerContext): object {
+  if (parameters['grant_type'] === 'authorization_code') return tokensForCode(parameters, context);
   const { refresh_token: refreshToken = '' } = parameters;
-  const { state, options } = parts;
+  const { state, options } = context;
   if (!state.refreshTokens.has(refreshToken)) return invalidGrant(refreshToken);
   if (!options.rotates) return newTokens(options);
   state.refreshTokens.delete(refreshToken);
@@ -134,7 +138,7 @@ function tokensFor(parameters: TokenRequest['parameters'], parts: Parts): object
 
 function tokensForCode(
   { code = '', code_verifier: verifier = '', redirect_uri: redirectUri = '' }: TokenRequest['parameters'],
-  { origin, state, options }: Parts,
+  { origin, state, options }: ServerContext,
 ): object {
   const authorization = state.codes.get(code);
   state.codes.delete(code);
@@ -163,8 +167,8 @@ function newTokens({ expiresIn }: OAuthServerOptions): object {
 function idToken(issuer: string, audience: string): string {
   const seconds = Math.floor(Date.now() / 1000);
   const claims = { iss: issuer, aud: audience, sub: 'person-1', email: 'ada@example.com' };
-  const parts = [{ alg: 'RS256' }, { ...claims, iat: seconds, exp: seconds + 600 }, 'signature'];
-  return parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const segments = [{ alg: 'RS256' }, { ...claims, iat: seconds, exp: seconds + 600 }, 'signature'];
+  return segments.map((segment) => Buffer.from(JSON.stringify(segment)).toString('base64url')).join('.');
 }
 
 function sendJson(

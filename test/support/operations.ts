@@ -19,16 +19,16 @@ import type { Profiler } from 'node:inspector';
 export async function countOperations(runs: readonly (() => unknown)[]): Promise<number[]> {
   const counts: number[] = [];
   takeCoverage();
-  const restore = BUILT_INS.map(wrap);
+  const restoreFunctions = BUILT_INS.map(wrap);
   try {
     for (const run of runs) {
       readByBuiltIns = 0;
       await run();
       const builtInCount = readByBuiltIns;
-      counts.push(blocksIn(takeCoverage()) + builtInCount);
+      counts.push(countExecutions(takeCoverage()) + builtInCount);
     }
   } finally {
-    for (const each of restore) each();
+    for (const restore of restoreFunctions) restore();
   }
   return counts;
 }
@@ -49,13 +49,13 @@ function takeCoverage(): Profiler.ScriptCoverage[] {
 
 const COUNTED_FILES = /\/(?:packages|node_modules)\/(?!(?:@?vitest|vite|fast-check)\/)/;
 
-function blocksIn(scripts: readonly Profiler.ScriptCoverage[]): number {
-  let blocks = 0;
+function countExecutions(scripts: readonly Profiler.ScriptCoverage[]): number {
+  let executions = 0;
   for (const { url, functions } of scripts) {
     if (!COUNTED_FILES.test(url)) continue;
-    for (const { ranges } of functions) for (const { count } of ranges) blocks += count;
+    for (const { ranges } of functions) for (const { count } of ranges) executions += count;
   }
-  return blocks;
+  return executions;
 }
 
 /** Characters and elements that built-in functions have read in the current run. */
@@ -82,9 +82,9 @@ const argumentCost: Cost = (_receiver, [first]) => length(first ?? '');
 const searchCost: Cost = (receiver, [, from], result: number) =>
   result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
 const reverseSearchCost: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
-const includesCost: Cost = (receiver: string[], [what, from]) => {
-  const at = indexOf(receiver, what, Number(from ?? 0));
-  return (at < 0 ? receiver.length : at + 1) - Number(from ?? 0);
+const includesCost: Cost = (receiver: string[], [item, from]) => {
+  const index = indexOf(receiver, item, Number(from ?? 0));
+  return (index < 0 ? receiver.length : index + 1) - Number(from ?? 0);
 };
 const sortedCost: Cost = (receiver) => length(receiver) * Math.ceil(Math.log2(length(receiver) + 2));
 const matchCost: Cost = (receiver: RegExp, [text]: readonly string[], result) => {
@@ -94,10 +94,10 @@ const matchCost: Cost = (receiver: RegExp, [text]: readonly string[], result) =>
 
 const arrayIndexOf = Array.prototype.indexOf;
 const stringIndexOf = String.prototype.indexOf;
-function indexOf(receiver: string | string[], what: string | undefined, from: number): number {
+function indexOf(receiver: string | string[], item: string | undefined, from: number): number {
   return typeof receiver === 'string'
-    ? Reflect.apply(stringIndexOf, receiver, [what, from])
-    : Reflect.apply(arrayIndexOf, receiver, [what, from]);
+    ? Reflect.apply(stringIndexOf, receiver, [item, from])
+    : Reflect.apply(arrayIndexOf, receiver, [item, from]);
 }
 
 const iterators = [

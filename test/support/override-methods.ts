@@ -1,6 +1,6 @@
 /**
- * Returns a proxy of `target` in which `methods` replace the methods with their names. All other methods are called on
- * `target` itself, because they use private members.
+ * Returns a proxy of `target` in which `methods` replace the methods with the same names. All other methods are called
+ * on `target` itself, because they use private members.
  */
 export function overrideMethods<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
