@@ -157,7 +157,10 @@ function refusalOf({ status, text }: ServiceResponse): 401 | 403 | 404 | undefin
   return isConcealed ? 404 : undefined;
 }
 
-function expectedRefusalOf(caller: Caller, [minimum, allowsKeys]: readonly [keyof typeof ROLE_RANK, boolean]) {
+function expectedRefusalOf(
+  caller: Caller,
+  [minimum, allowsKeys]: readonly [keyof typeof ROLE_RANK, boolean],
+) {
   if (caller === 'anonymous') return 401;
   if (minimum === 'any') return undefined;
   if (caller === 'otherAdmin' || caller === 'otherKey') return 404;

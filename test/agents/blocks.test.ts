@@ -66,8 +66,7 @@ function requestText(server: ModelServer, number = 1): string {
 /** Returns the emissions of the run. */
 async function collectEmissions(run: RunHandle): Promise<unknown[]> {
   const emissions: unknown[] = [];
-  for await (const event of run.events())
-    if (event.type === 'block:emission') emissions.push(event.emission);
+  for await (const event of run.events()) if (event.type === 'block:emission') emissions.push(event.emission);
   return emissions;
 }
 

@@ -18,7 +18,11 @@ const PROVIDERS = [
 ];
 
 /** Returns the body of the only model request of an agent with this response format. */
-async function requestBodyOf(model: string, schema: JsonObject, fields: JsonObject = {}): Promise<JsonObject> {
+async function requestBodyOf(
+  model: string,
+  schema: JsonObject,
+  fields: JsonObject = {},
+): Promise<JsonObject> {
   const server = await startModelServer(() => ({ text: '```json\n{"warm":true}\n```' }));
   onTestFinished(() => server.close());
   const engine = await createEngine({

@@ -15,10 +15,10 @@ const GREET = workflowFile({
 });
 
 /** Starts a server. `run` runs commands with the first key of the server. */
-async function startServer() {
+async function startServer(serveArgs: string[] = []) {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
-  const { url, workspaceId, key } = await startServe(['--grace', '1', ...args], { cwd });
+  const { url, workspaceId, key } = await startServe(['--grace', '1', ...serveArgs], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   const run = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
     heddle(args, { cwd, env: { ...env, ...extraEnv }, input });
@@ -61,11 +61,11 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
       blocks: { s: start(), end: code('return <strat.n>') },
       edges: ['s > end'],
     });
-    for (const args of [[], ['--compat']]) {
-      const { call, cwd } = await startServer(args);
+    for (const serveArgs of [[], ['--compat']]) {
+      const { run, cwd } = await startServer(serveArgs);
       writeFileSync(join(cwd, 'old.json'), JSON.stringify(old));
-      const isCompat = args.length > 0;
-      const { exit, stderr } = await call(['deploy', 'old.json', '--compat']);
+      const isCompat = serveArgs.length > 0;
+      const { exit, stderr } = await run(['deploy', 'old.json', '--compat']);
       expect(exit).toBe(isCompat ? 0 : 2);
       expect(stderr).toContain('strat');
       expect(stderr.includes('The server runs without --compat')).toBe(!isCompat);

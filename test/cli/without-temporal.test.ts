@@ -7,52 +7,48 @@ import { repository } from '../repo/sources.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
-describe(
-  'the CLI, installed from its tarball without @heddle/temporal',
-  { timeout: 120_000 },
-  () => {
-    let folder = '';
+describe('the CLI, installed from its tarball without @heddle/temporal', { timeout: 120_000 }, () => {
+  let folder = '';
 
-    beforeAll(() => {
-      folder = dataFolder(afterAll);
-      install([pack(join(repository, 'packages/cli'), folder)], folder);
-      mkdirSync(join(folder, 'node_modules/@heddle'));
-      for (const name of ['core', 'sandbox', 'engine', 'blocks', 'api'])
-        symlinkSync(join(repository, 'packages', name), join(folder, 'node_modules/@heddle', name));
-      writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
-    }, 120_000);
+  beforeAll(() => {
+    folder = dataFolder(afterAll);
+    install([pack(join(repository, 'packages/cli'), folder)], folder);
+    mkdirSync(join(folder, 'node_modules/@heddle'));
+    for (const name of ['core', 'sandbox', 'engine', 'blocks', 'api'])
+      symlinkSync(join(repository, 'packages', name), join(folder, 'node_modules/@heddle', name));
+    writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
+  }, 120_000);
 
-    const heddle = (...args: string[]) => {
-      const bin = join(folder, 'node_modules/heddle/bin/heddle.js');
-      const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
-        cwd: folder,
-        encoding: 'utf8',
-      });
-      return { exit: status, stdout, stderr };
-    };
-
-    it('does not require @heddle/temporal', () => {
-      const manifest: unknown = JSON.parse(
-        readFileSync(join(folder, 'node_modules/heddle/package.json'), 'utf8'),
-      );
-      expect(manifest).toMatchObject({ peerDependenciesMeta: { '@heddle/temporal': { optional: true } } });
-      expect(JSON.stringify((manifest as { dependencies: object }).dependencies)).not.toContain('temporal');
+  const heddle = (...args: string[]) => {
+    const bin = join(folder, 'node_modules/heddle/bin/heddle.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+      cwd: folder,
+      encoding: 'utf8',
     });
+    return { exit: status, stdout, stderr };
+  };
 
-    it('checks and runs workflows, and lists runs', () => {
-      expect(heddle('check', 'flow.json')).toMatchObject({ exit: 0, stderr: '' });
-      expect(heddle('run', 'flow.json')).toMatchObject({ exit: 0 });
-      expect(heddle('runs', 'list')).toMatchObject({ exit: 0, stdout: expect.stringContaining('completed') });
-    });
-
-    it.each([['worker'], ['dev'], ['run', 'flow.json', '--runtime', 'temporal']])(
-      'says how to install @heddle/temporal: %s',
-      (...args) => {
-        const { exit, stdout, stderr } = heddle(...args);
-        expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-        expect(stderr).toContain('Temporal needs the package @heddle/temporal, which is not installed.');
-        expect(stderr).toMatch(/npm install @heddle\/temporal@\d/);
-      },
+  it('does not require @heddle/temporal', () => {
+    const manifest: unknown = JSON.parse(
+      readFileSync(join(folder, 'node_modules/heddle/package.json'), 'utf8'),
     );
-  },
-);
+    expect(manifest).toMatchObject({ peerDependenciesMeta: { '@heddle/temporal': { optional: true } } });
+    expect(JSON.stringify((manifest as { dependencies: object }).dependencies)).not.toContain('temporal');
+  });
+
+  it('checks and runs workflows, and lists runs', () => {
+    expect(heddle('check', 'flow.json')).toMatchObject({ exit: 0, stderr: '' });
+    expect(heddle('run', 'flow.json')).toMatchObject({ exit: 0 });
+    expect(heddle('runs', 'list')).toMatchObject({ exit: 0, stdout: expect.stringContaining('completed') });
+  });
+
+  it.each([['worker'], ['dev'], ['run', 'flow.json', '--runtime', 'temporal']])(
+    'says how to install @heddle/temporal: %s',
+    (...args) => {
+      const { exit, stdout, stderr } = heddle(...args);
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain('Temporal needs the package @heddle/temporal, which is not installed.');
+      expect(stderr).toMatch(/npm install @heddle\/temporal@\d/);
+    },
+  );
+});

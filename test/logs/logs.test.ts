@@ -117,11 +117,7 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   it('shows the spans, cost, input, output and graph of a run', async () => {
     const indexed = await open();
     const { services, engine } = indexed;
-    await engine.execute(
-      await deploy(indexed, CHAIN),
-      { word: 'x' },
-      { runId: 'engine-id', callerId: 'r' },
-    );
+    await engine.execute(await deploy(indexed, CHAIN), { word: 'x' }, { runId: 'engine-id', callerId: 'r' });
     const detail = await readDetail(services, 'r');
     expect(detail).toMatchObject({
       runId: 'r',

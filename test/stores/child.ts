@@ -90,7 +90,9 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     for (let seq = 2; seq <= Number(count); seq += 1) {
       await runs.upsert(
         runId,
-        [seq - 1, seq, seq + 1].filter((each) => each > 1 && each <= Number(count)).map((each) => entry(each)),
+        [seq - 1, seq, seq + 1]
+          .filter((each) => each > 1 && each <= Number(count))
+          .map((each) => entry(each)),
       );
       await runs.saveRecord(record(runId, { seq }), [log(runId, 1, { startedMs: seq })]);
     }

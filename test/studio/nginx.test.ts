@@ -75,67 +75,71 @@ async function startNginx(path: string, port: number, upstream: string): Promise
 }
 
 describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path', () => {
-  it('lets a user sign in, follow a run live without buffering, and cancel it', { timeout: 90_000 }, async () => {
-    const port = await freePort();
-    const store = await openServiceStore();
-    const { sessions, keys } = store;
-    const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
-    const authenticator = combineAuthenticators(
-      keyAuthenticator(keys),
-      sessionAuthenticator(sessions, rules),
-    );
-    const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
-    const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
-    const pages = studioPages({ basePath: BASE });
-    const server = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
-    const url = await startNginx(nginx?.path ?? '', port, new URL(server.url).origin);
-    const request = (method: string, path: string, body?: object) =>
-      fetch(`${url}${BASE}${path}`, {
-        method,
-        headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-    const call = async (...args: Parameters<typeof request>) =>
-      ((await (await request(...args)).json()) as { data: { id: string; runId: string } }).data;
-    const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
-    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ONE_MINUTE_LOOP));
-    await call('POST', `/api/v2/workflows/${id}/deploy`, {});
-    const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
+  it(
+    'lets a user sign in, follow a run live without buffering, and cancel it',
+    { timeout: 90_000 },
+    async () => {
+      const port = await freePort();
+      const store = await openServiceStore();
+      const { sessions, keys } = store;
+      const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
+      const authenticator = combineAuthenticators(
+        keyAuthenticator(keys),
+        sessionAuthenticator(sessions, rules),
+      );
+      const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
+      const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
+      const pages = studioPages({ basePath: BASE });
+      const server = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
+      const url = await startNginx(nginx?.path ?? '', port, new URL(server.url).origin);
+      const request = (method: string, path: string, body?: object) =>
+        fetch(`${url}${BASE}${path}`, {
+          method,
+          headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        });
+      const call = async (...args: Parameters<typeof request>) =>
+        ((await (await request(...args)).json()) as { data: { id: string; runId: string } }).data;
+      const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
+      await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ONE_MINUTE_LOOP));
+      await call('POST', `/api/v2/workflows/${id}/deploy`, {});
+      const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
 
-    const draft = await request('GET', `/api/v2/workflows/${id}/state`);
-    expect(draft.headers.get('content-encoding')).toBe('gzip');
-    await draft.json();
+      const draft = await request('GET', `/api/v2/workflows/${id}/state`);
+      expect(draft.headers.get('content-encoding')).toBe('gzip');
+      await draft.json();
 
-    const stream = await request('GET', `/api/v2/logs/${runId}/events`);
-    expect(stream.headers.get('server')).toContain('nginx');
-    expect(stream.headers.get('content-encoding')).toBeNull();
-    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
-    expect(await readChunk()).toContain('data: {');
-    // An iteration takes a second. A buffer of 4 KB would collect many iterations.
-    const nextChunk = await readChunk();
-    expect(nextChunk).toContain('data: {');
-    expect(nextChunk.length).toBeLessThan(2000);
+      const stream = await request('GET', `/api/v2/logs/${runId}/events`);
+      expect(stream.headers.get('server')).toContain('nginx');
+      expect(stream.headers.get('content-encoding')).toBeNull();
+      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+      const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
+      expect(await readChunk()).toContain('data: {');
+      // An iteration takes a second. A buffer of 4 KB would collect many iterations.
+      const nextChunk = await readChunk();
+      expect(nextChunk).toContain('data: {');
+      expect(nextChunk.length).toBeLessThan(2000);
 
-    const browser = await startBrowser();
-    onTestFinished(() => browser.close());
-    const page = await browser.newPage();
-    const faults: string[] = [];
-    page.on('pageerror', (error) => faults.push(error.message));
-    await page.goto(`${url}${BASE}/`);
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Counts' }).click();
-    await page.locator('.run-title').getByText('Running').waitFor();
-    expect(new URL(page.url()).pathname).toBe(`${BASE}/runs/${runId}`);
-    await page.getByRole('button', { name: /^Minute/ }).waitFor();
-    await page.getByRole('button', { name: 'Cancel run' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
-    await page.locator('.run-title').getByText('Cancelled').waitFor();
-    let remainder = '';
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      remainder += new TextDecoder().decode(part.value);
-    expect(remainder).toContain('[DONE]');
-    expect(faults).toEqual([]);
-  });
+      const browser = await startBrowser();
+      onTestFinished(() => browser.close());
+      const page = await browser.newPage();
+      const faults: string[] = [];
+      page.on('pageerror', (error) => faults.push(error.message));
+      await page.goto(`${url}${BASE}/`);
+      await page.getByLabel('API key').fill(key);
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'Counts' }).click();
+      await page.locator('.run-title').getByText('Running').waitFor();
+      expect(new URL(page.url()).pathname).toBe(`${BASE}/runs/${runId}`);
+      await page.getByRole('button', { name: /^Minute/ }).waitFor();
+      await page.getByRole('button', { name: 'Cancel run' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
+      await page.locator('.run-title').getByText('Cancelled').waitFor();
+      let remainder = '';
+      for (let part = await reader.read(); !part.done; part = await reader.read())
+        remainder += new TextDecoder().decode(part.value);
+      expect(remainder).toContain('[DONE]');
+      expect(faults).toEqual([]);
+    },
+  );
 });

@@ -43,7 +43,8 @@ function copyOf({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
   const destination = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
   if (!existsSync(destination)) copyTo(destination, path, tree);
-  if (statSync(destination).uid !== user) throw new Error(`${destination} belongs to another user; remove it.`);
+  if (statSync(destination).uid !== user)
+    throw new Error(`${destination} belongs to another user; remove it.`);
   return join(destination, 'bwrap');
 }
 

@@ -53,7 +53,13 @@ const FROM: [title: string, block: string, iterations: number[], ran: string[]][
   ['the last block of the first iteration', 'J', [0], ['J.0', ...executionsIn(1), ...executionsIn(2)]],
 ];
 
-type Refusal = [title: string, block: string, iterations: number[] | undefined, code: string, message: RegExp];
+type Refusal = [
+  title: string,
+  block: string,
+  iterations: number[] | undefined,
+  code: string,
+  message: RegExp,
+];
 
 const REFUSED: Refusal[] = [
   ['without iteration numbers', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
@@ -208,9 +214,7 @@ export function describeRerunsInside(make: MakeRuntime): void {
       expect(withFields.result).toMatchObject(completedWith(['!z', 'I.2']));
       const large = 'I'.repeat(20_000);
       const outputs = { I: { at: large, nth: 99 } };
-      const withOutputs = await observe(
-        runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }),
-      );
+      const withOutputs = await observe(runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
       expect(withOutputs.result).toMatchObject(completedWith(['xyz', large]));
       const { callNumbers } = withOutputs;
       expect([callNumbers.get(large), callNumbers.has('I.2'), callNumbers.has('I.1')]).toEqual([

@@ -131,7 +131,8 @@ export function defineRunTests(store: GetServeArgs): void {
     expect((await studio.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
-  const title = 'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block by the outline';
+  const title =
+    'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block by the outline';
   sampledIt(title, { timeout: 90_000 }, async () => {
     const runId = await studio.run(await studio.deploy('Large', LARGE));
     const page = await open(`/runs/${runId}`);

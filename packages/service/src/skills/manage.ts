@@ -94,9 +94,7 @@ export async function findStoredSkill(
 export async function removeStoredSkill(database: Database, key: SkillOwner): Promise<boolean> {
   const row = await findSkill(toDb(database), key);
   const { workspaceId } = key;
-  return (
-    row !== undefined && (await removeSkill(toDb(database), { workspaceId, id: row.id })) !== undefined
-  );
+  return row !== undefined && (await removeSkill(toDb(database), { workspaceId, id: row.id })) !== undefined;
 }
 
 function viewOf({ id, name, description, created_at, updated_at }: SkillInfo): StoredSkill {

@@ -28,7 +28,9 @@ export async function fillPlaceholders(
   if ([...strings.values()].includes('')) return undefined;
   return {
     text: text.replaceAll(PLACEHOLDER, (_all, name: string) => strings.get(name) ?? ''),
-    secrets: new Map(pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, valueOrEmpty(value)]] : []))),
+    secrets: new Map(
+      pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, valueOrEmpty(value)]] : [])),
+    ),
   };
 }
 

@@ -50,7 +50,10 @@ export class Triggers {
   /**
    * Returns the triggers of a graph whose types this process supports. Throws 400 if a field of a trigger is invalid.
    */
-  plan(blocks: { readonly [id: string]: JsonObject }, startBlocks: readonly WorkflowBlock[]): PlannedTrigger[] {
+  plan(
+    blocks: { readonly [id: string]: JsonObject },
+    startBlocks: readonly WorkflowBlock[],
+  ): PlannedTrigger[] {
     return planTriggers(this.types, blocks, startBlocks);
   }
 

@@ -252,7 +252,10 @@ export class HookJob {
         await tx
           .updateTable('provider_hooks')
           .set(
-            this.#columnsAfter(activeHook, failure && { ...failure, isOutdated: this.#wasRescheduled(saved) }),
+            this.#columnsAfter(
+              activeHook,
+              failure && { ...failure, isOutdated: this.#wasRescheduled(saved) },
+            ),
           )
           .where('workflow_id', '=', workflow_id)
           .where('block_id', '=', block_id)

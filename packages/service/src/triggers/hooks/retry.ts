@@ -47,7 +47,9 @@ export async function retryHooks(
   if (hooks.length === 0) return;
   await db
     .updateTable('provider_hooks')
-    .set({ look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryAtMs()} else look_ms - 1 end` })
+    .set({
+      look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryAtMs()} else look_ms - 1 end`,
+    })
     .where(usesCredential)
     .execute();
 }
