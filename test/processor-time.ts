@@ -3,7 +3,7 @@ import { processStat } from '../packages/sandbox/src/process-stat.ts';
 declare module 'vitest' {
   interface TaskMeta {
     /** CPU time of the worker and of its ended children during this file, in milliseconds. */
-    processorMs?: number;
+    cpuMs?: number;
   }
 }
 
@@ -14,7 +14,7 @@ const MS_PER_TICK = 10;
  * Returns the CPU time of this process, and of the ended children that it has waited for, in milliseconds.
  * Undefined if there is no /proc.
  */
-export function readProcessorMs(): number | undefined {
+export function readCpuMs(): number | undefined {
   const field = processStat('self');
   if (!field) return undefined;
   // utime, stime, cutime, cstime.

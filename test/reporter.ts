@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { readProcessorMs } from './processor-time.ts';
+import { readCpuMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -32,7 +32,7 @@ export class FolderReporter implements Reporter {
     this.#vitest = vitest;
     // At the exit, because the time of a worker is counted only after the worker has ended.
     process.once('exit', () => {
-      const ms = readProcessorMs();
+      const ms = readCpuMs();
       if (ms !== undefined)
         process.stdout.write(`${toMinutes(ms)} minutes of CPU time, ${COUNTED_PROCESSES}.\n`);
     });
@@ -91,7 +91,7 @@ function formatMinutesByFolder(files: readonly File[]): string[] {
  */
 function formatExpensiveFiles(files: readonly File[]): string[] {
   const timed = files.flatMap(({ module, path }) => {
-    const { processorMs: ms } = module.meta();
+    const { cpuMs: ms } = module.meta();
     return ms === undefined ? [] : [{ path, ms }];
   });
   if (timed.length === 0) return [];

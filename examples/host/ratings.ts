@@ -25,7 +25,7 @@ const rateWorkflow = operationsOf<Ratings>()({
   body: z.strictObject({ stars: z.int().min(1).max(5) }),
   success: [{ status: 200, schema: z.object({ stars: z.int() }), description: 'The rating' }],
   errors: [400, 401, 403, 404, 413, 415, 429],
-  async handle({ db }, { principal, body: { stars }, record }, { id }) {
+  async handle({ db }, { principal, body: { stars }, recordAudit }, { id }) {
     const row = { workflow_id: id, person: principal.credentialId, stars };
     await db.transaction().execute(async (tx) => {
       const key = ['workflow_id', 'person'] as const;
@@ -34,7 +34,7 @@ const rateWorkflow = operationsOf<Ratings>()({
         .values(row)
         .onConflict((conflict) => conflict.columns(key).doUpdateSet({ stars }))
         .execute();
-      await record({ resourceId: id, details: { stars } }, tx);
+      await recordAudit({ resourceId: id, details: { stars } }, tx);
     });
     return { data: { stars } };
   },

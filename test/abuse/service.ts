@@ -67,7 +67,7 @@ export async function startService(
     { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },
   );
   try {
-    const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };
+    const ready = JSON.parse(await started.firstLine()) as { url: string; workspaceId: string; key: string };
     const serviceStore = await openServiceStore(store);
     try {
       return serviceOf(started, ready, await createCallers(serviceStore, ready));

@@ -11,9 +11,9 @@ import { createEngine, isEngineError } from '@heddle/engine';
 import type { ExecutorServices } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, REMEMBERING } from './killed.ts';
-import type { AgentProcess, MEMORY_POINTS } from './killed.ts';
+import type { AgentProcessOptions, MEMORY_POINTS } from './killed.ts';
 
-const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
 const { url, effects, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
 const [workflowId, ...definitions] =
   question !== undefined

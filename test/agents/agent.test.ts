@@ -194,7 +194,7 @@ describe('an agent whose provider fails', () => {
   it('discards the text of an interrupted answer, and calls again', async () => {
     const clock = new TestClock();
     const server = await modelServer([
-      { pieces: ['Rain ', 'an'], cut: true },
+      { pieces: ['Rain ', 'an'], disconnects: true },
       { pieces: ['Snow ', 'today.'] },
     ]);
     const { run } = await start(server, { engine: { clock } });

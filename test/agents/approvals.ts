@@ -69,7 +69,7 @@ export function roundOf({ body }: ModelRequest): number {
 }
 
 /** Returns the results of tool calls in the last request to the model. */
-export function resultsFor(requests: readonly ModelRequest[]): string[] {
+export function toolResultsIn(requests: readonly ModelRequest[]): string[] {
   const messages = (requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
@@ -132,7 +132,7 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
           ],
         },
       });
-      expect(resultsFor(server.requests)).toEqual([
+      expect(toolResultsIn(server.requests)).toEqual([
         '{"done":{"to":"ada","amount":1}}',
         'A person changed the arguments of this call to {"to":"bob","amount":20}\n{"done":{"to":"bob","amount":20}}',
         '{"done":{"at":"books"}}',

@@ -8,10 +8,10 @@ import { createEngine, isEngineError } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { createWorker } from '@heddle/temporal';
 import { PAYING } from './killed.ts';
-import type { AgentProcess } from './killed.ts';
+import type { AgentProcessOptions } from './killed.ts';
 
 const RUN_ID = 'paying-run';
-const { url, effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { url, effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
 
 /** Prints the point, and waits to be killed if the process stops at it. */
 async function reachPoint(point: string): Promise<void> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentTool } from '@heddle/blocks';
 import type { ModelRequest } from '../support/model-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
+import { AGENT_FIELDS, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
 
 const CLAUDE = 'claude-sonnet-4-5';
 const DOWN = { status: 503, headers: { 'retry-after': '0' } };
@@ -40,7 +40,7 @@ describe('fallback models', () => {
   it('leave the names of unavailable models in the output for later blocks', async () => {
     const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
     const engine = await engineFor(server, {});
-    const first = block('A', 'agent', { ...AGENT, fallbackModels: [CLAUDE] });
+    const first = block('A', 'agent', { ...AGENT_FIELDS, fallbackModels: [CLAUDE] });
     const definition = workflow(
       [first, fn('Z', 'return [<a.unavailable[0].model>, <a.interactionId>]')],
       ['Start -> A -> Z'],
@@ -92,10 +92,10 @@ describe('fallback models', () => {
     const server = await modelServer((request) => {
       if (!isOpenai(request)) return { text: 'Done.' };
       if (request.number === 1) return { text: 'I count.', tools: [{ name: 'count', args: {} }] };
-      return { text: 'Half', cut: true };
+      return { text: 'Half', disconnects: true };
     });
     const engine = await engineFor(server, { models: { tools: [count] } });
-    const fields = { ...AGENT, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
+    const fields = { ...AGENT_FIELDS, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
     const run = await engine.start({ workflow: workflow([block('A', 'agent', fields)], ['Start -> A']) });
     const texts: string[] = [];
     for await (const event of run.events()) {

@@ -19,10 +19,10 @@ describe.each(sampledStores('approvals with a kill'))(
         store === 'sqlite'
           ? { data: join(folder, 'data') }
           : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-      expect(await startProcess({ engine, ...common, stop }, 'paying').last).toBe(stop);
+      expect(await startProcess({ engine, ...common, stop }, 'paying').lastLine).toBe(stop);
       expect(existsSync(common.effects)).toBe(stop === 'paid');
       expectOnePayment(
-        JSON.parse(await startProcess({ engine, ...common }, 'paying').last),
+        JSON.parse(await startProcess({ engine, ...common }, 'paying').lastLine),
         stop === 'answered',
       );
     });

@@ -56,8 +56,8 @@ describe.each(sampledStores('model calls with a kill'))(
         effects: join(folder, 'effects'),
       };
       processes.first = startProcess(options);
-      expect(await processes.first.last).toBe('2');
-      const output = JSON.parse(await startProcess(options).last) as object;
+      expect(await processes.first.lastLine).toBe('2');
+      const output = JSON.parse(await startProcess(options).lastLine) as object;
       expect(output).toMatchObject({ content: 'Done.', cost: { totalMicros: 600 } });
       expect(server.requests).toHaveLength(6);
 

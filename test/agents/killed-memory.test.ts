@@ -14,9 +14,11 @@ describe.each(sampledStores('memories with a kill'))(
           store === 'sqlite'
             ? { data: join(folder, 'data') }
             : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
-        expect(await startProcess({ engine, ...common, question: 'one', stop }).last).toBe(stop);
-        const output: unknown = JSON.parse(await startProcess({ engine, ...common, question: 'one' }).last);
-        await startProcess({ engine, ...common, question: 'two' }).last;
+        expect(await startProcess({ engine, ...common, question: 'one', stop }).lastLine).toBe(stop);
+        const output: unknown = JSON.parse(
+          await startProcess({ engine, ...common, question: 'one' }).lastLine,
+        );
+        await startProcess({ engine, ...common, question: 'two' }).lastLine;
         expectOneExchange(output, callCount);
       },
     );

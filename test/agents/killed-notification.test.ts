@@ -13,8 +13,8 @@ describe.each(sampledStores('notifications with a kill'))('a pause for a person,
         ? { data: join(folder, 'data') }
         : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
     const options = { engine, url: '', effects: join(folder, 'effects') };
-    expect(await startProcess({ ...options, stop: 'notified' }, 'notifying').last).toBe('');
+    expect(await startProcess({ ...options, stop: 'notified' }, 'notifying').lastLine).toBe('');
     expect(existsSync(options.effects)).toBe(true);
-    expectOneNotification(JSON.parse(await startProcess(options, 'notifying').last), options.effects);
+    expectOneNotification(JSON.parse(await startProcess(options, 'notifying').lastLine), options.effects);
   });
 });

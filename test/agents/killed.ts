@@ -18,7 +18,7 @@ const PROGRAMS = {
 };
 
 /** Options of a process: what it does, and the options of its engine or worker. */
-export interface AgentProcess {
+export interface AgentProcessOptions {
   engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
   models?: Pick<BlocksOptions, 'prices' | 'rates'>;
   worker?: WorkerOptions;
@@ -152,7 +152,7 @@ export const COUNTER = workflow([block('T', 'tally', { n: '<start.n>' })], ['Sta
 /** A started process. */
 export interface KillableProcess {
   /** Resolves with the last line when the process has exited. */
-  last: Promise<string>;
+  lastLine: Promise<string>;
   /** Closes the stdin of a worker, which then stops. */
   end(): void;
   /** Kills the process with SIGKILL. */
@@ -161,7 +161,7 @@ export interface KillableProcess {
 
 /** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
 export function startProcess(
-  options: AgentProcess,
+  options: AgentProcessOptions,
   program: keyof typeof PROGRAMS = 'counting',
 ): KillableProcess {
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
@@ -177,11 +177,11 @@ export function startProcess(
     await closed;
     return last;
   };
-  return { last: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
+  return { lastLine: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
 }
 
 /** Starts a model that calls `count` with 1 to 4. Returns the options of its process, and a check of the output. */
-export async function counting() {
+export async function startCountingModel() {
   const server = await startModelServer(({ body }) => {
     const resultCount = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
     return resultCount === 4
@@ -194,7 +194,7 @@ export async function counting() {
   return {
     folder,
     common: { url: server.services.local, effects },
-    calls: () => server.requests.length,
+    countModelCalls: () => server.requests.length,
     /** Expects that only the fourth tool call was repeated. */
     expectOneRepeated: (output: unknown) => {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });

@@ -6,7 +6,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
 import { workflow } from '../support/workflow.ts';
-import { agent, pay, recordingTools, resultsFor, roundOf } from './approvals.ts';
+import { agent, pay, recordingTools, toolResultsIn, roundOf } from './approvals.ts';
 
 /** Numbers of five characters. The number at an offset is the offset divided by five. */
 const LONG_TEXT = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0')).join('');
@@ -63,7 +63,7 @@ describe('a tool result that is too long for the model', () => {
       ['dump', 'look', 'read_result'],
       ['dump', 'look', 'read_result'],
     ]);
-    const [firstResult = '', ...parts] = resultsFor(requests);
+    const [firstResult = '', ...parts] = toolResultsIn(requests);
     expect(firstResult).toBe(
       `${LONG_TEXT.slice(0, 10_000)}\n[30000 of 50000 characters left out. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG_TEXT.slice(-10_000)}`,
     );
@@ -82,7 +82,7 @@ describe('a tool result that is too long for the model', () => {
 
   it('is truncated at the length that the agent sets', async () => {
     const { requests } = await runAgent([{ tools: [DUMP_CALL] }], { maxToolResultChars: '1000' });
-    expect(resultsFor(requests)[0]).toMatch(
+    expect(toolResultsIn(requests)[0]).toMatch(
       /^(\d{500})\n\[49000 of 50000 characters omitted\..*\]\n\d{500}$/,
     );
     const { result } = await runAgent([], { maxToolResultChars: 999 });
@@ -116,6 +116,6 @@ describe('a tool result that is too long for the model', () => {
     expect(await second.resume(runId, { input: { decision: 'approve' } })).toMatchObject({
       status: 'completed',
     });
-    expect(resultsFor(server.requests).at(-1)).toBe('[characters 20000 to 20005 of 50000]\n04000');
+    expect(toolResultsIn(server.requests).at(-1)).toBe('[characters 20000 to 20005 of 50000]\n04000');
   });
 });

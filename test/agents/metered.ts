@@ -11,13 +11,13 @@ import { block, workflow } from '../support/workflow.ts';
 /** A model that costs 2.5 millionths of a dollar for an input token, and 10 for an output token. */
 export const MODEL = 'gpt-4o';
 /** Fields of an agent whose longest answer costs one cent. */
-export const AGENT: JsonObject = {
+export const AGENT_FIELDS: JsonObject = {
   model: MODEL,
   maxTokens: 1000,
   messages: [{ role: 'user', content: 'Hello' }],
 };
 /** The cost of `ANSWER`, in millionths of a dollar. */
-export const COST = 1025;
+export const ANSWER_COST_MICROS = 1025;
 export const ANSWER: ModelAnswer = { text: 'Hello.', input: 10, output: 100 };
 
 export async function modelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
@@ -46,6 +46,6 @@ export async function engineFor(
 
 /** Runs one agent with these fields. */
 export async function runAgent(engine: Engine, fields: JsonObject = {}, id?: string): Promise<RunResource> {
-  const agent = block('A', 'agent', { ...AGENT, ...fields });
+  const agent = block('A', 'agent', { ...AGENT_FIELDS, ...fields });
   return engine.execute({ workflow: workflow([agent], ['Start -> A'], id === undefined ? {} : { id }) });
 }

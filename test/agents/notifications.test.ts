@@ -8,13 +8,13 @@ import { TestClock } from '../support/test-clock.ts';
 import { getOnlyPause } from './approvals.ts';
 import {
   approvalFlow,
-  dataOf,
+  pauseDataOf,
   describeInterruptedPauses,
   describeNotifications,
   notificationTool,
   pauseLinks,
   rejectOnAbort,
-  TELL,
+  TELL_NOTIFICATION,
 } from './notifications.ts';
 import { describeOnStores } from './on-stores.ts';
 
@@ -44,12 +44,12 @@ describe('a notification whose tool does not return', () => {
     });
     const engine = await createEngine({ blocks: blocks({ tools: [silentTool] }), clock, pauseLinks });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL]) });
+    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL_NOTIFICATION]) });
     await toolCalled;
     clock.advance(60_000);
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await getOnlyPause(engine, runId);
-    expect(dataOf(output).notifications).toMatchObject([{ status: 'unknown' }]);
+    expect(pauseDataOf(output).notifications).toMatchObject([{ status: 'unknown' }]);
   });
 });
 
@@ -67,7 +67,7 @@ describe('the notifications of a pause', () => {
     await run.result();
     expect(notificationArgs).toHaveLength(20);
     const { output } = await getOnlyPause(engine, run.runId);
-    const notifications = dataOf(output).notifications as JsonObject[];
+    const notifications = pauseDataOf(output).notifications as JsonObject[];
     expect(notifications.at(-1)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('20') as string,
@@ -80,9 +80,9 @@ describe('the notifications of a pause', () => {
   it('are recorded as failed in an engine without tools', async () => {
     const engine = await createEngine();
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL]) });
+    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL_NOTIFICATION]) });
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await getOnlyPause(engine, runId);
-    expect(dataOf(output).notifications).toMatchObject([{ type: 'tell', status: 'failed' }]);
+    expect(pauseDataOf(output).notifications).toMatchObject([{ type: 'tell', status: 'failed' }]);
   });
 });

@@ -33,7 +33,11 @@ export function approvalFlow(notifications: Json, fields: JsonObject = {}) {
   );
 }
 
-export const TELL: JsonObject = { type: 'tell', title: 'Tell', params: { text: 'Answer at <approve.url>' } };
+export const TELL_NOTIFICATION: JsonObject = {
+  type: 'tell',
+  title: 'Tell',
+  params: { text: 'Answer at <approve.url>' },
+};
 
 /** Returns the tool `tell`, which sends a notification with `run`. */
 export function notificationTool(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
@@ -46,7 +50,7 @@ interface PauseData {
   responseStructure: { value: string }[];
 }
 
-export function dataOf(output: Json): PauseData {
+export function pauseDataOf(output: Json): PauseData {
   return (output as unknown as { response: { data: PauseData } }).response.data;
 }
 
@@ -56,7 +60,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
     it('are sent once with the URL of the pause before it opens, and each failure is recorded', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
-      services.refuseNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
+      services.respondNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
       const notificationArgs: JsonObject[] = [];
       const tools = [
         notificationTool(async (args) => {
@@ -77,7 +81,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
       const slackParams = { channel: '{{CHANNEL}}', text: 'See <approve.url> {{SECRET}}' };
       const issueParams = { owner: 'o', repo: 'r', title: 't' };
       const rows = [
-        TELL,
+        TELL_NOTIFICATION,
         { type: 'slack', operation: 'send', params: slackParams },
         { type: 'slack', params: { ...slackParams, channel: 'C9' } },
         { type: 'carrier_pigeon' },
@@ -85,13 +89,13 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
         { type: 'tell', params: {} },
         { type: 'workflow_input', params: { workflowId: 'w' } },
         { type: 'github', operation: 'github_create_issue', params: issueParams },
-        { ...TELL, usageControl: 'none' },
+        { ...TELL_NOTIFICATION, usageControl: 'none' },
       ];
       const { runId, result } = await engine.start({ workflow: approvalFlow(rows) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await getOnlyPause(engine, runId);
       const url = `https://heddle.test/resume/${pause.token}`;
-      const { notifications, responseStructure } = dataOf(pause.output);
+      const { notifications, responseStructure } = pauseDataOf(pause.output);
       expect(responseStructure).toMatchObject([{ value: url }]);
       expect(notificationArgs).toEqual([{ text: `Answer at ${url}` }]);
       const slackRequests = services.requests.filter(({ path }) => path === '/chat.postMessage');
@@ -123,7 +127,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
     it('are not sent again if the response is lost, because they may have arrived', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
-      services.loseNext('slack', 1);
+      services.dropNextResponses('slack', 1);
       const engine = await openEngine({
         ...{ blocks: blocks(), services: services.baseUrls, pauseLinks, credentials: { slack: SECRET } },
       });
@@ -131,7 +135,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
       const { runId, result } = await engine.start({ workflow: approvalFlow([{ type: 'slack', params }]) });
       await result();
       const { output } = await getOnlyPause(engine, runId);
-      expect(dataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
+      expect(pauseDataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
       expect(services.requests).toHaveLength(1);
     });
   });
@@ -166,7 +170,7 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       const options = { blocks: blocks({ tools }), pauseLinks };
       const startProcess = await prepareStore();
       const first = await startProcess(options);
-      const rows = [TELL, { ...TELL, type: 'slow', title: 'Slow' }];
+      const rows = [TELL_NOTIFICATION, { ...TELL_NOTIFICATION, type: 'slow', title: 'Slow' }];
       const { runId } = await first.engine.start({ workflow: approvalFlow(rows) });
       await slowCalled;
       await expect.poll(() => notificationArgs).toHaveLength(1);
@@ -177,7 +181,7 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       expect(notificationArgs).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
       const [key] = idempotencyKeys;
       expect(idempotencyKeys).toEqual(idempotent ? [key, key] : [key]);
-      expect(dataOf(output).notifications).toMatchObject([
+      expect(pauseDataOf(output).notifications).toMatchObject([
         { title: 'Tell', status: 'sent' },
         { title: 'Slow', status: idempotent ? 'sent' : 'unknown' },
       ]);

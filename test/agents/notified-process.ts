@@ -8,11 +8,11 @@ import { createEngine, isEngineError } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { createWorker } from '@heddle/temporal';
 import { NOTIFYING } from './killed.ts';
-import type { AgentProcess } from './killed.ts';
+import type { AgentProcessOptions } from './killed.ts';
 import { notificationTool } from './notifications.ts';
 
 const RUN_ID = 'notifying-run';
-const { effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
 
 const options = {
   // The URL is requested again when the pause opens, after its notifications have been sent.

@@ -3,9 +3,9 @@ import type { ModelRate } from '@heddle/blocks';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
+import { AGENT_FIELDS, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
 
-const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
+const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT_FIELDS)], ['Start -> A']) };
 const rateOptions = (rate: ModelRate) => ({ models: { rates: { openai: rate } } });
 
 describe('the rate limits of a key', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { AGENT, ANSWER, COST, engineFor, modelServer, runAgent } from './metered.ts';
+import { AGENT_FIELDS, ANSWER, ANSWER_COST_MICROS, engineFor, modelServer, runAgent } from './metered.ts';
 
 const expectedRefusal = (cap: string, details: JsonObject = {}) => ({
   status: 'failed',
@@ -33,11 +33,11 @@ describe('a cap on spending', () => {
   it('of a run counts the cost of its earlier calls and of its child runs', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { run: 0.012 } });
-    await engine.deploy(workflow([block('B', 'agent', AGENT)], ['Start -> B'], { id: 'child' }));
+    await engine.deploy(workflow([block('B', 'agent', AGENT_FIELDS)], ['Start -> B'], { id: 'child' }));
     const child = (name: string) => block(name, 'workflow', { workflowId: 'child' });
     const run = await engine.execute({
       workflow: workflow(
-        [block('A', 'agent', AGENT), child('C'), child('D')],
+        [block('A', 'agent', AGENT_FIELDS), child('C'), child('D')],
         ['Start -> A', 'A -> C', 'C -> D'],
       ),
     });
@@ -56,7 +56,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversation)).toMatchObject(
-      expectedRefusal('conversation', { usedMicros: 2 * COST }),
+      expectedRefusal('conversation', { usedMicros: 2 * ANSWER_COST_MICROS }),
     );
     expect(await runAgent(engine, { ...conversation, conversationId: 'other' })).toMatchObject({
       status: 'completed',
@@ -74,7 +74,10 @@ describe('a cap on spending', () => {
     });
     expect(await runAgent(engine, {}, 'a1')).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, {}, 'a2')).toMatchObject(
-      expectedRefusal('workspace', { usedMicros: COST, windowEndsAt: '2026-02-01T00:00:00.000Z' }),
+      expectedRefusal('workspace', {
+        usedMicros: ANSWER_COST_MICROS,
+        windowEndsAt: '2026-02-01T00:00:00.000Z',
+      }),
     );
     expect(await runAgent(engine, {}, 'b1')).toMatchObject({ status: 'completed' });
     clock.advance(3_600_000);
@@ -89,7 +92,7 @@ describe('a cap on spending', () => {
     }));
     const engine = await engineFor(server, {});
     expect(await runAgent(engine, { maxCost: '0.0125' })).toMatchObject(
-      expectedRefusal('block', { usedMicros: 2 * COST }),
+      expectedRefusal('block', { usedMicros: 2 * ANSWER_COST_MICROS }),
     );
     expect(server.requests).toHaveLength(2);
   });
@@ -115,7 +118,7 @@ describe('a cap on spending', () => {
       number <= 3
         ? { status: 503, headers: { 'retry-after': '0' } }
         : number === 4
-          ? { text: 'x'.repeat(400), cut: true }
+          ? { text: 'x'.repeat(400), disconnects: true }
           : ANSWER,
     );
     const engine = await engineFor(server, { maxCost: { tenant: { dollars: 0.0115 } } });

@@ -157,7 +157,9 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
       const clock = new TestClock();
       const { server, run } = await start(
         [
-          fault === 'cut' ? { whole: true, text: 'Rain.', cut: true } : { text: 'Rain.', ends: true },
+          fault === 'cut'
+            ? { whole: true, text: 'Rain.', disconnects: true }
+            : { text: 'Rain.', endsEarly: true },
           { whole: true, text: 'Snow.' },
         ],
         { model },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { agent, pay, startPaymentModel } from '../agents/approvals.ts';
 import { testApi } from '../support/api.ts';
-import { untilStatus } from '../support/api-workflows.ts';
+import { waitForStatus } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { workflow } from '../support/workflow.ts';
 
@@ -17,7 +17,7 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
   const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
-  await untilStatus(api, path, 'paused');
+  await waitForStatus(api, path, 'paused');
   const { paused } = (await api.call<PausedRun>('GET', path)).data;
   expect(paused.calls).toMatchObject([
     { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: { type: 'object' } },

@@ -3,9 +3,9 @@ import { createEngine } from '@heddle/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import type { ParsedResponse, TestApi } from '../support/api.ts';
-import { untilStatus } from '../support/api-workflows.ts';
+import { waitForStatus } from '../support/api-workflows.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
@@ -30,7 +30,7 @@ async function openMemoryApi(): Promise<TestApi> {
 async function openPostgresApi(): Promise<TestApi> {
   const url = await postgresDatabase();
   const store = await openServiceStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
-  const engine = await createEngine({ postgres: { url }, ...ownership(store) });
+  const engine = await createEngine({ postgres: { url }, ...tenantIsolation(store) });
   return testApi({ engine, store });
 }
 
@@ -203,7 +203,7 @@ function defineTests(open: () => Promise<TestApi>): void {
       const accepted = await api.call<{ runId: string }>('POST', `${path}/execute`, {
         body: { ...body, async: true },
       });
-      await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+      await waitForStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
       for (const { runId } of [ran.data, accepted.data])
         expect(await api.call('GET', `${path}/runs/${runId}?includeOutput=true`)).toMatchObject({
           data: { output: { data: text } },

@@ -11,7 +11,7 @@ import * as apiRoute from '../../examples/mount/next/app/api/v2/[...path]/route.
 import * as openApiRoute from '../../examples/mount/next/app/openapi.json/route.ts';
 import { nodeServer } from '../../examples/mount/node-http.ts';
 import { testApi } from '../support/api.ts';
-import { GREETING, LONG, untilStatus } from '../support/api-workflows.ts';
+import { GREETING, LONG, waitForStatus } from '../support/api-workflows.ts';
 
 const api = await testApi();
 const greetingId = await api.deploy(GREETING);
@@ -118,7 +118,7 @@ describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
     expect(JSON.parse(new TextDecoder().decode(first.value))).toMatchObject({ type: 'heartbeat' });
     controller.abort();
     const runId = lines.headers.get('x-run-id');
-    await untilStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'cancelled');
+    await waitForStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'cancelled');
   });
 
   it('detects clients that disconnect', async () => {
@@ -126,9 +126,9 @@ describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
     const runId = crypto.randomUUID();
     const options = { headers: { ...headers, 'X-Run-Id': runId }, signal: controller.signal };
     const response = execute(longId, {}, options);
-    await untilStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'paused');
+    await waitForStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'paused');
     controller.abort();
     await expect(response).rejects.toMatchObject({ name: 'AbortError' });
-    await untilStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'cancelled');
+    await waitForStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'cancelled');
   });
 });

@@ -110,7 +110,7 @@ const TEST_CASES: readonly (readonly [string, readonly string[]])[] = isFull
 async function testOperations(operations: readonly string[]) {
   const store = await openServiceStore();
   const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
+  const sandboxes = openSandboxes({ store, openImages: async () => images, onError: () => undefined });
   const api = await testApi({ store, sandboxes });
   const { url, statusesById } = await startServer(api);
   const calls = await createAcceptedCalls(api);

@@ -14,10 +14,10 @@ export interface Attack {
   readonly title: string;
   readonly code: string;
   /** Code of an earlier job in the same run and process. */
-  readonly before?: string;
+  readonly earlierCode?: string;
   readonly expected: Expected;
   /** Requires that the lists in the results of this job and of the earlier job share no element. */
-  readonly isFresh?: true;
+  readonly requiresDistinctResults?: true;
   readonly limits?: Partial<JobLimits>;
   /** Values of the job's variables by name, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;

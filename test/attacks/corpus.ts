@@ -67,7 +67,7 @@ function stringsOf(file: string): FileStrings {
 }
 
 /** Returns a message for each reference of a case to a test that does not exist, and for a case without tests. */
-export function faultsOf({ id, tries, by }: Case): string[] {
+export function findMissingTests({ id, tries, by }: Case): string[] {
   if (by.length === 0) return [`${id} (${tries}) has no test`];
   return by.flatMap((reference) => {
     if (typeof reference === 'string')

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { selfSigned } from '../support/certificate.ts';
+import { selfSignedCertificate } from '../support/certificate.ts';
 import { scale } from '../support/scale.ts';
 import { OUTER } from './network.ts';
 import { watchHost } from './watch.ts';
@@ -107,7 +107,7 @@ describe('a server that offers HTTP/2', () => {
   watchHost();
 
   it('is used with HTTP/1.1, so that all bytes are counted', async () => {
-    const { cert, key } = selfSigned();
+    const { cert, key } = selfSignedCertificate();
     const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       response.end(request.httpVersion);
     });

@@ -13,7 +13,7 @@ function statusOf(pid: number): Status | undefined {
 }
 
 /** Returns the ids of all descendants of a process. Returns none on systems other than Linux. */
-export function processesOf(ancestor: number): number[] {
+export function descendantPidsOf(ancestor: number): number[] {
   let entries: string[];
   try {
     entries = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
@@ -45,6 +45,6 @@ export function filterAlive(pids: readonly number[]): number[] {
  * because servers that several test files share may already run.
  */
 export function watchNewProcesses(): () => number[] {
-  const earlier = new Set(processesOf(process.pid));
-  return () => filterAlive(processesOf(process.pid)).filter((pid) => !earlier.has(pid));
+  const earlier = new Set(descendantPidsOf(process.pid));
+  return () => filterAlive(descendantPidsOf(process.pid)).filter((pid) => !earlier.has(pid));
 }

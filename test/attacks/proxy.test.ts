@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import type { Target } from '../../packages/sandbox/src/egress/types.ts';
-import { Proxy } from '../../packages/sandbox/src/native/proxy.ts';
+import { EgressProxy } from '../../packages/sandbox/src/native/proxy.ts';
 import { OUTER, type Network } from './network.ts';
 import { watchHost } from './watch.ts';
 
@@ -94,10 +94,10 @@ describe('the proxy of a native image', () => {
   });
   afterAll(() => egress.close());
 
-  const openProxy = async (check: (url: string) => Promise<Target>): Promise<Proxy> => {
-    const proxy = await Proxy.open({
+  const openProxy = async (resolveTarget: (url: string) => Promise<Target>): Promise<EgressProxy> => {
+    const proxy = await EgressProxy.open({
       send: (request, signal) => egress.fetch({ ...request, signal }),
-      check,
+      resolveTarget,
       maxRequests: 1_000,
       maxBytes: 10_000_000,
     });

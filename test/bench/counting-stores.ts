@@ -55,7 +55,7 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
     record: (runId) => countRead(runs.record(runId)),
     logs: (runId) => countRead(runs.logs(runId)),
     list: (query) => countRead(runs.list(query)),
-    open: () => countRead(runs.open()),
+    unfinishedRunIds: () => countRead(runs.unfinishedRunIds()),
     children: (runId, filter) => countRead(runs.children(runId, filter)),
     remove: (runId) => runs.remove(runId),
     steps: (runId, place) => countRead(runs.steps(runId, place)),

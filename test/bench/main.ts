@@ -6,7 +6,7 @@ import type { Figures } from './figures.ts';
 import { installPeers } from './install.ts';
 import { measureRow } from './measure-row.ts';
 import type { Pace, Result } from './measure-row.ts';
-import { jsonOf, machineLine, tableOf } from './report.ts';
+import { jsonOf, describeMachine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
 import { prepareSandboxes } from './sandbox/prepare.ts';
 import { SANDBOX_ROWS } from './sandbox/rows.ts';
@@ -68,7 +68,7 @@ async function benchRows(options: ReturnType<typeof parseOptions>): Promise<void
       writeFileSync(options.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
   }
   const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
-  process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+  process.stdout.write(`${tableOf(results)}\n\n${describeMachine()}; ${load}\n`);
 }
 
 const [mode, contender, workload, size] = process.argv.slice(2);

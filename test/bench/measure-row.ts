@@ -1,12 +1,12 @@
 import { ContenderProcess } from './contender-process.ts';
 import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
-import type { Line, Row } from './rows.ts';
+import type { TableRow, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
 /** A row of the table with its measurements. */
 export interface Result extends Figures {
-  row: Line;
+  row: TableRow;
   met: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
@@ -53,7 +53,7 @@ export interface ContenderSamples {
 
 /** Returns the row with the medians of the contenders and the ratios of the medians. */
 export function resultOf(
-  row: Line,
+  row: TableRow,
   contenders: readonly ContenderSamples[],
   earlierRows: ReadonlyMap<string, Figures>,
 ): Result {

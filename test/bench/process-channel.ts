@@ -5,7 +5,7 @@ export function cpuMs(): number {
 }
 
 /** Returns the first line of the message of an error. */
-export function reasonOf(error: unknown): string {
+export function firstMessageLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] as string;
 }
@@ -14,7 +14,7 @@ export function reasonOf(error: unknown): string {
 export function serve<Request, Reply extends object | string>(
   answer: (request: Request) => Promise<Reply>,
 ): void {
-  const sendFailure = (error: unknown): void => void process.send?.({ failed: reasonOf(error) });
+  const sendFailure = (error: unknown): void => void process.send?.({ failed: firstMessageLine(error) });
   process.on('uncaughtException', sendFailure);
   process.on('disconnect', () => process.exit(1));
   process.on('message', (request: Request) => {

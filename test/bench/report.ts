@@ -3,7 +3,7 @@ import type { Result } from './measure-row.ts';
 import { NO_TARGET } from './rows.ts';
 
 /** Formats a number with three significant digits. */
-export function short(value: number | undefined): string {
+export function formatNumber(value: number | undefined): string {
   if (value === undefined) return '–';
   if (value >= 1000) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));
@@ -11,11 +11,11 @@ export function short(value: number | undefined): string {
 
 function formatSpread({ spread }: Result, name: string): string {
   const [min, max] = spread.get(name) ?? [];
-  return min === undefined ? '' : ` (${short(min)}–${short(max)})`;
+  return min === undefined ? '' : ` (${formatNumber(min)}–${formatNumber(max)})`;
 }
 
 function formatRatio(ratio: number | undefined): string {
-  return ratio === undefined ? '–' : `${short(ratio)}×`;
+  return ratio === undefined ? '–' : `${formatNumber(ratio)}×`;
 }
 
 function verdict({ met, row }: Result): string {
@@ -31,12 +31,12 @@ export function tableOf(results: readonly Result[]): string {
   ];
   for (const result of results) {
     const { row, ours, baseline, bestPeer, peers } = result;
-    const best = bestPeer === undefined ? '–' : `${short(peers.get(bestPeer))} ${bestPeer}`;
+    const best = bestPeer === undefined ? '–' : `${formatNumber(peers.get(bestPeer))} ${bestPeer}`;
     const cells = [
       row.name,
       row.unit,
-      `${short(ours)}${formatSpread(result, 'heddle')}`,
-      `${short(baseline)}${formatSpread(result, 'baseline')}`,
+      `${formatNumber(ours)}${formatSpread(result, 'heddle')}`,
+      `${formatNumber(baseline)}${formatSpread(result, 'baseline')}`,
       formatRatio(result.ratioToBaseline),
       best,
       formatRatio(result.ratioToBestPeer),
@@ -54,7 +54,7 @@ function peerTable(results: readonly Result[]): string[] {
   for (const result of withPeers) {
     const cells = result.row.peers.map((name) => {
       const value = result.peers.get(name);
-      const figure = value === undefined ? result.missing.get(name) : short(value);
+      const figure = value === undefined ? result.missing.get(name) : formatNumber(value);
       return `${name} ${figure}${formatSpread(result, name)}`;
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
@@ -85,7 +85,7 @@ export function jsonOf(results: readonly Result[]): object[] {
 }
 
 /** Returns a description of the machine, in one line. */
-export function machineLine(): string {
+export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
   return `${cpus().length} × ${cpu?.model ?? 'unknown processor'}, ${memory} GB, ${process.platform} ${release()}, Node ${process.versions.node}`;

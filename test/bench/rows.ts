@@ -2,7 +2,7 @@ import type { Figures } from './figures.ts';
 import type { WorkloadName } from './workload.ts';
 
 /** A row of the printed table: its title, unit, peers and target. */
-export interface Line {
+export interface TableRow {
   name: string;
   unit: string;
   /** True if the unit is a rate, so that larger is better. */
@@ -16,7 +16,7 @@ export interface Line {
 }
 
 /** A row that measures a workload. */
-export interface Row extends Line {
+export interface Row extends TableRow {
   workload: WorkloadName;
   size: number;
   /** Factor from milliseconds (or MB) per run to the unit. A rate is this factor divided by the milliseconds. */

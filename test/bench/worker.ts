@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
-import { reasonOf } from './process-channel.ts';
+import { firstMessageLine } from './process-channel.ts';
 import type { Workload, Reply, Request, TimedWorkload, WorkloadName } from './workload.ts';
 
 /** Number of parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
@@ -9,7 +9,7 @@ const PIECES = 5;
 /** Serves one workload of one contender to the parent process. */
 export async function serve(name: string, workload: WorkloadName, size: number): Promise<void> {
   const send = (reply: Reply): void => void process.send?.(reply);
-  const sendFailure = (error: unknown): void => send({ failed: reasonOf(error) });
+  const sendFailure = (error: unknown): void => send({ failed: firstMessageLine(error) });
   process.on('uncaughtException', sendFailure);
   try {
     const prepare = (await CONTENDERS[name]?.())?.contender[workload];

@@ -56,7 +56,7 @@ export type Request = { sampleMs: number } | 'close';
 export type Reply = { ready: true } | { value: number } | { failed: string };
 
 /** Number of steps of the durable chains. */
-export const CHAIN = 10;
+export const DURABLE_CHAIN_LENGTH = 10;
 
 /** Throws if the result of a run is wrong. */
 export function expectResult(actual: unknown, expected: unknown): void {

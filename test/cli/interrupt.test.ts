@@ -34,7 +34,7 @@ describe('Ctrl-C', () => {
     ['code that never ends', ENDLESS_CODE, '… Work is still running'],
   ])('cancels %s cleanly: exit 4, and the run is recorded as cancelled', async (_, work, output) => {
     const { cwd, command } = startRun(work);
-    await command.until(output);
+    await command.waitForText(output);
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
@@ -46,7 +46,7 @@ describe('Ctrl-C', () => {
 
   it('that arrives twice, from the terminal and from a package runner, counts once', async () => {
     const { command } = startRun(LONG_WAIT);
-    await command.until('‖ Work');
+    await command.waitForText('‖ Work');
     command.child.kill('SIGINT');
     command.child.kill('SIGINT');
     expect((await command.ended).exit).toBe(4);
@@ -64,9 +64,9 @@ describe('Ctrl-C', () => {
 
   it('takes effect in the next process if this process is killed', async () => {
     const { cwd, command } = startRun(ENDLESS_CODE);
-    await command.until('… Work is still running');
+    await command.waitForText('… Work is still running');
     command.child.kill('SIGINT');
-    await command.until('Cancelling');
+    await command.waitForText('Cancelling');
     command.child.kill('SIGKILL');
     await command.ended;
     const { runId } = await readLatestRun(cwd);

@@ -24,7 +24,7 @@ describe('a run whose process died', () => {
   async function startAndKillRun(cwd: string, workflow: WorkflowSettings, output: string): Promise<string> {
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
     const command = startHeddle(['run', 'flow.json'], { cwd });
-    await command.until(output);
+    await command.waitForText(output);
     expect(await readLatestRun(cwd)).toMatchObject({ interrupted: false });
     command.child.kill('SIGKILL');
     await command.ended;
@@ -59,12 +59,12 @@ describe('a run whose process died', () => {
       return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
     };
     const resumed = startHeddle(['runs', 'resume', runId], { cwd });
-    await resumed.until('Stuck');
+    await resumed.waitForText('Stuck');
     expect(await readInterrupted()).toEqual({ [other]: true, [runId]: false });
     resumed.child.kill('SIGKILL');
     await resumed.ended;
     const third = startHeddle(['run', 'flow.json'], { cwd });
-    await third.until('… Stuck');
+    await third.waitForText('… Stuck');
     const { [other]: otherState, [runId]: state, ...newStates } = await readInterrupted();
     expect([otherState, state, ...Object.values(newStates)]).toEqual([true, true, false]);
   });

@@ -26,7 +26,7 @@ async function startRun(
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
   const other = startHeddle(['run', 'flow.json'], { cwd });
-  await other.until(output);
+  await other.waitForText(output);
   const listed = await heddle(['runs', 'list', '--json'], { cwd });
   const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
   return { cwd, runId: data[0]!.runId, other };
@@ -50,7 +50,7 @@ describe('while another process owns the data folder', () => {
     const shown = await heddle(['runs', 'show', runId], { cwd });
     expect(shown.stdout).toMatch(/✓ {2}First/);
     const tail = startHeddle(['runs', 'tail', runId], { cwd });
-    await tail.until('‖ Nap');
+    await tail.waitForText('‖ Nap');
     const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'enough'], { cwd });
     expect(cancelled.exit).toBe(0);
     const [first, second] = await Promise.all([other.ended, tail.ended]);
@@ -68,7 +68,7 @@ describe('while another process owns the data folder', () => {
     };
     const { cwd, runId, other } = await startRun(workflow, '‖ Approve');
     const resume = startHeddle(['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'], { cwd });
-    await Promise.all([resume.until('✓ End'), other.until('✓ End')]);
+    await Promise.all([resume.waitForText('✓ End'), other.waitForText('✓ End')]);
     expect((await heddle(['runs', 'cancel', runId], { cwd })).exit).toBe(0);
     const { exit, stderr } = await resume.ended;
     expect(stderr).toContain('another process owns this data folder and has its own options');

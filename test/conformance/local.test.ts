@@ -54,7 +54,7 @@ describeRuntime('local, on SQLite', (whenDone) => localRuntime(dataFolder(whenDo
   durable: true,
   // The tests in memory run all groups.
   share: 1 / 12,
-  restarts: 1 / 4,
+  restartShare: 1 / 4,
 });
 
 describe('local, on SQLite', () => {

@@ -3,7 +3,7 @@ import { describeReruns } from './runtime/rerun.ts';
 import { describeRerunsInside } from './runtime/rerun-inside.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
-import { describeContinued } from './runtime/continued.ts';
+import { describeContinuedAttempts } from './runtime/continued.ts';
 import { describeCodeTools } from './runtime/code-tools.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
@@ -36,7 +36,7 @@ interface Durability {
   /** True if runs continue on any worker, without the engine that started them. */
   shared?: boolean;
   /** Share of the groups of restart tests that a quick run executes. Default: 1. */
-  restarts?: number;
+  restartShare?: number;
 }
 
 /**
@@ -64,7 +64,7 @@ const GRAPHS = {
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
-  continued: describeContinued,
+  continued: describeContinuedAttempts,
   'pause paths': describePausePaths,
   starts: describeStarts,
   ends: describeEnds,
@@ -98,12 +98,12 @@ export function describeGraphs(name: string, make: MakeRuntime, share = 1): void
 export function describeServices(
   name: string,
   make: MakeRuntime,
-  { durable, shared = false, restarts = 1, share = 1 }: Durability & { share?: number },
+  { durable, shared = false, restartShare = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
     for (const describeGroup of sampleGroups(SERVICES, name, share)) describeGroup(make);
     if (durable)
-      describeRestart(make, shared, (groups) => sampleGroups(groups, `restarts of ${name}`, restarts));
+      describeRestart(make, shared, (groups) => sampleGroups(groups, `restarts of ${name}`, restartShare));
   });
 }
 

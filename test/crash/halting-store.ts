@@ -7,7 +7,7 @@ export class Crash extends Error {}
  * Returns stores that accept `maxWrites` writes to journals and steps, including creations of runs. Later writes of
  * runs, values and conversations throw Crash, as if the process had died.
  */
-export function haltingStores(stores: Stores, maxWrites: number): Stores & { written(): number } {
+export function haltingStores(stores: Stores, maxWrites: number): Stores & { writeCount(): number } {
   let writeCount = 0;
   const writeJournal = <T>(write: () => T): T => {
     if (writeCount >= maxWrites) throw new Crash('The process died here.');
@@ -30,7 +30,7 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     record: (runId) => runs.record(runId),
     logs: (runId) => runs.logs(runId),
     list: (query) => runs.list(query),
-    open: () => runs.open(),
+    unfinishedRunIds: () => runs.unfinishedRunIds(),
     children: (runId, filter) => runs.children(runId, filter),
     remove: async (runId) => writeOther(() => runs.remove(runId)),
     steps: (runId, place) => runs.steps(runId, place),
@@ -58,6 +58,6 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     rates,
     control,
     close: () => stores.close(),
-    written: () => writeCount,
+    writeCount: () => writeCount,
   };
 }

@@ -49,9 +49,9 @@ export interface StoppedRun {
   /** Blocks that ran again although they were recorded as finished before the stop. */
   repeated: string[];
   /** Blocks that ran before the stop although no journal entry requested them. */
-  early: string[];
+  unrequested: string[];
   /** Number of journal writes before the stop. It is below the requested number if the run ended earlier. */
-  written: number;
+  writeCount: number;
 }
 
 /** Runs `subject` in the data folder, stops it after `writes` journal writes, and continues it in another engine. */
@@ -65,10 +65,10 @@ export async function runStopped(subject: Subject, data: string, writes: number)
     throw error;
   });
   await first.close({ graceMs: 0 });
-  const written = stores.written();
+  const writeCount = stores.writeCount();
   // A crashed engine leaves its isolate, which the next engine must not get.
   codeService.release(RUN_ID);
-  if (uninterrupted) return { result: uninterrupted, repeated: [], early: [], written };
+  if (uninterrupted) return { result: uninterrupted, repeated: [], unrequested: [], writeCount };
   const reopened = openStores({ data, clock });
   const runIds = new Set(startedBefore.map((place) => place.split(' ')[0] ?? ''));
   const { finished, requested } = await readJournals(reopened, runIds);
@@ -80,8 +80,8 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   return {
     result,
     repeated: startedAfter.filter((place) => finished.has(place)),
-    early: startedBefore.filter((place) => !requested.has(place)),
-    written,
+    unrequested: startedBefore.filter((place) => !requested.has(place)),
+    writeCount,
   };
 }
 

@@ -113,12 +113,12 @@ const stops = sampledSteps(4, 'journal writes after which a run is stopped');
  */
 async function stopAfterEachWrite(subject: Subject): Promise<number> {
   const uninterrupted = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
-  for (let writes = stops.first - 1; writes < uninterrupted.written; writes += stops.stride) {
+  for (let writes = stops.first - 1; writes < uninterrupted.writeCount; writes += stops.stride) {
     const stopped = await runStopped(subject, newFolder(), writes);
     const { result } = uninterrupted;
     expect(stopped, `stopped after ${writes} writes`).toMatchObject({ result, repeated: [], early: [] });
   }
-  return uninterrupted.written;
+  return uninterrupted.writeCount;
 }
 
 describe('a run that is stopped after each write of its journal in turn', () => {

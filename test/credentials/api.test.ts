@@ -3,7 +3,7 @@ import { keysInText, openServiceStore, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
@@ -28,7 +28,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
-    const engine = await createEngine(ownership(store));
+    const engine = await createEngine(tenantIsolation(store));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const api = await testApi({ engine, store, sealer, now: () => nowMs });
     const { workspaceId } = api;

@@ -129,8 +129,8 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
 async function authorizationUrlOf(command: RunningCommand): Promise<string> {
   let output = '';
   command.child.stderr?.on('data', (text: string) => (output += text));
-  await command.until('state=');
-  await command.until('\n');
+  await command.waitForText('state=');
+  await command.waitForText('\n');
   return /http\S+/.exec(output)?.[0] ?? '';
 }
 

@@ -5,7 +5,7 @@ import { startServe } from '../support/heddle.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
-import { folderOf, shell } from './shell.ts';
+import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'docs/api-calls.md';
 const curl = requireTool('curl');
@@ -41,11 +41,11 @@ describe('docs/api-calls.md', () => {
     { timeout: 180_000 },
     async () => {
       const server = await startServe(['--data', dataFolder()]);
-      const folder = folderOf(PAGE);
+      const folder = createPageFolder(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
       const env = { BASE: server.url, KEY: server.key, WORKSPACE: server.workspaceId };
-      const { exit, stdout, stderr } = await shell(script, folder, env);
+      const { exit, stdout, stderr } = await runShellCommand(script, folder, env);
       expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
       expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
       for (const part of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {

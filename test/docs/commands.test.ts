@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
 import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
 import type { Fence } from './markdown.ts';
-import { describePages } from './pages-of-commands.ts';
+import { testCommandPages } from './pages-of-commands.ts';
 
 const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 
@@ -36,5 +36,5 @@ describe('the commands of the documentation', () => {
   const isReadme = ({ page }: { page: string }): boolean => page === 'README.md';
   const others = commandPages.filter((each) => !isReadme(each));
   const sampled = sample(others, Math.ceil(others.length / 6), 'pages with commands');
-  describePages([...commandPages.filter(isReadme), ...sampled]);
+  testCommandPages([...commandPages.filter(isReadme), ...sampled]);
 });

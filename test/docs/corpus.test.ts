@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { CORPUS, faultsOf } from '../attacks/corpus.ts';
+import { CORPUS, findMissingTests } from '../attacks/corpus.ts';
 
 describe('the corpus of attacks', () => {
   it('names existing tests for each of its cases', () => {
-    expect(CORPUS.flatMap(faultsOf)).toEqual([]);
+    expect(CORPUS.flatMap(findMissingTests)).toEqual([]);
   });
 
   it('has each case once', () => {
@@ -16,7 +16,7 @@ describe('the corpus of attacks', () => {
     const file = 'test/attacks/proxy.test.ts';
     const title = 'forwards nothing to an internal server: %s';
     const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
-      faultsOf({ id: 'Z', tries: 'all', by });
+      findMissingTests({ id: 'Z', tries: 'all', by });
     expect(faults()).toEqual(['Z (all) has no test']);
     expect(faults('H01', 'H00')).toEqual(['Z: there is no attack H00']);
     expect(faults({ file, title: 'lets somebody in' })).toEqual([

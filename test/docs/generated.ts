@@ -17,9 +17,9 @@ import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
 import { readText } from '../repo/sources.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
-import { unionIn } from '../repo/unions.ts';
+import { codesInUnion } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
-import { knownModelRows, MODEL_HEAD } from './known-models.ts';
+import { knownModelRows, MODEL_TABLE_HEADER } from './known-models.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 
 /** The pages with generated parts, which `npm test -- test/docs/generated -u` updates. */
@@ -50,7 +50,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   areas,
   interface: interfaceTable,
   integrations: integrationsTable,
-  known_models: () => tableOf(MODEL_HEAD, knownModelRows()),
+  known_models: () => tableOf(MODEL_TABLE_HEADER, knownModelRows()),
   ...blockTables(),
 };
 
@@ -166,7 +166,7 @@ function operationList(included: string[], excluded: string[]): string {
 
 /** Returns the table of the engine's error codes, with their status over HTTP. */
 function refusals(): string[] {
-  const codes = unionIn(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
+  const codes = codesInUnion(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
   const rows = codes.map((code) => {
     const { status } = refusalOf(new EngineError(code, 'a message')) ?? { status: 500 as const };
     return [`[${code}](#${code.toLowerCase()})`, String(status), STATUS_CODES[status]];

@@ -1,7 +1,7 @@
 import { knownModels } from '@heddle/blocks';
 
 /** The column headings of the table of known models. */
-export const MODEL_HEAD = [
+export const MODEL_TABLE_HEADER = [
   'provider',
   'model',
   'context, tokens',

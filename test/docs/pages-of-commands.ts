@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from './markdown.ts';
-import { compareOutput, folderOf, shell } from './shell.ts';
+import { compareOutput, createPageFolder, runShellCommand } from './shell.ts';
 
 /** Runs the commands of each page in order, in one folder, so that a command can use the runs of earlier commands. */
-export function describePages(
+export function testCommandPages(
   commandPages: readonly { page: string; examples: readonly Example[] }[],
   env?: { [name: string]: string },
 ): void {
@@ -12,7 +12,7 @@ export function describePages(
     let folder = '';
 
     beforeAll(() => {
-      folder = folderOf(page);
+      folder = createPageFolder(page);
     });
 
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,7 +21,10 @@ export function describePages(
       'has commands with the documented output and exit code: %s',
       { timeout: 120_000 },
       async (_, example) => {
-        const { documented, actual } = compareOutput(example, await shell(example.main.text, folder, env));
+        const { documented, actual } = compareOutput(
+          example,
+          await runShellCommand(example.main.text, folder, env),
+        );
         expect(actual).toEqual(documented);
       },
     );

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { startHeddle } from '../support/heddle.ts';
 import { fencesOf, readPage } from './markdown.ts';
-import { folderOf, shell } from './shell.ts';
+import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'README.md';
 const fences = fencesOf(PAGE, readPage(PAGE));
@@ -16,7 +16,7 @@ function fenceIndexOf(command: string): number {
 
 /** Returns a new folder for the commands of the README, which is deleted after the test. */
 function createFolder(): string {
-  const path = folderOf(PAGE);
+  const path = createPageFolder(PAGE);
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
@@ -36,7 +36,7 @@ function normalize(output: string): string {
 it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
   const index = fenceIndexOf('npx heddle run');
   const command = fences[index]?.text.trim() ?? '';
-  const { stdout } = await shell(`(${command}) 2>&1`, createFolder());
+  const { stdout } = await runShellCommand(`(${command}) 2>&1`, createFolder());
   expect(normalize(stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
 });
 
@@ -44,12 +44,12 @@ it('the server commands print a curl command that runs the workflow', { timeout:
   const cwd = createFolder();
   expect(fences[fenceIndexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
-  await server.until('Ctrl-C stops it.');
-  const exported = await server.lineWith('export ');
+  await server.waitForText('Ctrl-C stops it.');
+  const exported = await server.findLine('export ');
   const deployCommand = fences[fenceIndexOf('npx heddle deploy')]?.text ?? '';
-  const deployment = await shell(`${exported}\n${deployCommand}`, cwd);
+  const deployment = await runShellCommand(`${exported}\n${deployCommand}`, cwd);
   expect({ exit: deployment.exit, stderr: deployment.stderr }).toMatchObject({ exit: 0 });
   const [curl = ''] = /curl (?:.|\\\n)+/.exec(deployment.stdout) ?? [];
-  const response = await shell(`${exported}\n${curl}`, cwd);
+  const response = await runShellCommand(`${exported}\n${curl}`, cwd);
   expect(JSON.parse(response.stdout)).toMatchObject({ data: { status: 'completed' } });
 });

@@ -12,7 +12,7 @@ interface CommandResult {
 }
 
 /** Returns a new folder for the commands of a page, with the examples and the files that the page shows. */
-export function folderOf(page: string): string {
+export function createPageFolder(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
   symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
   mkdirSync(join(folder, 'workflows'));
@@ -29,7 +29,7 @@ function toLocalCommand(command: string): string {
 }
 
 /** Runs a command of the documentation in `folder`. */
-export function shell(
+export function runShellCommand(
   command: string,
   folder: string,
   variables: { [name: string]: string } = {},

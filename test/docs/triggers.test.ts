@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../packages/cli/src/serve/listen.ts';
-import type { Listening } from '../../packages/cli/src/serve/listen.ts';
+import type { ListeningServer } from '../../packages/cli/src/serve/listen.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { sample } from '../support/scale.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
-import { folderOf, shell } from './shell.ts';
+import { createPageFolder, runShellCommand } from './shell.ts';
 
 /**
  * Pages whose commands need a server, each with a pattern that their output matches. `test/docs/webhooks.test.ts` runs
@@ -45,7 +45,7 @@ it.each(triggerTypes.map(({ type, kind }) => [type, PAGES_BY_KIND[kind]] as cons
 
 describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
   let api: TestApi;
-  let server: Listening;
+  let server: ListeningServer;
 
   beforeAll(async () => {
     api = await testApi({ triggers: triggerTypes });
@@ -53,7 +53,7 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
   });
   afterAll(async () => {
     server.close();
-    await server.ended();
+    await server.waitUntilClosed();
   });
 
   it.each(sample(PAGES, 2, 'pages about triggers whose commands are run'))(
@@ -63,11 +63,15 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
       const inputFormat = [{ name: 'city', type: 'string', value: '' }];
       const agent = { type: 'start_trigger', last: { name: 'agent' } };
       const workflow = await api.deploy(triggerWorkflow({ inputFormat }, agent));
-      const folder = folderOf(page);
-      const { exit, stdout, stderr } = await shell([PRELUDE, ...commandsOf(page)].join('\n'), folder, {
-        ...{ HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId },
-        ...{ BASE: server.url, KEY: api.key, WORKSPACE: api.workspaceId, WORKFLOW: workflow },
-      });
+      const folder = createPageFolder(page);
+      const { exit, stdout, stderr } = await runShellCommand(
+        [PRELUDE, ...commandsOf(page)].join('\n'),
+        folder,
+        {
+          ...{ HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId },
+          ...{ BASE: server.url, KEY: api.key, WORKSPACE: api.workspaceId, WORKFLOW: workflow },
+        },
+      );
       rmSync(folder, { recursive: true, force: true });
       expect(exit, `${stderr}\n${stdout}`).toBe(0);
       expect(stdout).toMatch(output);

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../packages/cli/src/serve/listen.ts';
-import type { Listening } from '../../packages/cli/src/serve/listen.ts';
+import type { ListeningServer } from '../../packages/cli/src/serve/listen.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { SECRETS, webhookApi } from '../triggers/webhook-setup.ts';
 import type { WebhookApi } from '../triggers/webhook-setup.ts';
 import { fencesOf, readPage } from './markdown.ts';
-import { folderOf, shell } from './shell.ts';
+import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'docs/webhooks.md';
 const curl = requireTool('curl');
@@ -39,19 +39,19 @@ const SENDERS: { readonly [mark: string]: Sender } = {
 
 describe.skipIf(!curl)(`${PAGE}`, () => {
   let api: WebhookApi;
-  let server: Listening;
+  let server: ListeningServer;
   let folder = '';
 
   beforeAll(async () => {
     // The shell signs with the current time.
     api = await webhookApi('sqlite', { now: Date.now });
     server = await listen(async (request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
-    folder = folderOf(PAGE);
+    folder = createPageFolder(PAGE);
   });
 
   afterAll(async () => {
     server.close();
-    await server.ended();
+    await server.waitUntilClosed();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -70,7 +70,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       const lines = commands.trim().split('\n');
       const env = { HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId };
       const run = async (script: string) => {
-        const { exit, stdout, stderr } = await shell(script, folder, env);
+        const { exit, stdout, stderr } = await runShellCommand(script, folder, env);
         expect(exit, `${stderr}\n${stdout}`).toBe(0);
         return stdout;
       };
@@ -93,7 +93,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       const { type, fields, secret = '', calls = 1 } = SENDERS[marks.get('receive') ?? ''] as Sender;
       const { path } = await api.deployWebhook(fields, { type });
       const env = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
-      const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, env);
+      const { exit, stdout, stderr } = await runShellCommand(`${PRELUDE}\n${text}`, folder, env);
       expect(exit, `${stderr}\n${stdout}`).toBe(0);
       const responses = stdout
         .trim()

@@ -12,7 +12,7 @@ import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { openEngineOn, openLastingStores, withFailingWrites } from './open-engine.ts';
+import { openEngineOn, openReusableStores, withFailingWrites } from './open-engine.ts';
 import { collect } from '../streams/talk.ts';
 
 const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
@@ -21,7 +21,7 @@ const pauseBlock = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
   it('stops the run and rejects every waiting call, and the next engine continues the run without losing entries', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     let diskError: Error | undefined;
     const script = new Script();
     const reported: unknown[] = [];
@@ -59,7 +59,7 @@ describe('a store that rejects writes', () => {
   it('rejects the resume of a pause point without recording it, and the resume can be repeated', async () => {
     let diskError: Error | undefined;
     const engine = await openEngineOn(
-      withFailingWrites(openLastingStores(), () => diskError),
+      withFailingWrites(openReusableStores(), () => diskError),
       { onError: () => undefined },
     );
     const run = await engine.start({
@@ -80,7 +80,7 @@ describe('a store that rejects writes', () => {
   });
 
   it('records why the run does not continue, if the record can be written', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     const valueError = new EngineError('DATA_UNWRITABLE', 'No space for values.');
     const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
     const values = {
@@ -108,7 +108,7 @@ describe('a store that rejects writes', () => {
   });
 
   it('leaves no record that is newer than the journal', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
     let isFull = false;
     const runs = {
@@ -137,7 +137,7 @@ describe('a store that rejects writes', () => {
   });
 
   it('stops parent and child without failing them', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     let diskError: Error | undefined;
     const script = new Script();
     let childRunId = '';
@@ -193,13 +193,13 @@ function openStoresOnFile(file: string): { db: DatabaseSync; stores: Stores } {
   migrate(db, file);
   return {
     db,
-    stores: { ...openLastingStores(), runs: new SqliteRunStore(db, file, new GroupCommit(db, file)) },
+    stores: { ...openReusableStores(), runs: new SqliteRunStore(db, file, new GroupCommit(db, file)) },
   };
 }
 
 describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     const script = new Script();
     const { runs } = withFailingWrites(stores, () => undefined);
     const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };

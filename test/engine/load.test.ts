@@ -5,7 +5,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { scale } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
-import { openEngineOn, openLastingStores } from './open-engine.ts';
+import { openEngineOn, openReusableStores } from './open-engine.ts';
 
 /** The executor of blocks that immediately return an empty output. */
 const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };
@@ -53,7 +53,7 @@ describe('load', () => {
   });
 
   it('a loop writes the same number of entries and logs per iteration, for any number of iterations', async () => {
-    const stores = openLastingStores();
+    const stores = openReusableStores();
     const engine = await openEngineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
     const count = scale(2000, 100_000);
     const { runId, status } = await engine.execute({ workflow: loopWorkflow(count) });
@@ -101,7 +101,7 @@ describe('load', () => {
         };
       },
     };
-    const engine = await openEngineOn(openLastingStores(), {
+    const engine = await openEngineOn(openReusableStores(), {
       clock,
       blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
     });

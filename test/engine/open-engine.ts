@@ -15,7 +15,7 @@ export async function openEngineOn(stores: Stores, options: EngineOptions = {}):
 }
 
 /** Returns stores in memory that stay open when their engines close. */
-export function openLastingStores(): Stores {
+export function openReusableStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }
 
@@ -50,7 +50,7 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
       list: (query) => runs.list(query),
       children: (runId, filter) => runs.children(runId, filter),
       remove: (runId) => runs.remove(runId),
-      open: () => runs.open(),
+      unfinishedRunIds: () => runs.unfinishedRunIds(),
       steps: (runId, place) => runs.steps(runId, place),
       beginStep: async (runId, place, key) => {
         check(runId);

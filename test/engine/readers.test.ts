@@ -8,7 +8,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { openEngineOn, openLastingStores } from './open-engine.ts';
+import { openEngineOn, openReusableStores } from './open-engine.ts';
 
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 
@@ -90,7 +90,7 @@ describe.each(LOCATIONS)('a run %s', (_, open) => {
 });
 
 it('a list of runs does not read the stored records of open runs a second time', async () => {
-  const stores = openLastingStores();
+  const stores = openReusableStores();
   const before = await openEngineOn(stores);
   await before.execute({ workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) });
   await before.close();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Returns the exported workflows of the repository (fixtures and examples) as JSON strings. */
-export function readExportedTexts(): string[] {
+export function readExportedWorkflows(): string[] {
   const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
   const contents = folders.flatMap((folder) => {
     const path = fileURLToPath(new URL(folder, import.meta.url));

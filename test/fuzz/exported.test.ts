@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../packages/core/src/json.ts';
 import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
 import { scale } from '../support/scale.ts';
-import { readExportedTexts } from './exported-files.ts';
-import { cut, cuts, mutate, mutation } from './mutation.ts';
-import { outcomeOf } from './no-throw.ts';
+import { readExportedWorkflows } from './exported-files.ts';
+import { applyTextEdits, textEdits, mutate, mutation } from './mutation.ts';
+import { checkAndCompile } from './no-throw.ts';
 import type { Outcome } from './no-throw.ts';
 
-const texts = readExportedTexts();
+const texts = readExportedWorkflows();
 const text = fc.constantFrom(...texts);
 
 describe('an exported workflow', () => {
   it('compiles unchanged', () => {
     expect(texts.length).toBeGreaterThan(5);
-    for (const each of texts) expect(outcomeOf(parseWorkflowText(each))).toBe('compiled');
+    for (const each of texts) expect(checkAndCompile(parseWorkflowText(each))).toBe('compiled');
   });
 
   const timeout = scale(120_000, 600_000);
@@ -26,7 +26,7 @@ describe('an exported workflow', () => {
       fc.property(text, mutationLists, (original, mutations) => {
         const input = JSON.parse(original) as Json;
         for (const each of mutations) mutate(input, each);
-        counts[outcomeOf(parseWorkflow(input))]++;
+        counts[checkAndCompile(parseWorkflow(input))]++;
       }),
       { numRuns },
     );
@@ -36,8 +36,8 @@ describe('an exported workflow', () => {
 
   it('with up to three edits of its text is parsed, checked and compiled without an exception', () => {
     fc.assert(
-      fc.property(text, cuts, (original, edits) => {
-        outcomeOf(parseWorkflowText(cut(original, edits)));
+      fc.property(text, textEdits, (original, edits) => {
+        checkAndCompile(parseWorkflowText(applyTextEdits(original, edits)));
       }),
       { numRuns: scale(400, 40_000) },
     );

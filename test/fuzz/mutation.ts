@@ -56,16 +56,16 @@ export function mutate(root: Json, { position, kind, value, key }: Mutation): vo
 }
 
 /** An edit of a string: its position, the number of removed characters, and their replacement. */
-export type Cut = [at: number, length: number, insert: string];
+export type TextEdit = [at: number, length: number, insert: string];
 
 /** Lists of up to three edits. */
-export const cuts: fc.Arbitrary<Cut[]> = fc.array(
+export const textEdits: fc.Arbitrary<TextEdit[]> = fc.array(
   fc.tuple(fc.nat(20_000), fc.nat(30), fc.string({ maxLength: 5 })),
   { maxLength: 3 },
 );
 
 /** Applies edits to a string. */
-export function cut(text: string, edits: readonly Cut[]): string {
+export function applyTextEdits(text: string, edits: readonly TextEdit[]): string {
   let result = text;
   for (const [at, length, insert] of edits) {
     const from = at % (result.length + 1);

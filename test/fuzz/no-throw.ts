@@ -7,7 +7,7 @@ import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 export type Outcome = 'not read' | 'not compiled' | 'compiled';
 
 /** Compiles a parsed workflow. Expects no exception, and a result exactly if there is no error. */
-export function outcomeOf({ workflow, diagnostics }: ParseResult): Outcome {
+export function checkAndCompile({ workflow, diagnostics }: ParseResult): Outcome {
   expect(workflow === undefined).toBe(hasErrors(diagnostics));
   if (!workflow) return 'not read';
   const result = compile(workflow);

@@ -66,7 +66,7 @@ describe('an integration block', () => {
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
     const services = await openServices();
-    services.limitNext(name, 1);
+    services.rateLimitNext(name, 1);
     const clock = new TestClock();
     const running = run(services, [type, fields], { clock });
     await clock.due(1000);

@@ -100,8 +100,8 @@ describe('GitHub blocks', () => {
 
   it('wait until the end of a rate limit', async () => {
     const clock = new TestClock(0);
-    const { call, limitNext, requests } = await startGithub({ clock });
-    limitNext('github', 1);
+    const { call, rateLimitNext, requests } = await startGithub({ clock });
+    rateLimitNext('github', 1);
     const running = call('github_create_issue', { title: 'Once' });
     await clock.due(1000);
     clock.advance(1000);

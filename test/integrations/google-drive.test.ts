@@ -95,8 +95,8 @@ describe('a file that a block stores in Google Drive', () => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
     // The first request starts the upload session.
-    if (fault === 'lose') drive.loseNext('google_drive', 1, 2);
-    else drive.limitNext('google_drive', 1, 2);
+    if (fault === 'lose') drive.dropNextResponses('google_drive', 1, 2);
+    else drive.rateLimitNext('google_drive', 1, 2);
     const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
     if (fault === 'limit') {
       await clock.due(1000);
@@ -188,7 +188,7 @@ describe('a file that a block reads from Google Drive', () => {
   it('is requested again after a rate limit with status 403', async () => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
-    drive.limitNext('google_drive', 1);
+    drive.rateLimitNext('google_drive', 1);
     const running = call(drive, { operation: 'create_folder', fileName: 'New' });
     await clock.due(1000);
     clock.advance(1000);

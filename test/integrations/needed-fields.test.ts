@@ -13,7 +13,7 @@ const sendWorkflow = (type: string, fields: JsonObject) =>
 function emptyFieldDiagnostics(type: string, fields: JsonObject) {
   const { workflow: parsed } = parseWorkflow(sendWorkflow(type, fields));
   if (!parsed) throw new Error('The workflow cannot be read.');
-  const { diagnostics } = compile(parsed, { known: integrationTypeInfos() });
+  const { diagnostics } = compile(parsed, { knownTypes: integrationTypeInfos() });
   return diagnostics.filter(({ code }) => code === 'FIELD_EMPTY');
 }
 

@@ -7,7 +7,7 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { Client } from 'pg';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { selfSigned } from '../support/certificate.ts';
+import { selfSignedCertificate } from '../support/certificate.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -322,7 +322,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
 
 /** Starts a TLS proxy in front of the database. */
 async function startTlsProxy() {
-  const { cert, key } = selfSigned();
+  const { cert, key } = selfSignedCertificate();
   let encryptedCount = 0;
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

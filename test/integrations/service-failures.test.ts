@@ -178,9 +178,9 @@ describe('an error response of a service', () => {
     'fails the block with kind and reason: %s %j',
     async (name, response, kind, message) => {
       // Retries get the error too, so that they do not hide it.
-      services.refuseNext(name, response, kind === 'temporary' ? 1 : 3);
+      services.respondNext(name, response, kind === 'temporary' ? 1 : 3);
       const { error } = await run(CALLS[name]);
-      services.refuseNext(name, response, 0);
+      services.respondNext(name, response, 0);
       expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
       expect(error?.message).toContain(message);
       expect(error?.message).not.toContain(`token-of-${name}`);
@@ -224,7 +224,7 @@ describe('a rate limit of a service', () => {
   it.each(RATE_LIMITS)(
     'delays the call for the time that the service sets: %s %j',
     async (name, response, waitMs) => {
-      services.refuseNext(name, response);
+      services.respondNext(name, response);
       const clock = new TestClock();
       const running = run(CALLS[name], { clock });
       await clock.due(waitMs);
@@ -239,7 +239,7 @@ describe('a rate limit of a service', () => {
   it('can end at a time given in milliseconds, and fails the block if it ends in an hour', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
-    services.refuseNext('linear', { ...linearError(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
+    services.respondNext('linear', { ...linearError(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
     const { error } = await run(CALLS.linear, { clock: new TestClock(nowMs) });
     expect(error).toMatchObject({ details: { kind: 'rate', status: 400 } });
     expect(services.requests).toHaveLength(1);

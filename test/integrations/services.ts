@@ -12,11 +12,11 @@ export interface Services {
   /** Base URLs for the option `services` of an engine. */
   baseUrls: { readonly [service: string]: string };
   /** Makes the service respond to its next `times` requests with a rate limit, after the first `skip`. */
-  limitNext(service: string, times: number, skip?: number): void;
+  rateLimitNext(service: string, times: number, skip?: number): void;
   /** Makes the service respond to its next `times` requests with `response`. */
-  refuseNext(service: string, response: SimulatedResponse, times?: number): void;
+  respondNext(service: string, response: SimulatedResponse, times?: number): void;
   /** Makes the service execute its next `times` requests without a response, after the first `skip`. */
-  loseNext(service: string, times: number, skip?: number): void;
+  dropNextResponses(service: string, times: number, skip?: number): void;
   /** Makes the service redirect its requests from now on. */
   redirect(service: string, location: string): void;
   close(): Promise<void>;
@@ -393,9 +393,9 @@ export async function startServices(): Promise<Services> {
   return {
     requests,
     baseUrls: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
-    limitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
-    refuseNext: (service, response, times = 1) => void refusals.set(service, { response, times, skip: 0 }),
-    loseNext: (service, times, skip = 0) => void losses.set(service, { times, skip }),
+    rateLimitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
+    respondNext: (service, response, times = 1) => void refusals.set(service, { response, times, skip: 0 }),
+    dropNextResponses: (service, times, skip = 0) => void losses.set(service, { times, skip }),
     redirect: (service, location) => void redirects.set(service, location),
     close: () =>
       new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedStores } from '@heddle/engine/stores';
 import { onTestFinished } from 'vitest';
-import { openAt } from '../stores/postgres-stores.ts';
+import { openPostgresStores } from '../stores/postgres-stores.ts';
 import { startEffectServer } from '../temporal/chaos/effect-server.ts';
 import type { EffectServer } from '../temporal/chaos/effect-server.ts';
 import { startNode } from './processes.ts';
@@ -13,7 +13,7 @@ export interface Environment {
   stores: SharedStores;
   effects: EffectServer;
   /** Starts another process. */
-  join(): Promise<Node>;
+  startNode(): Promise<Node>;
 }
 
 /** Short enough to expire during a test, and long enough for a process on a busy machine to renew it. */
@@ -24,11 +24,11 @@ export async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<
   const schema = randomUUID();
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
-  const stores = await openAt({ url, schema, maxConnections: 2 });
+  const stores = await openPostgresStores({ url, schema, maxConnections: 2 });
   return {
     schema,
     stores,
     effects,
-    join: () => startNode({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
+    startNode: () => startNode({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
   };
 }

@@ -4,7 +4,7 @@ import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases
 import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
-import { queryAt } from '../stores/postgres-stores.ts';
+import { queryAsSuperuser } from '../stores/postgres-stores.ts';
 
 let url = '';
 const LONG_MS = 600_000;
@@ -130,7 +130,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const writer = stores.leases.runStore(await createRun(stores, firstOwner, 'r'));
     const ended = record('r', { seq: 2, status: 'completed' });
     await writer.append('r', [entry(2)], { record: ended, logs: [] });
-    expect(await queryAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
+    expect(await queryAsSuperuser(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([
+      { owner: null },
+    ]);
     expect(await writer.saveRecord(ended, [log('r', 1)])).toBe(true);
     expect(await stores.leases.acquire(secondOwner, 'r')).toBeUndefined();
     expect(await stores.leases.claim(secondOwner, 10)).toEqual([]);
@@ -140,7 +142,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     // The clock of the database must advance past the end of the lease.
-    await queryAt(url, 'SELECT pg_sleep(0.01)');
+    await queryAsSuperuser(url, 'SELECT pg_sleep(0.01)');
     const [deadLease, livingLease] = [
       await createRun(stores, dead, 'a'),
       await createRun(stores, living, 'b'),
@@ -169,7 +171,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     for (const leases of later) expect(leases.length).toBeLessThanOrEqual(3);
     for (let count = 1; count > 0;)
       count = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
-    expect(await queryAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
+    expect(await queryAsSuperuser(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual(
+      [],
+    );
   });
 
   it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
@@ -194,7 +198,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     const { leases } = stores;
-    await queryAt(url, 'SELECT pg_sleep(0.01)');
+    await queryAsSuperuser(url, 'SELECT pg_sleep(0.01)');
     await createRun(stores, dead, 'left');
     await createRun(stores, living, 'held');
     await leases.release(await createRun(stores, living, 'resting'));
@@ -224,7 +228,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await runs.create(newRun('child', { parent }), startedEntry(), record('child'));
     await runs.append('child', [entry(2)]);
     await close();
-    await queryAt(
+    await queryAsSuperuser(
       url,
       `SET search_path TO "${schema}";
        DROP TRIGGER run_created ON runs;
@@ -245,9 +249,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [owner = ''] = await addOwners(upgraded, 1);
     expect(await upgraded.runs.journal('child')).toHaveLength(2);
     expect(await upgraded.leases.claim(owner, 10)).toEqual([{ runId: 'child', owner, epoch: 1 }]);
-    expect(await queryAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([
-      { parent: 'p' },
-    ]);
+    expect(await queryAsSuperuser(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual(
+      [{ parent: 'p' }],
+    );
     expect(await upgraded.leases.acquire(owner, 'remote')).toBeUndefined();
   });
 });

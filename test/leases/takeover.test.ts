@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
   it('continue the runs of a process killed with SIGKILL, without lost or repeated recorded work', async () => {
     const environment = await openEnvironment(url);
-    const [first, second] = await Promise.all([environment.join(), environment.join()]);
+    const [first, second] = await Promise.all([environment.startNode(), environment.startNode()]);
     await first.call('deploy', { definition: CHILD });
     for (const { workflow: definition } of SUBJECTS) await first.call('deploy', { definition });
     const workflowIds = SUBJECTS.map(
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
   it('take over the runs of a frozen process, which does not write to them when it continues and joins again', async () => {
     const environment = await openEnvironment(url);
-    const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
+    const [frozen, other] = await Promise.all([environment.startNode(), environment.startNode()]);
     const hangingWorkflow = workflow(
       [
         loop('L', { loopType: 'for', count: 3 }, block('E', 'effect', { ms: 20, at: '<loop.index>' })),
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   it('take over the runs of a closed process immediately, including runs that wait for a time', async () => {
     // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
-    const [first, second] = await Promise.all([environment.join(), environment.join()]);
+    const [first, second] = await Promise.all([environment.startNode(), environment.startNode()]);
     const waitingWorkflow = workflow(
       [block('T', 'wait', { timeValue: '1', timeUnit: 'seconds' }), block('E', 'effect', { ms: 1 })],
       ['Start -> T -> E'],

@@ -11,7 +11,7 @@ import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { addWorkflow, openLogDatabase, openIndexedEngine, rowsOf } from './setup.ts';
+import { addWorkflow, openLogDatabase, openIndexedEngine, readLogRows } from './setup.ts';
 
 const RUN: RunSummary = {
   workflowId: 'w',
@@ -55,7 +55,7 @@ it('the index of runs includes a run with a corrupt record, and reports the run 
   const { db, indexer, reports } = await setUp(() => new SyntaxError('Unexpected token in "hunter2"'));
   await indexer.updateAll();
   await indexer.updateAll();
-  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
+  expect((await readLogRows(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
   expect(reports).toEqual([expect.stringContaining('record of run r1 is corrupt')]);
   expect(reports.join()).not.toContain('hunter2');
 });
@@ -67,7 +67,7 @@ it('the index of runs includes the failed runs of a webhook, even if one of them
     await sql`insert into claims (engine_id, run_id, workflow_id, workspace_id, trigger, mode, created_at)
       values (${id}, ${id}, 'w', 'looms', 'webhook', 'async', '2026-01-01T00:00:00.000Z')`.execute(db);
   await indexer.updateAll();
-  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
+  expect((await readLogRows(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
   expect(reports).toEqual([expect.stringContaining('record of run r1 is corrupt')]);
   expect(reports.join()).not.toContain('hunter2');
 });
@@ -75,7 +75,7 @@ it('the index of runs includes the failed runs of a webhook, even if one of them
 it('the index of runs does not skip a batch after a temporary error', async () => {
   const { db, indexer } = await setUp(() => new Error('connection lost'));
   await expect(indexer.updateAll()).rejects.toThrow('connection lost');
-  expect(await rowsOf(db)).toEqual([]);
+  expect(await readLogRows(db)).toEqual([]);
 });
 
 /** The store of an engine, and a function that runs SQL statements on it while no engine uses it. */
@@ -173,7 +173,7 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
     await addWorkflow(db, workflowId);
     await indexer.updateAll();
     await indexer.updateAll();
-    expect((await rowsOf(db)).map((row) => [row.run_id, Number(row.cost)])).toEqual([
+    expect((await readLogRows(db)).map((row) => [row.run_id, Number(row.cost)])).toEqual([
       ['corrupt-logs', -1],
       ['corrupt-values', -1],
       ['first', 0.5],

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, indexerOf, openIndexedEngine, rowsOf } from './setup.ts';
+import { addWorkflow, deploy, createIndexer, openIndexedEngine, readLogRows } from './setup.ts';
 
 const OK_WORKFLOW = workflow([fn('A', 'return 1')], ['Start -> A']);
 const FAILING_WORKFLOW = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
@@ -29,7 +29,7 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     await index.engine.execute(failingId, {}, { runId: 'r2' });
     await index.engine.execute({ workflow: workflow([], [], { id: 'foreign' }) }, {});
     await index.indexer.update();
-    expect(await rowsOf(index.db)).toMatchObject([
+    expect(await readLogRows(index.db)).toMatchObject([
       { engine_id: 'r1', run_id: 'mine', status: 'completed', level: 'info', workspace_id: 'looms' },
       { engine_id: 'r2', run_id: 'r2', status: 'failed', level: 'error', trigger: 'api' },
     ]);
@@ -41,12 +41,12 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     const pausingId = await deploy(index, PAUSING_WORKFLOW);
     await index.engine.execute(pausingId, {}, { runId: 'r' });
     await index.indexer.update();
-    const [paused] = await rowsOf(index.db);
+    const [paused] = await readLogRows(index.db);
     expect(paused).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
     expect(Number(paused?.duration_ms)).toBe(-1);
     await index.engine.resume('r');
     await index.indexer.update();
-    const [ended] = await rowsOf(index.db);
+    const [ended] = await readLogRows(index.db);
     expect(ended).toMatchObject({ status: 'completed' });
     expect(Number(ended?.duration_ms)).toBeGreaterThanOrEqual(0);
   });
@@ -67,7 +67,7 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
       .execute();
     await index.engine.execute(okId, {}, { runId: 'r' });
     await index.indexer.update();
-    expect(await rowsOf(index.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
+    expect(await readLogRows(index.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
   });
 
   it('removes the row of a deleted run', async () => {
@@ -77,7 +77,7 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     await index.indexer.update();
     await index.engine.deleteRun('r');
     await index.indexer.update();
-    expect(await rowsOf(index.db)).toEqual([]);
+    expect(await readLogRows(index.db)).toEqual([]);
   });
 
   it('sums the costs and records the models of model blocks, and ignores costs and models in outputs of other blocks', async () => {
@@ -93,7 +93,7 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     );
     await index.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
     await index.indexer.update();
-    expect(await rowsOf(index.db)).toMatchObject([{ cost: 0.3 }]);
+    expect(await readLogRows(index.db)).toMatchObject([{ cost: 0.3 }]);
     expect(await index.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 
@@ -123,7 +123,9 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     const okId = await deploy(index, OK_WORKFLOW);
     for (const runId of ['a', 'b', 'c']) await engine.execute(okId, {}, { runId });
     // All processes read the changes before one acknowledges them.
-    await Promise.all([index.indexer, indexerOf(index), indexerOf(index)].map((each) => each.update()));
+    await Promise.all(
+      [index.indexer, createIndexer(index), createIndexer(index)].map((each) => each.update()),
+    );
     const { startedAt } = await engine.getRun('c');
     expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
       { workflow_id: okId, runs: 3, last_at: startedAt },
@@ -136,9 +138,9 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
     const runs = Array.from({ length: 450 }, (_, nth) =>
       index.engine.execute(okId, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
     );
-    await Promise.all([...runs, index.indexer.updateAll(), indexerOf(index).updateAll()]);
-    await Promise.all([index.indexer.updateAll(), indexerOf(index).updateAll()]);
-    const rows = await rowsOf(index.db);
+    await Promise.all([...runs, index.indexer.updateAll(), createIndexer(index).updateAll()]);
+    await Promise.all([index.indexer.updateAll(), createIndexer(index).updateAll()]);
+    const rows = await readLogRows(index.db);
     expect(rows).toHaveLength(450);
     expect(rows.every(({ status }) => status === 'completed')).toBe(true);
   });
@@ -158,7 +160,7 @@ describe('the index of runs', () => {
     await addWorkflow(index.db, workflowId);
     await index.engine.execute(workflowId, {}, { runId: 'later' });
     await index.indexer.update();
-    expect((await rowsOf(index.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
+    expect((await readLogRows(index.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
   });
 
   it('has the runs that were stored before the first index', async () => {
@@ -170,7 +172,7 @@ describe('the index of runs', () => {
     const index = await openIndexedEngine({ engine: { data } });
     await addWorkflow(index.db, workflowId);
     await index.indexer.update();
-    expect((await rowsOf(index.db)).map(({ run_id: id }) => id)).toEqual(['old']);
+    expect((await readLogRows(index.db)).map(({ run_id: id }) => id)).toEqual(['old']);
   });
 
   it.skipIf(!hasPostgres)('has the runs of all processes of an engine on PostgreSQL', async () => {
@@ -185,7 +187,7 @@ describe('the index of runs', () => {
       other.execute(id, {}, { runId: 'there' }),
     ]);
     await index.indexer.update();
-    expect(await rowsOf(index.db)).toMatchObject([
+    expect(await readLogRows(index.db)).toMatchObject([
       { run_id: 'here', status: 'completed' },
       { run_id: 'there', status: 'completed' },
     ]);

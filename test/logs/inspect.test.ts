@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -47,7 +47,7 @@ interface BlockState {
 
 async function setUp(): Promise<TestApi> {
   const store = await openServiceStore();
-  const engine = await createEngine(ownership(store));
+  const engine = await createEngine(tenantIsolation(store));
   return testApi({ engine, store, every: () => () => undefined });
 }
 

@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -26,7 +26,7 @@ async function setUp(postgresUrl?: string): Promise<LogApi> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret };
   const store = await openServiceStore(storeOptions);
-  const engine = await createEngine(ownership(store));
+  const engine = await createEngine(tenantIsolation(store));
   const api = await testApi({ engine, store, every: () => () => undefined });
   return {
     ...api,

@@ -9,7 +9,7 @@ import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { deploy, openIndexedEngine, rowsOf } from './setup.ts';
+import { deploy, openIndexedEngine, readLogRows } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
 const HOUR = 3_600_000;
@@ -51,7 +51,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
       }),
     indexAndListIds: async () => {
       await indexed.indexer.updateAll();
-      return (await rowsOf(indexed.db)).map(({ run_id: id }) => id);
+      return (await readLogRows(indexed.db)).map(({ run_id: id }) => id);
     },
   };
 }

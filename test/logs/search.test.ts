@@ -2,7 +2,7 @@ import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { SEARCH_BOUNDS } from '../../packages/service/src/logs/search.ts';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -32,7 +32,7 @@ interface SearchResult {
 
 async function setUp(): Promise<TestApi> {
   const store = await openServiceStore();
-  const engine = await createEngine(ownership(store));
+  const engine = await createEngine(tenantIsolation(store));
   return testApi({ engine, store, every: () => () => undefined });
 }
 

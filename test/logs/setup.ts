@@ -64,7 +64,7 @@ export function logRow(id: string, minute: number, overrides: Partial<NewLog> = 
 }
 
 /** Returns all rows of the log, ordered by run id. */
-export async function rowsOf(db: LogDb): Promise<LogRow[]> {
+export async function readLogRows(db: LogDb): Promise<LogRow[]> {
   return db.selectFrom('run_logs').selectAll().orderBy('run_id').execute();
 }
 
@@ -85,12 +85,12 @@ export async function openIndexedEngine(
   const engine = await createEngine(options.engine);
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const errors: unknown[] = [];
-  const indexer = indexerOf({ db, engine, errors });
+  const indexer = createIndexer({ db, engine, errors });
   return { db, engine, indexer, errors };
 }
 
 /** Returns an indexer of the engine that writes to the database. */
-export function indexerOf({ db, engine, errors }: Omit<IndexedEngine, 'indexer'>): LogIndexer {
+export function createIndexer({ db, engine, errors }: Omit<IndexedEngine, 'indexer'>): LogIndexer {
   return new LogIndexer({
     engine,
     db,

@@ -18,7 +18,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, indexerOf, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
+import { addWorkflow, deploy, createIndexer, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -176,7 +176,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const id = await deploy(log, workflow([fn('A', 'return 1')], ['Start -> A']));
     for (const runId of ['r1', 'r2']) await log.engine.execute(id, {}, { runId });
     await log.indexer.update();
-    const laterIndexer = indexerOf(log);
+    const laterIndexer = createIndexer(log);
     expect(await laterIndexer.updateTotals()).toBe(false);
     expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     await log.engine.deleteRun('r1');

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startServer, startSessions } from '../support/mcp-official.ts';
+import { startMcpServer, startSessionServer } from '../support/mcp-official.ts';
 import { serveFetch } from '../support/mcp-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer } from '../support/model-server.ts';
@@ -32,7 +32,7 @@ const FORECAST = { server: 'sky', tool: 'forecast', arguments: '{"city": "<start
 
 describe('an mcp block', () => {
   it('calls a tool of an official server', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
@@ -43,7 +43,7 @@ describe('an mcp block', () => {
   });
 
   it('calls a tool in a session of protocol revision 2025-11-25, and ends the session with the run', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
@@ -53,7 +53,7 @@ describe('an mcp block', () => {
   });
 
   it('sends the key of the operator or, if there is none, the stored credential of the tenant', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const services = { 'mcp-sky': server.url };
     const withStoredCredential: EngineOptions = {
       tenantCredentials: {
@@ -74,7 +74,7 @@ describe('an mcp block', () => {
   });
 
   it('refuses a stored credential of another provider', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const find = () => ({ id: 'c1', name: 'Slack', secret: 's', provider: 'slack', type: 'oauth' as const });
     const result = await run({
       fields: { ...FORECAST, credential: 'c1' },
@@ -93,7 +93,7 @@ describe('an mcp block', () => {
     ['MCP_TOOL_FAILED', 'failing tool', { ...FORECAST, tool: 'broken' }, ['broken']],
     ['BLOCK_CONFIG_INVALID', 'invalid arguments', { ...FORECAST, arguments: '{"city": 1}' }, undefined],
   ])('fails with %s (%s)', async (code, _title, fields, tools) => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const options = { mcp: { sky: { ...(tools && { tools }) } } };
     const result = await run({ fields, services: { 'mcp-sky': server.url }, options });
     expect(result).toMatchObject({ status: 'failed', error: { code } });
@@ -101,8 +101,8 @@ describe('an mcp block', () => {
   });
 
   it.each([
-    ['2026-07-28', startServer],
-    ['2025-11-25', startSessions],
+    ['2026-07-28', startMcpServer],
+    ['2025-11-25', startSessionServer],
   ])('ends immediately, together with its call, when the run is cancelled (%s)', async (_title, serve) => {
     const server = await serve();
     const handle = await start({
@@ -143,7 +143,7 @@ describe('an agent with MCP tools', () => {
     ['one tool of a server', { type: 'mcp', params: { serverId: 'sky', toolName: 'forecast' } }],
     ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'sky' } }],
   ])('calls %s', async (_title, tool) => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const { result } = await runAgent(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
       [tool],
@@ -157,7 +157,7 @@ describe('an agent with MCP tools', () => {
   });
 
   it('waits for the approval of calls if the operator requires it', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const tool = { name: 'forecast', args: { city: 'Bergen' } };
     const { result } = await runAgent(
       [{ tools: [tool] }],
@@ -170,7 +170,7 @@ describe('an agent with MCP tools', () => {
   });
 
   it('sends the arguments that the author has set; the model neither sees nor changes them', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const { result, model } = await runAgent(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
       [{ type: 'mcp', params: { serverId: 'sky', toolName: 'forecast', city: '<start.city>' } }],
@@ -183,7 +183,7 @@ describe('an agent with MCP tools', () => {
   });
 
   it('cannot send the stored credential of another provider to a server', async () => {
-    const server = await startServer();
+    const server = await startMcpServer();
     const find = () => ({ id: 'c1', name: 'Slack', secret: 's', provider: 'slack', type: 'oauth' as const });
     const result = await run({
       type: 'agent',

@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeOnStores } from '../agents/on-stores.ts';
-import { startServer, startSessions } from '../support/mcp-official.ts';
+import { startMcpServer, startSessionServer } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -19,7 +19,7 @@ async function openEngine(options: EngineOptions = {}) {
 
 describeOnStores((where, open) => {
   it(`the blocks and agents of a run share one session with a server until the run ends, ${where}`, async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const model = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );
@@ -46,7 +46,7 @@ describeOnStores((where, open) => {
 
 describe('the session of a run', () => {
   it('is not shared with another run', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     for (const _ of [1, 2]) await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) });
     expect(server.initialized).toHaveLength(2);
@@ -54,7 +54,7 @@ describe('the session of a run', () => {
   });
 
   it('ends when a block fails, and when the engine closes', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const failingWorkflow = workflow([mcpCall('A', { tool: 'broken' })], ['Start -> A']);
     expect(await engine.execute({ workflow: failingWorkflow })).toMatchObject({ status: 'failed' });
@@ -66,7 +66,7 @@ describe('the session of a run', () => {
   });
 
   it('ends when the run is cancelled', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const run = await engine.start({ workflow: workflow([mcpCall('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
@@ -75,7 +75,7 @@ describe('the session of a run', () => {
   });
 
   it('ends while the run waits for a person, and a new session begins after the answer', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const pausingWorkflow = workflow(
       [mcpCall('Before'), block('Ask', 'human_in_the_loop', {}), mcpCall('After')],
@@ -92,7 +92,7 @@ describe('the session of a run', () => {
   });
 
   it('is restarted once for all concurrent requests when the server has lost it', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     const forget = {
       types: ['forget'],
       class: 'compute' as const,
@@ -125,7 +125,7 @@ describe('the session of a run', () => {
   });
 
   it('fails the block if the server also loses the new session', async () => {
-    const server = await startSessions({ forgets: 'tools/call' });
+    const server = await startSessionServer({ forgets: 'tools/call' });
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     expect(await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) })).toMatchObject({
       status: 'failed',
@@ -135,7 +135,7 @@ describe('the session of a run', () => {
   });
 
   it('continues with a refreshed access token', async () => {
-    const server = await startSessions();
+    const server = await startSessionServer();
     let reads = 0;
     const find = () => ({
       ...{ id: 'c1', name: 'Ours', provider: 'mcp-sky', type: 'oauth' as const },
@@ -154,8 +154,8 @@ describe('the session of a run', () => {
 });
 
 describe.each([
-  ['2026-07-28', startServer],
-  ['2025-11-25', startSessions],
+  ['2026-07-28', startMcpServer],
+  ['2025-11-25', startSessionServer],
 ])('the tool list of a server of protocol revision %s', (_title, serve) => {
   it('is requested once per minute for each key, and again after a change notification', async () => {
     const server = await serve();
@@ -199,7 +199,7 @@ describe('the progress of a call', () => {
   it.each(['protocol revision 2026-07-28', 'sessions'])(
     'is emitted while the call runs, at most ten times per second (%s)',
     async (kind) => {
-      const server = kind === 'sessions' ? await startSessions() : await startServer();
+      const server = kind === 'sessions' ? await startSessionServer() : await startMcpServer();
       const engine = await openEngine({ services: { 'mcp-sky': server.url } });
       const run = await engine.start({
         workflow: workflow([mcpCall('A', { tool: 'steps' })], ['Start -> A']),

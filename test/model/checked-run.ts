@@ -44,7 +44,7 @@ export class CheckedRun {
   nowMs = 1000;
   end: End | undefined;
   /** Commands that are neither answered nor aborted, by key. */
-  readonly open = new Map<string, WorkCommand>();
+  readonly openCommands = new Map<string, WorkCommand>();
   /** All commands so far that request work. */
   readonly commands: WorkCommand[] = [];
   /** The answered commands so far with their answers, as strings. */
@@ -66,12 +66,12 @@ export class CheckedRun {
 
   /** Returns the keys of the open work that the environment must answer: all but timeouts and the deadline. */
   answerableKeys(): string[] {
-    return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
+    return [...this.openCommands.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
   }
 
   /** Makes the simulated environment answer `key`. */
   answer(key: string): void {
-    const command = this.open.get(key) as WorkCommand;
+    const command = this.openCommands.get(key) as WorkCommand;
     const { event } = respond(this.scenario, command, this.nowMs);
     const { type, atMs: _, at: __, ...details } = event as Extract<Event, { at: readonly number[] }>;
     // The time of an event is not part of the trace.
@@ -103,7 +103,7 @@ export class CheckedRun {
   }
 
   /** Checks that an event would not change anything. */
-  expectVoid(event: Event): void {
+  expectIgnored(event: Event): void {
     const [next, outcome] = step(this.region, this.state, event);
     assert.deepEqual(
       outcome,
@@ -125,8 +125,8 @@ export class CheckedRun {
       else {
         const key = keyOf(command);
         if (command.type !== 'timer' || !['deadline', 'grace'].includes(command.timer))
-          assert.isFalse(this.open.has(key), `requested once: ${key}`);
-        this.open.set(key, command);
+          assert.isFalse(this.openCommands.has(key), `requested once: ${key}`);
+        this.openCommands.set(key, command);
         this.commands.push(command);
       }
     }
@@ -138,7 +138,7 @@ export class CheckedRun {
           isPending(this.region, this.state, command),
           `pending after the end: ${keyOf(command)}`,
         );
-      this.open.clear();
+      this.openCommands.clear();
     }
   }
 
@@ -146,25 +146,26 @@ export class CheckedRun {
   #removeAnswered(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
-    if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.iteration}`);
-    else if (event.type === 'resumed') this.open.delete(`open ${at} ${event.attempt ?? 0}${suffixOf(event)}`);
+    if (event.type === 'expanded') this.openCommands.delete(`expand ${at} ${event.iteration}`);
+    else if (event.type === 'resumed')
+      this.openCommands.delete(`open ${at} ${event.attempt ?? 0}${suffixOf(event)}`);
     else if (event.type === 'fired') {
-      this.open.delete(`${event.timer} ${at} ${event.attempt ?? 0}`);
+      this.openCommands.delete(`${event.timer} ${at} ${event.attempt ?? 0}`);
     } else {
-      this.open.delete(`timeout ${at} ${event.attempt}`);
+      this.openCommands.delete(`timeout ${at} ${event.attempt}`);
       if (event.type === 'failed' && event.iteration !== undefined)
-        this.open.delete(`expand ${at} ${event.iteration}`);
-      else this.open.delete(`run ${at} ${event.attempt}${suffixOf(event)}`);
+        this.openCommands.delete(`expand ${at} ${event.iteration}`);
+      else this.openCommands.delete(`run ${at} ${event.attempt}${suffixOf(event)}`);
     }
   }
 
   #removeAborted(at: readonly number[]): void {
-    const keys = [...this.open.keys()].filter(
+    const keys = [...this.openCommands.keys()].filter(
       (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
     );
     const work = keys.filter((key) => !key.startsWith('timeout '));
     assert.lengthOf(work, 1, `aborted once: ${at.join('.')}`);
-    for (const key of keys) this.open.delete(key);
+    for (const key of keys) this.openCommands.delete(key);
   }
 
   /**
@@ -178,14 +179,14 @@ export class CheckedRun {
         command as WorkCommand,
       ]),
     );
-    for (const [key, command] of this.open) {
+    for (const [key, command] of this.openCommands) {
       if (pending.has(key) || !/^(grace|deadline) /.test(key)) continue;
-      this.open.delete(key);
-      this.expectVoid(respond(this.scenario, command, this.nowMs).event);
+      this.openCommands.delete(key);
+      this.expectIgnored(respond(this.scenario, command, this.nowMs).event);
     }
     assert.deepEqual(
       Object.fromEntries(pending),
-      Object.fromEntries(this.open),
+      Object.fromEntries(this.openCommands),
       'the pending commands are the open work',
     );
     const pendingJson = new Set([...pending.values()].map((command) => JSON.stringify(command)));

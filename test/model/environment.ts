@@ -9,7 +9,7 @@ export type WorkCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 type RunCommand = Extract<Command, { type: 'run' }>;
 
 /** Returns the node at the address `at`. */
-export function nodeOf(region: Region, at: readonly number[]): Node {
+export function nodeAt(region: Region, at: readonly number[]): Node {
   let node = region.nodes[at[0] as number] as Node;
   for (let depth = 2; depth < at.length; depth += 2)
     node = node.subflow?.body.nodes[at[depth] as number] as Node;
@@ -45,7 +45,7 @@ export function respond(
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
       answer: { is: 'final' },
     };
-  const { perTurn } = nodeOf(scenario.region, at).subflow ?? {};
+  const { perTurn } = nodeAt(scenario.region, at).subflow ?? {};
   const count = perTurn ? Number(random() < 0.6 && command.turn < 6) : Math.floor(random() * 4.5);
   return {
     event: { type: 'expanded', at, atMs, iteration: command.turn, count },
@@ -59,7 +59,7 @@ function respondToRun(
   atMs: number,
   random: () => number,
 ): { event: Event; answer: Answer } {
-  const node = nodeOf(scenario.region, command.at);
+  const node = nodeAt(scenario.region, command.at);
   const eventFields = {
     at: command.at,
     atMs,

@@ -6,7 +6,7 @@ import { scale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
 import type { ScenarioKind, Scenario } from './arbitraries.ts';
 import { CheckedRun, keyOf } from './checked-run.ts';
-import { nodeOf, respond } from './environment.ts';
+import { nodeAt, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 import { runReference } from './reference.ts';
 import type { Answer, Call, Environment } from './scope.ts';
@@ -43,9 +43,9 @@ function waitUntilSettled(): Promise<void> {
 
 /** Feeds a `blocked` event of a child run, or no event. The event changes only what the run waits for. */
 function reportBlockedChild(run: CheckedRun, random: () => number): void {
-  const children = [...run.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const children = [...run.openCommands.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
-    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || random() < 0.5)
+    if (command.type !== 'run' || nodeAt(run.region, command.at).class !== 'child' || random() < 0.5)
       continue;
     const on = random() < 0.4 ? 'human' : random() < 0.6 ? 'time' : null;
     run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
@@ -73,7 +73,7 @@ function answerUntilDeadline(run: CheckedRun, random: () => number): Drain['why'
     const isPaused = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
     expect(deadline?.dueMs === undefined, 'time does not advance').toBe(isPaused);
     if (deadline?.dueMs !== undefined && run.nowMs >= deadline.dueMs) {
-      run.answer([...run.open.keys()].find((key) => key.startsWith('deadline '))!);
+      run.answer([...run.openCommands.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
     }
     answerRandomly(run, random, 1);
@@ -95,7 +95,7 @@ async function expectSameAsReference(scenario: Scenario): Promise<void> {
     reportBlockedChild(run, random);
     const keys = run.answerableKeys();
     const key = keys[Math.floor(random() * keys.length)] as string;
-    const { answer } = respond(scenario, run.open.get(key)!, run.nowMs);
+    const { answer } = respond(scenario, run.openCommands.get(key)!, run.nowMs);
     const resolve = environment.openCalls.get(key)!;
     environment.openCalls.delete(key);
     run.answer(key);
@@ -165,13 +165,13 @@ describe('the machine', () => {
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
           answerRandomly(run, random, 1);
-          for (const event of run.events.slice(-3)) if (event.type !== 'blocked') run.expectVoid(event);
+          for (const event of run.events.slice(-3)) if (event.type !== 'blocked') run.expectIgnored(event);
           const event = run.events[Math.floor(random() * run.events.length)]!;
           if (event.type === 'blocked' || event.type === 'started') continue;
-          run.expectVoid(event);
+          run.expectIgnored(event);
           const at = [Math.floor(random() * 8), Math.floor(random() * 4), Math.floor(random() * 4)];
-          if (!run.open.has(`run ${at.join('.')} 7`))
-            run.expectVoid({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
+          if (!run.openCommands.has(`run ${at.join('.')} 7`))
+            run.expectIgnored({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
         }
       }),
       { numRuns: scale(25, 2000) },
@@ -189,7 +189,7 @@ describe('the machine', () => {
           if (run.end) return;
           run.feed({ type: 'cancelled', atMs: run.nowMs });
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
-          for (const event of run.events) run.expectVoid(event);
+          for (const event of run.events) run.expectIgnored(event);
         }),
         { numRuns: scale(25, 2000) },
       );
@@ -225,11 +225,13 @@ describe('the machine', () => {
         answerRandomly(uninterrupted, random, eventCount);
         answerRandomly(restored, sameRandom, eventCount);
         // The restored run discards its commands, and reads the pending commands from its state.
-        expect([...restored.open.keys()].sort()).toEqual([...uninterrupted.open.keys()].sort());
-        restored.open.clear();
+        expect([...restored.openCommands.keys()].sort()).toEqual(
+          [...uninterrupted.openCommands.keys()].sort(),
+        );
+        restored.openCommands.clear();
         if (!restored.end)
           for (const command of pendingCommands(restored.region, restored.state) as WorkCommand[])
-            restored.open.set(keyOf(command), command);
+            restored.openCommands.set(keyOf(command), command);
         answerRandomly(uninterrupted, random);
         answerRandomly(restored, sameRandom);
         expect(restored.trace).toEqual(uninterrupted.trace);

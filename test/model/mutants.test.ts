@@ -39,7 +39,7 @@ describe('the tests of the machine', () => {
   });
 
   const sampledMutants = sample(mutants, 12, 'mutants of the machine');
-  it.each(sampledMutants.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
+  it.each(sampledMutants.map((mutant) => [mutant.effect, mutant.file, mutant] as const))(
     'detect that %s (%s)',
     async (_, __, mutant) => {
       const failure = (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));

@@ -420,6 +420,6 @@ const VALUES: readonly Shape[] = [
 export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
 
 /** Returns the workflow file as JSON. */
-export function textOf(workflow: WorkflowSettings): string {
+export function workflowFileText(workflow: WorkflowSettings): string {
   return JSON.stringify(workflowFile(workflow));
 }

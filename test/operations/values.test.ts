@@ -246,7 +246,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         message: '',
         hint: '',
       }));
-      modules.lintReport(graph, { diagnostics, missing: [], resources: [], context: EMPTY_CONTEXT });
+      modules.lintReport(graph, { diagnostics, missing: [], missingResources: [], context: EMPTY_CONTEXT });
     },
   }),
   'ports of a draft with unknown targets': growthOf({
@@ -260,7 +260,12 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) =>
-      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], context: EMPTY_CONTEXT }),
+      modules.lintReport(graph, {
+        diagnostics: [],
+        missing: [],
+        missingResources: [],
+        context: EMPTY_CONTEXT,
+      }),
   }),
   'tools and placeholders of a draft': growthOf({
     make: (n) => {

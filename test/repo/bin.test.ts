@@ -126,7 +126,7 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(ONE_HOUR_WAIT));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
-    await command.until('‖ Nap');
+    await command.waitForText('‖ Nap');
     return { command, childId: firstChildId(command.child.pid ?? 0) };
   }
 

@@ -5,7 +5,7 @@ import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/diagnostics.ts';
 import { failure } from '../../packages/sandbox/src/outcome.ts';
 import type { JobErrorCode } from '../../packages/sandbox/src/outcome.ts';
 import { readText, repository, walk } from './sources.ts';
-import { codeOf, unionIn } from './unions.ts';
+import { codeOf, codesInUnion } from './unions.ts';
 
 const PAGE = 'docs/errors.md';
 
@@ -46,7 +46,7 @@ function codesIn(file: string, text: string): string[] {
   return codes.filter((code) => code !== '');
 }
 
-const listedCodes = UNIONS.flatMap(([file, type]) => unionIn(readText(file), type));
+const listedCodes = UNIONS.flatMap(([file, type]) => codesInUnion(readText(file), type));
 const usedCodes = globSync('packages/*/src/**/*.ts', { cwd: repository })
   .filter((file) => !file.endsWith('.test.ts'))
   .flatMap((file) => codesIn(file, readText(file)));
@@ -114,7 +114,7 @@ describe('docs/errors.md', () => {
   });
 
   it('states for each code of the sandbox whether a retry can help, as the sandbox does', () => {
-    const codes = unionIn(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
+    const codes = codesInUnion(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
     const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
@@ -126,6 +126,6 @@ describe('docs/errors.md', () => {
     const text = `new EngineError('A_B', m); new BlockError(x ? 'C_D' : 'E_F', m); f({ code: 'G' }); failure('H_I', m); const code = x ?? 'N_O';
       other('J_K'); new Error('L_M'); if (error.code === 'ENOENT') f({ code: 'ENOENT' });`;
     expect(codesIn('x.ts', text)).toEqual(['A_B', 'C_D', 'E_F', 'G', 'H_I', 'N_O']);
-    expect(unionIn(`type X = 'A_B' | (string & {}); type Y = 'C_D';`, 'X')).toEqual(['A_B']);
+    expect(codesInUnion(`type X = 'A_B' | (string & {}); type Y = 'C_D';`, 'X')).toEqual(['A_B']);
   });
 });

@@ -15,7 +15,7 @@ export function codeOf(node: unknown): string | undefined {
 }
 
 /** Returns the codes in the type `name`, a union of string literals. */
-export function unionIn(text: string, name: string): string[] {
+export function codesInUnion(text: string, name: string): string[] {
   const codes: string[] = [];
   walk(parseSync('x.ts', text).program.body, (node) => {
     if (node['type'] !== 'TSTypeAliasDeclaration' || (node['id'] as { name: string }).name !== name) return;

@@ -4,7 +4,7 @@ import type { ImageBuilder, Images } from '@heddle/images';
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import type { Sandboxes } from '@heddle/service';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { fakeBuilder, imageFolder } from '../support/images.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
@@ -58,7 +58,7 @@ async function setUp({
   const errors: unknown[] = [];
   const sandboxes = openSandboxes({
     store,
-    images: async () => images,
+    openImages: async () => images,
     onError: (error) => errors.push(error),
   });
   onTestFinished(async () => {
@@ -68,7 +68,7 @@ async function setUp({
   });
   const engine = await createEngine({
     images: sandboxes.images,
-    ...ownership(store),
+    ...tenantIsolation(store),
   });
   const api = await testApi({
     ...{ engine, store, sandboxes },
@@ -194,7 +194,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
     const nextSandboxes = openSandboxes({
       store: api.store,
-      images: async () => images,
+      openImages: async () => images,
       onError: (error) => expect.unreachable(String(error)),
     });
     await testApi({ engine: api.engine, store: api.store, sandboxes: nextSandboxes });
@@ -211,7 +211,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const errors: unknown[] = [];
     const brokenSandboxes = openSandboxes({
       store,
-      images: () => Promise.reject(new Error('no folder /secret/path')),
+      openImages: () => Promise.reject(new Error('no folder /secret/path')),
       onError: (error) => errors.push(error),
     });
     const api = await testApi({ engine, store, sandboxes: brokenSandboxes });

@@ -10,7 +10,7 @@ it('a process with its own images builds a sandbox when a block first needs the 
   const onError = (error: unknown): void => void errors.push(error);
   // The process that serves the API has its own images.
   const apiImages = openImages({ javascript: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, images: async () => apiImages, onError });
+  const sandboxes = openSandboxes({ store, openImages: async () => apiImages, onError });
   const api = await testApi({ store, sandboxes });
   const { workspaceId } = api;
   const create = async (name: string): Promise<string> => {
@@ -34,7 +34,7 @@ it('a process with its own images builds a sandbox when a block first needs the 
   });
   const waitingSandboxes = openSandboxes({
     store,
-    images: async () => images,
+    openImages: async () => images,
     onError,
     waitsForBuilds: true,
   });

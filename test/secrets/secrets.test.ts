@@ -13,7 +13,7 @@ import {
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -57,7 +57,7 @@ async function setUp(postgresUrl: string | undefined, keys = OLD_KEY): Promise<S
   const { database } = store;
   const sealer = new Sealer(keysInText(keys));
   const engine = await createEngine({
-    ...ownership(store),
+    ...tenantIsolation(store),
     environments: secretEnvironments(database, sealer),
   });
   let time = Date.parse('2026-01-01T00:00:00Z');

@@ -2,7 +2,7 @@ import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, ownership, testApi } from '../support/api.ts';
+import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { CallOptions } from '../support/api.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
@@ -25,7 +25,7 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
     const store = await openServiceStore(
       url === undefined ? {} : { postgres: { url }, secret: 'x'.repeat(32) },
     );
-    const engine = await createEngine(ownership(store));
+    const engine = await createEngine(tenantIsolation(store));
     let time = Date.parse('2026-01-01T00:00:00Z');
     const api = await testApi({ engine, store, now: () => time });
     const { workspaceId } = api;

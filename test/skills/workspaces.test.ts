@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { storedSkills } from '@heddle/service/skills';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -39,7 +39,7 @@ async function setUp() {
   onTestFinished(() => server.close());
   const store = await openServiceStore();
   const engine = await createEngine({
-    ...ownership(store),
+    ...tenantIsolation(store),
     blocks: blocks(),
     services: server.services,
     tenantSkills: storedSkills(store.database),

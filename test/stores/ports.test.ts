@@ -7,7 +7,7 @@ import { beforeAll, describe, onTestFinished } from 'vitest';
 import { describeAccess } from '../conformance/ports/access.ts';
 import { describeDefinitions } from '../conformance/ports/definitions.ts';
 import { describeLimits } from '../conformance/ports/limits.ts';
-import { draftOf, ORIGIN, ownership, serviceApi } from '../support/api.ts';
+import { draftOf, ORIGIN, tenantIsolation, serviceApi } from '../support/api.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
@@ -15,7 +15,7 @@ const SECRET = 'x'.repeat(32);
 
 /** Returns a function that sends requests to an API on the store as the user. */
 async function createCaller(store: ServiceStore, userId: string) {
-  const engine = await createEngine(ownership(store));
+  const engine = await createEngine(tenantIsolation(store));
   const api = await serviceApi({ engine, store });
   onTestFinished(async () => {
     await api.close();
@@ -52,7 +52,7 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
     return {
       access: store.workspaces,
       workspaceIds,
-      async person(workspaceId, role) {
+      async addPerson(workspaceId, role) {
         const email = `${(personCount += 1)}@heddle.test`;
         const id = await store.workspaces.createUser({ email, name: 'Bob' });
         if (role) await store.workspaces.setMember(workspaceId, id, role);

@@ -7,14 +7,15 @@ import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
 import { entry, newRun, startedEntry } from '../support/run-data.ts';
-import { openAt, queryAt } from './postgres-stores.ts';
+import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 
 const PASSWORD = 'very-secret-7';
 
 let url = '';
 
-const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
-const runQuery = (query: string): Promise<unknown[]> => queryAt(url, query);
+const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> =>
+  openPostgresStores({ url, ...options });
+const runQuery = (query: string): Promise<unknown[]> => queryAsSuperuser(url, query);
 
 function urlWith(change: (changed: URL) => void): string {
   const changed = new URL(url);
@@ -99,7 +100,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     const { message } = await expectError(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
     await runQuery('CREATE SCHEMA "prepared ""one"""');
-    expect(await (await open({ schema: 'prepared "one"' })).runs.open()).toEqual([]);
+    expect(await (await open({ schema: 'prepared "one"' })).runs.unfinishedRunIds()).toEqual([]);
   });
 
   it('is refused if its encoding is not UTF-8', async () => {
@@ -128,7 +129,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
       `GRANT USAGE ON SCHEMA "${schema}" TO ${user}; GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${user}`,
     );
     const reader = await open({ url: limitedUrl, schema });
-    expect(await reader.runs.open()).toEqual([]);
+    expect(await reader.runs.unfinishedRunIds()).toEqual([]);
     await expectError(() => reader.values.put('1'), 'DATA_UNWRITABLE');
     await reader.close();
     const readOnlyUrl = urlWith((changed) =>

@@ -5,14 +5,14 @@ import { onTestFinished } from 'vitest';
 import { asSuperuser, postgresServer } from '../support/postgres.ts';
 
 /** Opens stores in a new schema, or in the schema of the options. They are closed after the test. */
-export async function openAt(options: PostgresOptions): Promise<SharedStores> {
+export async function openPostgresStores(options: PostgresOptions): Promise<SharedStores> {
   const stores = await openPostgres({ schema: `s ${randomUUID()}`, ...options });
   onTestFinished(() => stores.close());
   return stores;
 }
 
 /** Runs `query` as superuser in the database at `url`, and returns the rows. */
-export async function queryAt(url: string, query: string): Promise<unknown[]> {
+export async function queryAsSuperuser(url: string, query: string): Promise<unknown[]> {
   const { pathname } = new URL(url);
   const server = await postgresServer();
   return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);

@@ -15,13 +15,14 @@ import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/mi
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
-import { openAt, queryAt } from './postgres-stores.ts';
+import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 import { startChild } from './process.ts';
 
 let url = '';
 
-const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
-const runQuery = (query: string): Promise<unknown[]> => queryAt(url, query);
+const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> =>
+  openPostgresStores({ url, ...options });
+const runQuery = (query: string): Promise<unknown[]> => queryAsSuperuser(url, query);
 
 /** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
 async function terminateConnections(state: 'idle' | 'active'): Promise<number> {
@@ -146,7 +147,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const stores = await open({ maxConnections: 1 });
       await stores.runs.create(newRun('r'), startedEntry());
       await terminateConnections('idle');
-      await expect.poll(() => stores.runs.open()).toEqual(['r']);
+      await expect.poll(() => stores.runs.unfinishedRunIds()).toEqual(['r']);
     });
 
     it('fail with DATA_UNREACHABLE if they are lost during a write, and the next call opens a new one', async () => {
@@ -175,7 +176,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const stores = await open({ url: namedUrl.href, maxConnections: 2 });
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
       await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), startedEntry())));
-      expect(await stores.runs.open()).toHaveLength(30);
+      expect(await stores.runs.unfinishedRunIds()).toHaveLength(30);
       expect(await runQuery("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(
         2,
       );
@@ -191,8 +192,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       );
       await Promise.all([stores.close(), stores.close()]);
       expect(await Promise.all(writes)).toEqual(writes.map(() => true));
-      await expect((async () => stores.runs.open())()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
-      expect(await (await open({ schema })).runs.open()).toHaveLength(20);
+      await expect((async () => stores.runs.unfinishedRunIds())()).rejects.toMatchObject({
+        code: 'ENGINE_CLOSED',
+      });
+      expect(await (await open({ schema })).runs.unfinishedRunIds()).toHaveLength(20);
     });
   });
 

@@ -82,7 +82,7 @@ describe('a data folder that several processes open', () => {
       expect(seqs.length % 2).toBe(1);
       expect(seqs).toEqual(seqs.map((_, index) => index + 1));
     }
-    expect(openTestStores({ data }).runs.open()).toEqual(['a', 'b', 'c']);
+    expect(openTestStores({ data }).runs.unfinishedRunIds()).toEqual(['a', 'b', 'c']);
   });
 
   it.skipIf(process.platform === 'win32')(

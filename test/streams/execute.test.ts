@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { Script } from '../support/script.ts';
 import { expectStreamed, framesOf } from './execute.ts';
-import { LOCATIONS } from './locations.ts';
+import { STORE_OPTIONS } from './locations.ts';
 import { SECRET } from './secret.ts';
 import { TALK, talkExecutor, WORDS } from './talk.ts';
 
-describe.each(Object.entries(LOCATIONS))(
+describe.each(Object.entries(STORE_OPTIONS))(
   'a streamed execution over HTTP, with an engine on %s',
   (_name, createStoreOptions) => {
     it('contains the text of a selected block while the block runs, in each iteration, without secrets', async () => {

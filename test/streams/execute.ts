@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { TestApi } from '../support/api.ts';
 import type { Script } from '../support/script.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
-import { HIDDEN, SECRET } from './secret.ts';
+import { REDACTED, SECRET } from './secret.ts';
 
 /** A workflow whose block A runs twice and can read the secret. */
 const LOOP_WORKFLOW = workflow(
@@ -53,7 +53,7 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   const laterFrames: unknown[] = [];
   for await (const frame of frames) laterFrames.push(frame);
   const text = laterFrames.flatMap((frame) => (isChunk(frame) ? [frame.chunk] : []));
-  expect(text.join('')).toBe(`${HIDDEN}.Hm. Good ${HIDDEN}.Bye.`);
+  expect(text.join('')).toBe(`${REDACTED}.Hm. Good ${REDACTED}.Bye.`);
   expect(laterFrames.filter((frame) => !isChunk(frame))).toEqual([
     { event: 'tool', phase: 'start', id: '1', name: 'search' },
     { event: 'chunk_reset' },

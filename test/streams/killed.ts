@@ -13,7 +13,7 @@ export interface TalkProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
   /** The index of a word of block T. The process is killed before it emits this word. */
-  stop?: number;
+  killBeforeWord?: number;
 }
 
 /**
@@ -26,7 +26,8 @@ export function startTalkProcess(options: TalkProcess): { exited: Promise<void>;
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   createInterface({ input: child.stdout }).on('line', (line) => {
-    if (options.stop !== undefined && line === String(options.stop)) child.kill('SIGKILL');
+    if (options.killBeforeWord !== undefined && line === String(options.killBeforeWord))
+      child.kill('SIGKILL');
   });
   const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   return { exited, end: () => void child.stdin.end() };

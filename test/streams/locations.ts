@@ -6,10 +6,10 @@ import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
-export type Location = Pick<EngineOptions, 'data' | 'postgres'>;
+export type StoreOptions = Pick<EngineOptions, 'data' | 'postgres'>;
 
 /** Functions that create an empty store and return the options of an engine on it, by the name of the store. */
-export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
+export const STORE_OPTIONS: { [name: string]: () => Promise<StoreOptions> | StoreOptions } = {
   memory: () => ({}),
   'a data folder': () => ({ data: join(dataFolder(), 'data') }),
   ...(hasPostgres && {
@@ -25,7 +25,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 }
 
 /** Opens a reader as another process would. */
-export async function openReader({ data, postgres }: Location) {
+export async function openReader({ data, postgres }: StoreOptions) {
   const reader =
     data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);
   onTestFinished(() => reader.close());

@@ -6,7 +6,7 @@ import { createWorker } from '@heddle/temporal';
 import type { TalkProcess } from './killed.ts';
 import { TALK, talkExecutor } from './talk.ts';
 
-const { stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
+const { killBeforeWord: stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 
 const blocks = [
   talkExecutor(async (index, blockName) => {

@@ -5,8 +5,8 @@ import { Script } from '../support/script.ts';
 import type { Call } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { LOCATIONS, openEngine, openReader } from './locations.ts';
-import { expectRedacted, HIDDEN, PARTS, SECRET, SECRET_READER } from './secret.ts';
+import { STORE_OPTIONS, openEngine, openReader } from './locations.ts';
+import { expectRedacted, REDACTED, PARTS, SECRET, SECRET_READER } from './secret.ts';
 import { collect, emissionsIn, summaryOf } from './talk.ts';
 
 const emit = ({ context }: Call, ...emissions: readonly BlockEmission[]): void => {
@@ -38,7 +38,7 @@ const INTERRUPTIONS: {
   },
 };
 
-const STORES = Object.entries(LOCATIONS);
+const STORES = Object.entries(STORE_OPTIONS);
 
 describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeName, createStoreOptions) => {
   it('is redacted for every listener, for any division of the text into parts', async () => {
@@ -106,7 +106,7 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
     expect(summaryOf(seen).filter((each) => each.startsWith('A '))).toEqual([
       'A started',
       'A "say "',
-      `A ${JSON.stringify(`${HIDDEN}; `)}`,
+      `A ${JSON.stringify(`${REDACTED}; `)}`,
       'A "sesa"',
       'A paused',
     ]);

@@ -4,7 +4,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { emissionsIn, summaryOf, textIn } from './talk.ts';
 
 export const SECRET = 'sesame_open+wid"';
-export const HIDDEN = '«redacted:KEY»';
+export const REDACTED = '«redacted:KEY»';
 
 /** A workflow whose block A, of the type `work`, can read the secret. */
 export const SECRET_READER = workflow([block('A', 'work', { key: '{{KEY}}' })], ['Start -> A']);
@@ -24,6 +24,6 @@ export const PARTS = [
 export function expectRedacted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
-  expect(textIn(emissions)).toEqual({ A: `say ${HIDDEN}, ${HIDDEN} and ${HIDDEN}==; sesa` });
+  expect(textIn(emissions)).toEqual({ A: `say ${REDACTED}, ${REDACTED} and ${REDACTED}==; sesa` });
   expect(summaryOf(events).slice(-3)).toEqual(['A "sesa"', 'A completed', 'run ended']);
 }

@@ -5,7 +5,7 @@ import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectDiscardedText, startTalkProcess } from './killed.ts';
-import { LOCATIONS, openEngine, openReader } from './locations.ts';
+import { STORE_OPTIONS, openEngine, openReader } from './locations.ts';
 import { collect, emissionsIn, summaryOf, TALK, talkExecutor, TEXT, textIn, WORDS } from './talk.ts';
 
 const EVENTS = [
@@ -20,7 +20,7 @@ const EVENTS = [
   'run ended',
 ];
 
-const sampled = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of blocks');
+const sampled = sample(Object.entries(STORE_OPTIONS), 2, 'stores with emissions of blocks');
 
 describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, createStoreOptions) => {
   it('reach listeners of the process in order, with numbers from 1', async () => {
@@ -143,7 +143,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
       const engine = storeOptions.postgres
         ? { postgres: { ...storeOptions.postgres, leaseMs: 1000 } }
         : { data: storeOptions.data ?? '' };
-      await startTalkProcess({ engine, stop: 2 }).exited;
+      await startTalkProcess({ engine, killBeforeWord: 2 }).exited;
       await startTalkProcess({ engine }).exited;
       const reader = await openReader(storeOptions);
       expectDiscardedText(await collect(reader.follow('talk-run')));

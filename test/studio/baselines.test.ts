@@ -11,7 +11,7 @@ import {
   FOLDER,
   SYSTEM_FILE,
   compress,
-  differingPixels,
+  countDifferingPixels,
   systemMismatch,
   systemOf,
 } from './baselines/compare.ts';
@@ -133,7 +133,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
         const file = join(FOLDER, `${name}-${each}.png`);
         if (isUpdating) writeFileSync(file, compress(current));
         expect(existsSync(file), `${file} does not exist`).toBe(true);
-        const difference = differingPixels(readFileSync(file), current) ?? Infinity;
+        const difference = countDifferingPixels(readFileSync(file), current) ?? Infinity;
         if (difference <= TOLERANCE) return;
         const currentFile = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${each}.png`);
         writeFileSync(currentFile, current);
@@ -145,12 +145,12 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
     const original = await takeScreenshot(table);
-    expect(differingPixels(original, await takeScreenshot(table))).toBe(0);
+    expect(countDifferingPixels(original, await takeScreenshot(table))).toBe(0);
     const mark = page.locator('.status[data-status=completed]');
     await mark.evaluate((node) => node.setAttribute('data-status', 'cancelled'));
-    expect(differingPixels(original, await takeScreenshot(table))).toBeGreaterThan(TOLERANCE);
+    expect(countDifferingPixels(original, await takeScreenshot(table))).toBeGreaterThan(TOLERANCE);
     await page.setViewportSize({ width: 900, height: 560 });
-    expect(differingPixels(original, await takeScreenshot(table))).toBeUndefined();
+    expect(countDifferingPixels(original, await takeScreenshot(table))).toBeUndefined();
   });
 
   it('send only requests that have a fixed response, and have no errors', () => {

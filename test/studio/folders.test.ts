@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { encodeName } from '../../packages/service/src/workflows/folder-path.ts';
 import {
   toFolderRows,
-  moveOf,
+  keyActionOf,
   parentOf,
-  pathIn,
+  subfolderPath,
   pathText,
 } from '../../packages/studio/web/workflows/folder-rows.ts';
-import type { TreeMove } from '../../packages/studio/web/workflows/folder-rows.ts';
+import type { TreeKeyAction } from '../../packages/studio/web/workflows/folder-rows.ts';
 
 const folder = (path: string) => ({
   path,
@@ -39,8 +39,8 @@ describe('the tree of folders', () => {
     const rows = toFolderRows(FOLDERS, new Set(['/A']));
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);
-    const moveAfter = (name: string, key: string): TreeMove | string | undefined => {
-      const move = moveOf(key, names.indexOf(name), rows);
+    const moveAfter = (name: string, key: string): TreeKeyAction | string | undefined => {
+      const move = keyActionOf(key, names.indexOf(name), rows);
       return move && 'to' in move ? names[move.to] : move;
     };
     expect(moveAfter('All workflows', 'ArrowUp')).toBeUndefined();
@@ -59,9 +59,9 @@ describe('the tree of folders', () => {
 
   it('encodes names like the API', () => {
     for (const name of ['A B', "it's (1)!*", 'Ä/ö', '%41', '100%', '~._-']) {
-      expect(pathIn('/', name)).toBe(`/${encodeName(name)}`);
-      expect(pathText(pathIn('/A', name))).toBe(`A / ${name}`);
-      expect(parentOf(pathIn('/A', name))).toBe('/A');
+      expect(subfolderPath('/', name)).toBe(`/${encodeName(name)}`);
+      expect(pathText(subfolderPath('/A', name))).toBe(`A / ${name}`);
+      expect(parentOf(subfolderPath('/A', name))).toBe('/A');
     }
     expect(pathText('/%zz')).toBe('%zz');
   });

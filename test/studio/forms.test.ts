@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
+import { curlCommand, testCode } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
 import { fieldsOf } from '../../packages/studio/web/run/pause-fields.ts';
-import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
+import { editsOf, topLevelBlockOf, editTargetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { TOOL_CALL } from './workflows.ts';
 
 describe('copied commands and tests', () => {
   it('quote any input as one shell word', () => {
     const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
-    const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
+    const command = curlCommand({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
       /^curl/,
       'printf "%s\\0"',
     );
@@ -29,7 +29,7 @@ describe('copied commands and tests', () => {
 
   it('keep names and values inside string literals of a test', () => {
     const name = "x'); process.exit(1); it(`${1}";
-    const text = testOf({
+    const text = testCode({
       ...{ workflowId: 'w', name, input: { name }, status: 'failed', output: undefined },
       errorCode: 'BLOCK_FAILED',
     });
@@ -104,7 +104,7 @@ describe('changes before a run starts at a block', () => {
   };
   const [a, b, l, i, z] = graph.blocks as [Block, Block, Block, Block, Block];
   type Block = (typeof graph.blocks)[number];
-  const targetTitles = (block: Block) => targetsOf(graph, block).map(({ title }) => title);
+  const targetTitles = (block: Block) => editTargetsOf(graph, block).map(({ title }) => title);
 
   it('concern the input of the run, the fields of the block, or outputs of earlier blocks', () => {
     expect(targetTitles(a)).toEqual(['The input of the run']);
@@ -116,13 +116,13 @@ describe('changes before a run starts at a block', () => {
       'The output of B',
       'The output of A',
     ]);
-    expect(startOf(graph, i)).toBe(l);
+    expect(topLevelBlockOf(graph, i)).toBe(l);
     const cycle = { ...graph, blocks: [blockOf('X', 'Y'), blockOf('Y', 'X')] };
-    expect(startOf(cycle, cycle.blocks[0] as Block).id).toMatch(/X|Y/);
+    expect(topLevelBlockOf(cycle, cycle.blocks[0] as Block).id).toMatch(/X|Y/);
   });
 
   it('contain only changed fields, and no code', () => {
-    const [fields, output] = targetsOf(graph, b) as [EditTarget, EditTarget];
+    const [fields, output] = editTargetsOf(graph, b) as [EditTarget, EditTarget];
     const values = { code: 'return 1', url: 'a', list: [1] };
     expect(editsOf(fields, values, JSON.stringify({ ...values, url: 'b' }))).toEqual({
       fields: { url: 'b' },

@@ -46,19 +46,19 @@ interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
   store?: GetServeArgs;
   /** Additional options of the server. */
-  moreArgs?: GetServeArgs;
+  extraArgs?: GetServeArgs;
 }
 
 /** Starts a server and a browser for the tests of this file. */
 export function startStudio({
   store = folderStoreArgs,
-  moreArgs = () => Promise.resolve([]),
+  extraArgs = () => Promise.resolve([]),
 }: StudioOptions = {}): Studio {
   const studio = { faults: [], requestedUrls: [] } as unknown as Studio;
   const cleanups: (() => unknown)[] = [];
   beforeAll(async () => {
     const whenDone: WhenDone = (cleanup) => void cleanups.push(cleanup);
-    const args = [...(await store(whenDone)), ...(await moreArgs(whenDone))];
+    const args = [...(await store(whenDone)), ...(await extraArgs(whenDone))];
     const server = await startServe(args, { whenDone, env: SECRETS });
     const { url, key, workspaceId } = server;
     const { studio: signInUrl = '' } = server as { studio?: string };

@@ -11,10 +11,10 @@ describe('the scale of a timeline', () => {
     const scale = createTimeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
     // A gap may take 4 % of 2,000 ms of work: 80 ms.
     expect(scale.collapsedMs).toBe(hour - 1000 - 80);
-    expect(scale.at(0)).toBe(0);
-    expect(scale.at(1000)).toBeCloseTo(1000 / 2080);
-    expect(scale.at(hour)).toBeCloseTo(1080 / 2080);
-    expect(scale.at(hour + 1000)).toBe(1);
+    expect(scale.positionAt(0)).toBe(0);
+    expect(scale.positionAt(1000)).toBeCloseTo(1000 / 2080);
+    expect(scale.positionAt(hour)).toBeCloseTo(1080 / 2080);
+    expect(scale.positionAt(hour + 1000)).toBe(1);
     expect(scale.width(span(0, 1000))).toBeCloseTo(scale.width(span(hour, 1000)));
   });
 
@@ -23,7 +23,9 @@ describe('the scale of a timeline', () => {
       [span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)],
       10_000,
     );
-    expect(scale.at(1020) - scale.at(1000)).toBeCloseTo(20 / (2980 + 20 + scale.at(0) + 2980 * 0.04));
+    expect(scale.positionAt(1020) - scale.positionAt(1000)).toBeCloseTo(
+      20 / (2980 + 20 + scale.positionAt(0) + 2980 * 0.04),
+    );
     expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
     expect(scale.width(span(0, 10_000, 2))).toBe(1);
   });
@@ -31,21 +33,21 @@ describe('the scale of a timeline', () => {
   it('collapses nothing when blocks ran all the time, in parallel or nested', () => {
     const scale = createTimeScale([span(0, 600), span(100, 100), span(500, 500)], 1000);
     expect(scale.collapsedMs).toBe(0);
-    expect([0, 250, 1000].map((ms) => scale.at(ms))).toEqual([0, 0.25, 1]);
+    expect([0, 250, 1000].map((ms) => scale.positionAt(ms))).toEqual([0, 0.25, 1]);
   });
 
   it('puts a time in a collapsed gap between the work before and after the gap', () => {
     const scale = createTimeScale([span(0, 100), span(100_000, 100)], 100_100);
-    const positions = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.at(ms));
+    const positions = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.positionAt(ms));
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
-    expect(scale.at(50_000)).toBe(scale.at(100_000));
+    expect(scale.positionAt(50_000)).toBe(scale.positionAt(100_000));
   });
 
   it('extends an open span until now, and gives every span a visible width', () => {
     const open = createTimeScale([span(0, 100), span(100, null)], 400);
     expect(open.width(span(100, null))).toBeCloseTo(0.75);
     expect(open.width(span(50, 0))).toBe(0.002);
-    expect(createTimeScale([], 0).at(0)).toBe(0);
+    expect(createTimeScale([], 0).positionAt(0)).toBe(0);
   });
 
   it('keeps all spans within the timeline and in order', () => {
@@ -57,7 +59,7 @@ describe('the scale of a timeline', () => {
       );
       const scale = createTimeScale(spans, 1_020_000);
       const times = spans.map(({ relativeStartMs }) => relativeStartMs).toSorted((a, b) => a - b);
-      const positions = times.map((ms) => scale.at(ms));
+      const positions = times.map((ms) => scale.positionAt(ms));
       expect(positions).toEqual(positions.toSorted((a, b) => a - b));
       expect(Math.min(...positions)).toBeGreaterThanOrEqual(0);
       expect(Math.max(...positions)).toBeLessThanOrEqual(1);

@@ -69,7 +69,7 @@ export async function queueRun(
 }
 
 /** Polls the run at `path`, and resolves with the run when it has this status. */
-export async function untilStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
+export async function waitForStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
   for (let polls = 0; polls < 1000; polls += 1) {
     const { data } = await api.call<ShownRun | undefined>('GET', path);
     if (data?.status === status) return data;

@@ -73,7 +73,9 @@ export interface TestApiOptions
 }
 
 /** Returns the engine options that separate the workspaces of the store. */
-export function ownership({ definitions: { resolveChild, tenant } }: Pick<ServiceStore, 'definitions'>) {
+export function tenantIsolation({
+  definitions: { resolveChild, tenant },
+}: Pick<ServiceStore, 'definitions'>) {
   return { resolveChild, tenant };
 }
 
@@ -172,7 +174,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const store = options.store ?? (await openServiceStore(storeOptions));
   const engine =
     options.engine ??
-    (await createEngine({ ...ownership(store), triggers: triggerTypes, ...forTenants(engineOptions) }));
+    (await createEngine({ ...tenantIsolation(store), triggers: triggerTypes, ...forTenants(engineOptions) }));
   const faults: unknown[] = [];
   const api = await serviceApi({ onError: (error) => faults.push(error), ...apiOptions, engine, store });
   afterAll(async () => {

@@ -129,7 +129,7 @@ export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
   });
 
 /** Valid files with acyclic graphs: an edge leads to a later block of the same container, or into a container. */
-export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
+export const validFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     parents: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),
     kinds: fc.array(fc.constantFrom('function', 'loop', 'parallel', 'condition'), {

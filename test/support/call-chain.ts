@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { TestApi } from './api.ts';
-import { untilStatus } from './api-workflows.ts';
+import { waitForStatus } from './api-workflows.ts';
 import type { ShownRun } from './api-workflows.ts';
 import { block, workflow } from './workflow.ts';
 
@@ -50,7 +50,7 @@ export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainSe
   const syncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: {}, headers });
   expect(syncRun).toMatchObject({ status: 200, data: { status: 'completed' } });
   const asyncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: { async: true }, headers });
-  await untilStatus(api, `${path}/runs/${asyncRun.data.runId}`, 'completed');
+  await waitForStatus(api, `${path}/runs/${asyncRun.data.runId}`, 'completed');
   const chain = `outer,outmost,${parent},${child}`;
   expect(chains).toEqual([chain, chain]);
   await api.call('POST', `${path}/execute`, { body: {} });

@@ -31,12 +31,12 @@ interface Issuer {
 }
 
 /** Returns a self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
-export function selfSigned(): Certificate {
+export function selfSignedCertificate(): Certificate {
   return issueCertificate('heddle tests', LOOPBACK_ADDRESS);
 }
 
 /** Returns the certificate of a new certificate authority, and a certificate for 127.0.0.1 that it has signed. */
-export function authority(): { ca: string; signed: Certificate } {
+export function createAuthority(): { ca: string; signed: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';
   const constraints = sequence(oid(BASIC_CONSTRAINTS), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));

@@ -11,9 +11,9 @@ export interface FixtureDeb {
   readonly version?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly files?: readonly TarEntry[];
-  readonly packing?: 'gz' | 'zst' | '';
+  readonly compression?: 'gz' | 'zst' | '';
   /** Served instead of the file that the index lists. */
-  readonly served?: Buffer;
+  readonly servedBytes?: Buffer;
 }
 
 export interface DebianMirror {
@@ -36,10 +36,11 @@ function member(name: string, bytes: Buffer): Buffer {
 }
 
 /** Returns the bytes of a .deb. */
-export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
+export function debOf({ files = [], compression = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
   const bytes = tar(files);
-  const data = packing === 'gz' ? gzipSync(bytes) : packing === 'zst' ? zstdCompressSync(bytes) : bytes;
-  const extension = packing === '' ? '' : `.${packing}`;
+  const data =
+    compression === 'gz' ? gzipSync(bytes) : compression === 'zst' ? zstdCompressSync(bytes) : bytes;
+  const extension = compression === '' ? '' : `.${compression}`;
   return Buffer.concat([
     Buffer.from('!<arch>\n'),
     member('debian-binary', Buffer.from('2.0\n')),
@@ -61,10 +62,10 @@ export async function debianMirror(
   const paragraphs: string[] = [];
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   for (const deb of debs) {
-    const { name, version = '1.0', fields = {}, served } = deb;
+    const { name, version = '1.0', fields = {}, servedBytes } = deb;
     const bytes = debOf(deb);
     const path = `pool/${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
-    routes.set(`/${path}`, served ?? bytes);
+    routes.set(`/${path}`, servedBytes ?? bytes);
     const indexFields = {
       Package: name,
       Version: version,

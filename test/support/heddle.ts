@@ -19,11 +19,11 @@ export interface CommandResult {
 export interface RunningCommand {
   child: ChildProcess;
   /** Resolves when stdout or stderr contains the text; rejects if the command ends first. */
-  until(text: string): Promise<void>;
+  waitForText(text: string): Promise<void>;
   /** Resolves with the first line of stdout. */
-  line(): Promise<string>;
+  firstLine(): Promise<string>;
   /** Resolves with the first line of stdout that contains the text. */
-  lineWith(text: string): Promise<string>;
+  findLine(text: string): Promise<string>;
   ended: Promise<CommandResult>;
 }
 
@@ -105,7 +105,7 @@ export async function startServe(
   options: HeddleOptions = {},
 ): Promise<RunningServer> {
   const process = startHeddle(['serve', '--port', '0', '--json', ...args], options);
-  return { ...(JSON.parse(await process.line()) as Omit<RunningServer, 'process'>), process };
+  return { ...(JSON.parse(await process.firstLine()) as Omit<RunningServer, 'process'>), process };
 }
 
 /** Starts the built CLI. It is killed after the test, or when the function passed to `whenDone` is called. */
@@ -134,12 +134,12 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
   return {
     child,
     ended,
-    until: (text) => waitForText(text, { output, listeners, ended }),
-    line: async () => {
+    waitForText: (text) => waitForText(text, { output, listeners, ended }),
+    firstLine: async () => {
       await waitForText('\n', { output, listeners, ended, streams: ['stdout'] });
       return output.stdout.slice(0, output.stdout.indexOf('\n'));
     },
-    lineWith: async (text) => {
+    findLine: async (text) => {
       await waitForText(text, { output, listeners, ended, streams: ['stdout'] });
       return output.stdout.split('\n').find((line) => line.includes(text)) ?? '';
     },

@@ -35,7 +35,7 @@ interface ProviderResponse {
   /** A response that never ends. `silent` sends nothing, `slow` single bytes, and `fast` many bytes at a time. */
   unfinished?: 'silent' | 'slow' | 'fast';
   /** The provider executes the request before it sends this response. */
-  isDone?: true;
+  isExecuted?: true;
 }
 
 /** Simulated webhook APIs of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
@@ -89,7 +89,7 @@ export async function hookProviders(): Promise<HookProviders> {
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
       const provider = handlers[name as keyof typeof handlers];
       const replacement = await state.before(label);
-      const providerResponse = replacement && !replacement.isDone ? undefined : provider(request);
+      const providerResponse = replacement && !replacement.isExecuted ? undefined : provider(request);
       send(replacement ?? providerResponse ?? {}, response);
     })();
   });

@@ -50,21 +50,21 @@ export function openImages(builders: ImageBuilders, options: Partial<ImagesOptio
 }
 
 /** Returns a clock that advances only when `advance` is called. */
-export function stillClock() {
+export function fakeClock() {
   let nowMs = 1_700_000_000_000;
-  return { now: () => nowMs, sleep: () => Promise.resolve(), pass: (ms: number) => (nowMs += ms) };
+  return { now: () => nowMs, sleep: () => Promise.resolve(), advance: (ms: number) => (nowMs += ms) };
 }
 
 /** Stores an image in a folder, unused since 2023. Returns the path of its file. */
 export async function storeUnusedImage(folder: string): Promise<string> {
-  const images = createImages({ folder, builders: { javascript: fakeBuilder() }, clock: stillClock() });
+  const images = createImages({ folder, builders: { javascript: fakeBuilder() }, clock: fakeClock() });
   const { id } = await images.build(SPEC);
   const { path } = (await images.open(id)).blobs['bundle.js']!;
   images.remove(id);
   await images.close();
   // A collection two hours later finds neither a specification nor a lease.
-  const later = stillClock();
-  later.pass(7_200_000);
+  const later = fakeClock();
+  later.advance(7_200_000);
   const collecting = createImages({ folder, builders: {}, clock: later });
   await collecting.collectGarbage();
   await collecting.close();

@@ -19,7 +19,7 @@ export interface ImapServer {
   /** Commands of clients with their arguments; LOGIN without its arguments. */
   commands: string[];
   /** Number of connections so far. */
-  sessions: number;
+  connectionCount: number;
   /** Adds a message. Returns its UID. */
   deliver(
     message: { subject?: string; from?: string; raw?: string; receivedMs?: number },
@@ -29,7 +29,7 @@ export interface ImapServer {
   renumber(uidValidity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
   /** Sets what the server does at each command with this name. Undefined: it executes the command. */
-  behave(command: string, behaviour: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
+  setBehaviour(command: string, behaviour: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
   close(): Promise<void>;
 }
 
@@ -71,13 +71,13 @@ export async function imapServer({
   return {
     port: (server.address() as AddressInfo).port,
     commands: state.commands,
-    get sessions() {
+    get connectionCount() {
       return state.connectionCount;
     },
     deliver: (message, mailbox = 'INBOX') => state.deliver(message, mailbox),
     renumber: (uidValidity) => state.renumber(uidValidity),
     messages: (mailbox = 'INBOX') => state.mailbox(mailbox)?.messages ?? [],
-    behave(command, behaviour) {
+    setBehaviour(command, behaviour) {
       if (behaviour) state.behaviour.set(command, behaviour);
       else state.behaviour.delete(command);
     },

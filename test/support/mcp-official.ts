@@ -58,7 +58,7 @@ function createOfficialServer({ calls }: CallLog): McpServer {
 }
 
 /** Starts a server that supports the protocol revision 2026-07-28 and earlier ones. */
-export async function startServer() {
+export async function startMcpServer() {
   const callLog: CallLog = { calls: [] };
   const handler = createMcpHandler(() => createOfficialServer(callLog));
   const fetchServer = await serveFetch((request) => handler.fetch(request));
@@ -69,7 +69,7 @@ export async function startServer() {
  * Starts a server of the protocol revision 2025-11-25, with sessions. Before each request of the method
  * `forgetSessionsAt`, the server forgets all sessions.
  */
-export async function startSessions({ forgets }: { forgets?: string } = {}) {
+export async function startSessionServer({ forgets: forgetSessionsAt }: { forgets?: string } = {}) {
   const callLog: CallLog = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers: McpServer[] = [];
@@ -79,7 +79,8 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const initialized: string[] = [];
   const fetchServer = await serveFetch(async (request) => {
     const id = request.headers.get('mcp-session-id');
-    if (forgets !== undefined && (await request.clone().text()).includes(`"${forgets}"`)) transports.clear();
+    if (forgetSessionsAt !== undefined && (await request.clone().text()).includes(`"${forgetSessionsAt}"`))
+      transports.clear();
     const openTransport = id === null ? undefined : transports.get(id);
     if (id !== null && !openTransport) return new Response('unknown session', { status: 404 });
     if (openTransport) return openTransport.handleRequest(request);

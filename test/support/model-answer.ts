@@ -31,9 +31,9 @@ export interface ModelAnswer {
   /** The answer stops after the text, or after half of a document, and the connection stays open. */
   stalls?: true;
   /** The stream ends after the text, without its last events. */
-  ends?: true;
+  endsEarly?: true;
   /** The connection breaks after the text, or after half of a document. */
-  cut?: true;
+  disconnects?: true;
   /** The answer is sent after this resolves. */
   after?: Promise<unknown>;
 }

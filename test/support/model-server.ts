@@ -99,19 +99,19 @@ async function respond(
 function sendWhole(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
   const body = reply.body ?? JSON.stringify(wholeAnswer(protocol, reply));
   response.writeHead(200, { 'content-type': reply.type ?? 'application/json', ...reply.headers });
-  if (!reply.stalls && !reply.cut) return void response.end(body);
+  if (!reply.stalls && !reply.disconnects) return void response.end(body);
   response.write(body.slice(0, body.length / 2));
-  if (reply.cut) setImmediate(() => response.destroy());
+  if (reply.disconnects) setImmediate(() => response.destroy());
 }
 
 function sendStream(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
-  const { type, events, rest } = streamOf(protocol, reply);
+  const { type, events, finalEvents } = streamOf(protocol, reply);
   response.writeHead(200, { 'content-type': reply.type ?? type, ...reply.headers });
   for (const event of events) response.write(event);
   if (reply.stalls) return;
-  if (reply.cut) return void setImmediate(() => response.destroy());
-  if (reply.ends) return void response.end();
-  for (const event of rest) response.write(event);
+  if (reply.disconnects) return void setImmediate(() => response.destroy());
+  if (reply.endsEarly) return void response.end();
+  for (const event of finalEvents) response.write(event);
   response.end();
 }
 

@@ -11,16 +11,20 @@ import type { ModelAnswer, Protocol } from './model-answer.ts';
 export function streamOf(
   protocol: Protocol,
   answer: ModelAnswer,
-): { type: string; events: (string | Buffer)[]; rest: (string | Buffer)[] } {
+): { type: string; events: (string | Buffer)[]; finalEvents: (string | Buffer)[] } {
   const { events, finalEvents } = STREAMS[protocol](answer);
   if (protocol === 'bedrock')
     return {
       type: 'application/vnd.amazon.eventstream',
       events: events.map(awsMessage),
-      rest: finalEvents.map(awsMessage),
+      finalEvents: finalEvents.map(awsMessage),
     };
   const end = protocol === 'compatible' ? ['data: [DONE]\n\n'] : [];
-  return { type: 'text/event-stream', events: events.map(sse), rest: [...finalEvents.map(sse), ...end] };
+  return {
+    type: 'text/event-stream',
+    events: events.map(sse),
+    finalEvents: [...finalEvents.map(sse), ...end],
+  };
 }
 
 type StreamEvent = JsonObject & { type?: string };

@@ -74,7 +74,7 @@ async function buildImage(images: Images, spec: unknown): Promise<string | undef
  * Opens the shared folder of images with these options. If this machine cannot build native images, prints the reason
  * and returns undefined.
  */
-export async function nativeImagesOf(options: NativeImagesOptions): Promise<Images | undefined> {
+export async function openNativeImages(options: NativeImagesOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
   const probe = openSharedImages(path);

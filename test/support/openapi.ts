@@ -3,7 +3,7 @@ import { importOpenApi } from '../../packages/blocks/src/openapi/import.ts';
 import type { ImportedTools, ImportOptions } from '../../packages/blocks/src/openapi/import.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
 
-export const ok = { responses: { '200': { description: 'ok' } } };
+export const okResponses = { responses: { '200': { description: 'ok' } } };
 
 /** Returns an OpenAPI document with these parts. */
 export const documentOf = (parts: JsonObject): JsonObject => ({
@@ -27,7 +27,9 @@ export const schemas = (value: JsonObject): JsonObject => ({ components: { schem
 /** Returns the paths of a document whose only operation has this request body. */
 export const pathsWithBody = (schema: Json, mediaType = 'application/json'): JsonObject => ({
   paths: {
-    '/x': { post: { operationId: 'x', ...ok, requestBody: { content: { [mediaType]: { schema } } } } },
+    '/x': {
+      post: { operationId: 'x', ...okResponses, requestBody: { content: { [mediaType]: { schema } } } },
+    },
   },
 });
 

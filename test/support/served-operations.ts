@@ -17,9 +17,9 @@ const ECHO_TOOL: CatalogTool = {
 
 /** Returns options for the areas of secrets, sandboxes and the catalog. Images cannot be built. */
 export function servedAreaOptions(store: ServiceStore) {
-  const images = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
-  const credentialProviders = { keys: knownProviders, oauth: ['shop'] };
-  const sandboxes = openSandboxes({ store, images, onError: () => undefined });
+  const openImages = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
+  const credentialProviders = { keyProviders: knownProviders, oauth: ['shop'] };
+  const sandboxes = openSandboxes({ store, openImages, onError: () => undefined });
   return {
     describeBlocks,
     triggers: triggerTypes,

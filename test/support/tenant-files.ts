@@ -41,10 +41,10 @@ export class MemoryFiles implements TenantFiles {
 
   readonly create: TenantFiles['create'] = (tenant, file, key) =>
     this.#once(tenant, key, async () => {
-      const { name, folderPath, type, taken } = file;
+      const { name, folderPath, type, onNameConflict } = file;
       const bytes = await readWhole(file.chunks);
       const existing = this.#fileNamed(tenant, file);
-      if (existing && taken === 'replace') return this.#store(tenant, { ...existing, type }, bytes);
+      if (existing && onNameConflict === 'replace') return this.#store(tenant, { ...existing, type }, bytes);
       const unusedName = existing ? this.#unusedName(tenant, file) : name;
       this.#count += 1;
       return this.#store(tenant, { id: `wf_${this.#count}`, name: unusedName, folderPath, type }, bytes);
@@ -81,7 +81,7 @@ export class MemoryFiles implements TenantFiles {
 
   /** Stores a text, and returns its id. */
   async put(tenant: Tenant, name: string, text: string | Uint8Array, folderPath = '/'): Promise<string> {
-    const file = { name, folderPath, type: 'text/plain', taken: 'rename' as const };
+    const file = { name, folderPath, type: 'text/plain', onNameConflict: 'rename' as const };
     const bytes = typeof text === 'string' ? Buffer.from(text) : text;
     return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }

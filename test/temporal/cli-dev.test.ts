@@ -22,7 +22,7 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
 
   async function startDev(cwd: string, port: number): Promise<{ command: RunningCommand; ready: Ready }> {
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd, env });
-    return { command, ready: JSON.parse(await command.line()) as Ready };
+    return { command, ready: JSON.parse(await command.firstLine()) as Ready };
   }
 
   it.skipIf(binary === '')(
@@ -60,7 +60,7 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
       cwd: dataFolder(),
       env,
     });
-    await command.until('Ctrl-C stops both.');
+    await command.waitForText('Ctrl-C stops both.');
     command.child.kill('SIGINT');
     const { stdout } = await command.ended;
     expect(stdout).toContain(`server  127.0.0.1:${port}, namespace default`);
@@ -72,7 +72,7 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
   it.skipIf(binary === '')('stops its worker and exits with 1 when the server ends', async () => {
     const [port = 0] = await freePorts(1);
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd: dataFolder(), env });
-    const { server } = JSON.parse(await command.line()) as { server: number };
+    const { server } = JSON.parse(await command.firstLine()) as { server: number };
     process.kill(server, 'SIGKILL');
     const { exit, stderr } = await command.ended;
     expect(stderr).toContain('The Temporal server has stopped: SIGKILL.');
@@ -85,7 +85,7 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
       cwd,
       env: { TEMPORAL_ADDRESS: usedAddress },
     });
-    expect(JSON.parse(await command.line())).toMatchObject({ address: usedAddress });
+    expect(JSON.parse(await command.firstLine())).toMatchObject({ address: usedAddress });
     command.child.kill('SIGINT');
     expect((await command.ended).exit).toBe(0);
     expect(await whyNotReady({ address: usedAddress, namespace: 'default', searchAttributes: [] })).not.toBe(

@@ -97,7 +97,7 @@ describeTemporal('heddle run', (server) => {
   sampledIt('is cancelled by Ctrl-C, and exits with 4', async () => {
     const project = createProject(server, NAP);
     const command = project.start(['run', 'flow.json', ...ON_TEMPORAL]);
-    await command.until('‖ Nap');
+    await command.waitForText('‖ Nap');
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
@@ -188,7 +188,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
   it('name the process that has locked the data folder', async () => {
     const project = createProject(server, NAP);
     const owner = startHeddle(['run', 'flow.json'], { cwd: project.cwd });
-    await owner.until('‖ Nap');
+    await owner.waitForText('‖ Nap');
     const { exit, stderr } = await project.run();
     expect(exit).toBe(2);
     expect(stderr).toContain(`process ${owner.child.pid}`);

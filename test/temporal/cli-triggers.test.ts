@@ -41,7 +41,7 @@ describeTemporal('heddle worker --triggers', (server) => {
       project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
     );
     for (const worker of workers) {
-      const ready = JSON.parse(await worker.line()) as object;
+      const ready = JSON.parse(await worker.firstLine()) as object;
       expect(ready).toMatchObject({ roles: ['engine', 'effects', 'segments', 'triggers'] });
     }
 
@@ -73,9 +73,9 @@ describeTemporal('heddle worker --triggers', (server) => {
       });
       const store = ['--postgres', url];
       const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...store], { cwd, env });
-      const { url: base } = JSON.parse(await serve.line()) as { url: string };
+      const { url: base } = JSON.parse(await serve.firstLine()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
-      await worker.line();
+      await worker.firstLine();
       const yearly = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };

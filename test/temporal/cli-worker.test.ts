@@ -39,7 +39,7 @@ async function startWorker(
   ...args: string[]
 ): Promise<{ worker: RunningCommand; ready: Ready }> {
   const worker = project.start(['worker', '--json', '--health', '0', ...args]);
-  const ready = JSON.parse(await worker.line()) as Ready;
+  const ready = JSON.parse(await worker.firstLine()) as Ready;
   return { worker, ready };
 }
 
@@ -73,7 +73,7 @@ describeTemporal('heddle worker', (server) => {
       const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
       const checkpoint = ['--checkpoint', 'block'];
       const worker = project.start(['worker', '--json', ...checkpoint], { env });
-      await worker.line();
+      await worker.firstLine();
       const run = await heddle(['run', 'flow.json', ...REMOTE, ...project.server, ...checkpoint, '--json'], {
         cwd: project.cwd,
         env,
@@ -91,7 +91,7 @@ describeTemporal('heddle worker', (server) => {
   sampledIt('prints one line with its roles, queue, server and data folder', async () => {
     const project = createProject(server, WAITING);
     const worker = project.start(['worker', '--roles', 'engine,effects']);
-    expect(await worker.line()).toBe(
+    expect(await worker.firstLine()).toBe(
       `Ready: engine, effects on queue ${project.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
     );
   });
@@ -139,7 +139,7 @@ describeTemporal('heddle worker', (server) => {
     project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGINT');
-    await worker.until('Stopping');
+    await worker.waitForText('Stopping');
     const signals = setInterval(() => worker.child.kill('SIGINT'), 250);
     const { exit } = await worker.ended;
     clearInterval(signals);
@@ -172,7 +172,7 @@ describeTemporal('runs of a shared folder', (server) => {
     const project = createProject(server, WAITING);
     await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
-    await run.until('‖ Nap');
+    await run.waitForText('‖ Nap');
     const [record] = await project.runs();
     return { project, runId: record!.runId, run };
   }
@@ -185,7 +185,7 @@ describeTemporal('runs of a shared folder', (server) => {
       expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
       expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
       const tail = startHeddle(['runs', 'tail', runId], { cwd });
-      await tail.until('‖ Nap');
+      await tail.waitForText('‖ Nap');
       const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...project.server], { cwd });
       expect(cancelled.exit, cancelled.stderr).toBe(0);
       for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
@@ -215,13 +215,13 @@ describeTemporal('runs of a shared folder', (server) => {
       const { cwd } = project;
       const { worker } = await startWorker(project);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
-      await run.until('‖ Nap');
+      await run.waitForText('‖ Nap');
       for (const each of [run, worker]) {
         each.child.kill('SIGKILL');
         await each.ended;
       }
       const localRun = startHeddle(['run', 'flow.json'], { cwd });
-      await localRun.until('‖ Nap');
+      await localRun.waitForText('‖ Nap');
       localRun.child.kill('SIGKILL');
       await localRun.ended;
       const [local, remote] = await project.runs();
@@ -234,7 +234,7 @@ describeTemporal('runs of a shared folder', (server) => {
       expect(cancelled.exit).toBe(2);
       expect(cancelled.stderr).toContain('does not belong to this runtime');
       const resumedLocally = startHeddle(['runs', 'resume', local!.runId], { cwd });
-      await resumedLocally.until(local!.runId.slice(-8));
+      await resumedLocally.waitForText(local!.runId.slice(-8));
       resumedLocally.child.kill('SIGINT');
       expect((await resumedLocally.ended).exit).toBe(4);
       expect(await project.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);

@@ -3,7 +3,7 @@ import type { AgentTool } from '@heddle/blocks';
 import { keysInText, openServiceOwnership, Sealer } from '@heddle/service';
 import { OAuthClients, readOAuthClients, storeCredential } from '@heddle/service/credentials';
 import { expect, it, onTestFinished } from 'vitest';
-import { openServiceStore, ownership, testApi } from '../support/api.ts';
+import { openServiceStore, tenantIsolation, testApi } from '../support/api.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -43,7 +43,7 @@ describeTemporal('stored credentials', (server) => {
       const secret = 'x'.repeat(32);
       const serviceLocation = url === undefined ? { data: cluster.data } : { postgres: { url } };
       const store = await openServiceStore({ ...serviceLocation, secret });
-      const engine = await cluster.engine(ownership(store), runStore as object);
+      const engine = await cluster.engine(tenantIsolation(store), runStore as object);
       const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
       const api = await testApi({ engine, store, sealer });
       const { workspaceId } = api;

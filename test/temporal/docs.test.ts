@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { examplesOf, fencesOf, pages, readPage } from '../docs/markdown.ts';
-import { describePages } from '../docs/pages-of-commands.ts';
+import { testCommandPages } from '../docs/pages-of-commands.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
 /** Commands that need a Temporal server, page by page. */
@@ -13,5 +13,5 @@ describeTemporal('the commands of the documentation', ({ address, namespace }) =
     expect(examplePages.map(({ page }) => page)).toContain('packages/cli/README.md');
   });
 
-  describePages(examplePages, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  testCommandPages(examplePages, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
 });

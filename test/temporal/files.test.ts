@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openServiceStore, ownership, testApi } from '../support/api.ts';
+import { openServiceStore, tenantIsolation, testApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -25,8 +25,8 @@ describeTemporal('files of an input', (server) => {
   ])('stay in the stores and out of histories, when they are %s', async (_how, exported, text, isRead) => {
     const cluster = createCluster(server);
     const store = await openServiceStore();
-    const engine = await cluster.engine(ownership(store));
-    await cluster.worker(ownership(store));
+    const engine = await cluster.engine(tenantIsolation(store));
+    await cluster.worker(tenantIsolation(store));
     const api = await testApi({ engine, store });
     const path = `/api/v2/workflows/${await api.deploy(exported)}`;
     const content = Buffer.from(text).toString('base64');

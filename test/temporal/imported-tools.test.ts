@@ -1,7 +1,7 @@
 import { blocks, importOpenApi } from '@heddle/blocks';
 import { expect, it, onTestFinished } from 'vitest';
 import { SHOP, startShop } from '../openapi/shop.ts';
-import { startSessions } from '../support/mcp-official.ts';
+import { startSessionServer } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -61,7 +61,7 @@ describeTemporal('tools of services on a worker', (server) => {
   });
 
   it('of MCP servers are called in sessions that end with their activities, and the calls can be cancelled', async () => {
-    const sky = await startSessions();
+    const sky = await startSessionServer();
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );

@@ -16,12 +16,12 @@ describeTemporal('an agent whose worker is killed after a person approved its ca
     const killed = startProcess({ worker, ...common, stop: 'answered' }, 'paying');
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const resumed = engine.resume(run.runId, { input: { decision: 'approve' } });
-    expect(await killed.last).toBe('answered');
+    expect(await killed.lastLine).toBe('answered');
     expect(existsSync(common.effects)).toBe(false);
     const other = startProcess({ worker, ...common }, 'paying');
     const { output } = await resumed;
     expectOnePayment(output, true);
     other.end();
-    await other.last;
+    await other.lastLine;
   });
 });

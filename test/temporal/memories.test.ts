@@ -18,13 +18,13 @@ describeTemporal('agents with a memory', (server) => {
         const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
         const engine = await cluster.engine();
         const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
-        expect(await startProcess({ worker, ...common, question: 'one', stop }).last).toBe(stop);
+        expect(await startProcess({ worker, ...common, question: 'one', stop }).lastLine).toBe(stop);
         const other = startProcess({ worker, ...common, question: 'two' });
         const { output } = await run.result();
         await engine.execute({ workflow: REMEMBERING }, { question: 'two' });
         expectOneExchange(output, calls);
         other.end();
-        await other.last;
+        await other.lastLine;
       },
     );
   });

@@ -21,13 +21,13 @@ describeTemporal('notifications of pauses', (server) => {
     const engine = await cluster.engine();
     const killed = startProcess({ ...options, stop: 'notified' }, 'notifying');
     const run = await engine.start({ workflow: NOTIFYING });
-    await killed.last;
+    await killed.lastLine;
     const other = startProcess(options, 'notifying');
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
     expectOneNotification(pause?.output, options.effects);
     other.end();
-    await other.last;
+    await other.lastLine;
   });
 
   describeInterruptedPauses(async () => {

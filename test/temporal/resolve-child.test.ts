@@ -1,6 +1,6 @@
 import { keysInText, openServiceOwnership, openServiceStore, Sealer } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -13,7 +13,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
   it('run the version of a child that the service has deployed, not the newest one of the engine', async () => {
     const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
-    const engine = await cluster.engine(ownership(store));
+    const engine = await cluster.engine(tenantIsolation(store));
     const api = await testApi({ engine, store });
     const owners = await openServiceOwnership({ data: cluster.data }, sealer);
     onTestFinished(() => owners.close());
@@ -33,7 +33,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
   it('run as children only workflows of their parent’s workspace', async () => {
     const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
-    const engine = await cluster.engine(ownership(store));
+    const engine = await cluster.engine(tenantIsolation(store));
     const ownApi = await testApi({ engine, store });
     const otherApi = await testApi({ engine, store });
     const owners = await openServiceOwnership({ data: cluster.data }, sealer);

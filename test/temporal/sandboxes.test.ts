@@ -1,6 +1,6 @@
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import { startHeddle } from '../support/heddle.ts';
 import { openImages } from '../support/images.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -13,17 +13,17 @@ describeTemporal('heddle worker', (server) => {
     const store = await openServiceStore({ data: cluster.data });
     const sandboxes = openSandboxes({
       store,
-      images: async () => images,
+      openImages: async () => images,
       onError: (error) => api.faults.push(error),
     });
     const images = openImages({});
     onTestFinished(() => sandboxes.close());
-    const engine = await cluster.engine(ownership(store));
+    const engine = await cluster.engine(tenantIsolation(store));
     const api = await testApi({ engine, store, sandboxes });
     const { address, namespace } = server;
     const target = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
     const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...target]);
-    await worker.line();
+    await worker.firstLine();
 
     const createSandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {
       const body = { workspaceId, name, language: 'javascript' };

@@ -2,13 +2,13 @@ import { blocks } from '@heddle/blocks';
 import type { BlocksOptions } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import { expect, it } from 'vitest';
-import { AGENT, ANSWER, modelServer } from '../agents/metered.ts';
+import { AGENT_FIELDS, ANSWER, modelServer } from '../agents/metered.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 
-const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
+const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT_FIELDS)], ['Start -> A']) };
 
 function optionsFor(
   server: ModelServer,
@@ -92,7 +92,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     const options = { ...optionsFor(server, {}), tenantSkills };
     await cluster.worker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-    const agent = block('A', 'agent', { ...AGENT, skills: [{ skillId: refund.id }] }, { retry });
+    const agent = block('A', 'agent', { ...AGENT_FIELDS, skills: [{ skillId: refund.id }] }, { retry });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
     const list = [{ name: 'load_skill', result: refund.content, success: true }];
     expect(result).toMatchObject({ status: 'completed', output: { toolCalls: { count: 1, list } } });

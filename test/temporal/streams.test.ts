@@ -1,6 +1,6 @@
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
-import { ownership, testApi } from '../support/api.ts';
+import { tenantIsolation, testApi } from '../support/api.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -65,8 +65,8 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
       names: () => ['KEY'],
       values: () => ({ KEY: SECRET }),
     };
-    const engine = await cluster.engine({ ...ownership(store), environments });
-    await cluster.worker({ ...ownership(store), environments, blocks: [script.executor] });
+    const engine = await cluster.engine({ ...tenantIsolation(store), environments });
+    await cluster.worker({ ...tenantIsolation(store), environments, blocks: [script.executor] });
     await expectStreamed(await testApi({ engine, store }), script);
   });
 
@@ -76,7 +76,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: TALK });
-    await startTalkProcess({ worker, stop: 2 }).exited;
+    await startTalkProcess({ worker, killBeforeWord: 2 }).exited;
     const other = startTalkProcess({ worker });
     await run.result();
     expectDiscardedText(await collect(engine.follow(run.runId)));

@@ -3,7 +3,7 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import { createEngine } from '@heddle/engine';
 import { openServiceStore, servicePorts, triggerWork } from '@heddle/service';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ownership } from '../support/api.ts';
+import { tenantIsolation } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
@@ -36,7 +36,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       ...{ engineOptions, feeds: FEEDS },
     });
     const store = await openServiceStore({ postgres: { url }, secret });
-    const engine = await createEngine({ ...ownership(store), ...engineOptions });
+    const engine = await createEngine({ ...tenantIsolation(store), ...engineOptions });
     const worker = await createApi({
       ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
       ports: servicePorts(store),

@@ -17,7 +17,7 @@ import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
 import type { Limits, Ports } from './ports.ts';
-import { expectOperations } from './table.ts';
+import { expectValidOperations } from './table.ts';
 
 /** The options of `createApi`. Closing the API closes neither the engine nor the database. */
 export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
@@ -114,7 +114,7 @@ export async function createApi<const Areas extends readonly Area[]>(
     throw new TypeError(
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
     );
-  expectOperations(areas, options.ports.access);
+  expectValidOperations(areas, options.ports.access);
   const context = contextOf(options);
   expectKnownOperations(areas, context.bodyBytes);
   const openedAreas = await openAreas(areas, options.database, context);

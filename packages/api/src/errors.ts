@@ -131,7 +131,7 @@ export function payloadTooLarge(message = 'Request body is too large'): ApiError
 }
 
 /** Returns a 429 with `Retry-After`, for too many runs, calls or requests. */
-export function tooManyInFlight(message: string, reason?: ApiDetailCode): ApiError {
+export function tooManyRequests(message: string, reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
   return new ApiError(429, message, { ...details, headers: RETRY_AFTER });
 }

@@ -38,9 +38,9 @@ describe('the OpenAPI document', () => {
     expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
       SERVED_OPERATIONS.map(({ id }) => id).toSorted(),
     );
-    for (const { path, method, errors, success, body, ownResponses } of SERVED_OPERATIONS) {
+    for (const { path, method, errors, success, body, workflowResponses } of SERVED_OPERATIONS) {
       const statuses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
-      expect(statuses.includes('default')).toBe(ownResponses !== undefined);
+      expect(statuses.includes('default')).toBe(workflowResponses !== undefined);
       const responses = statuses.filter((status) => status !== 'default');
       const streamStatuses = success.length === 0 ? [200] : [];
       // The body may not arrive in time.

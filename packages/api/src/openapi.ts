@@ -114,7 +114,7 @@ function successes(operation: AnyOperation): Doc {
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const streamDescriptions = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     // A Response block of the workflow may send the first status with any media type and data.
-    const allowsAnyContent = operation.ownResponses !== undefined && index === 0;
+    const allowsAnyContent = operation.workflowResponses !== undefined && index === 0;
     const json = allowsAnyContent ? { anyOf: [body, {}] } : body;
     const content = {
       [JSON_TYPE]: { schema: json },
@@ -129,7 +129,7 @@ function successes(operation: AnyOperation): Doc {
 const ANY_CONTENT = { '*/*': { schema: {} } };
 
 /** Describes the responses whose status, media type and body the workflow decides. */
-function workflowResponses({ ownResponses: description }: AnyOperation): Doc {
+function workflowResponses({ workflowResponses: description }: AnyOperation): Doc {
   return description === undefined
     ? {}
     : { default: { description: `${description}.`, content: ANY_CONTENT } };

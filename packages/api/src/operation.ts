@@ -40,13 +40,13 @@ export interface Call<Path, Query, Body> {
    * Records the action of the operation, in `transaction` if there is one. Throws a TypeError for an action that the
    * operation does not declare.
    */
-  record: (recorded: RecordedAction, transaction?: unknown) => Promise<void>;
+  recordAudit: (recorded: RecordedAction, transaction?: unknown) => Promise<void>;
   /**
    * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the
    * action as intended before it, and as done after it. Records nothing if the action is refused or `hasHappened`
    * returns false.
    */
-  recordAround: <Result>(
+  runAudited: <Result>(
     recorded: RecordedAction,
     action: () => Promise<Result>,
     hasHappened?: (result: Result) => boolean,
@@ -92,7 +92,7 @@ export interface Operation<
   /** Successful responses other than JSON: media type and content. */
   streams?: { type: string; description: string }[];
   /** Describes responses whose status, media type and body the caller's workflow decides. */
-  ownResponses?: string;
+  workflowResponses?: string;
   errors: readonly ErrorStatus[];
   /** True if it runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
   executes?: true;

@@ -84,7 +84,7 @@ export const workflow: Resource<Definition> = {
 };
 
 /** Returns the lookup of a resource that the area itself finds, with `find`. */
-export function record<Value, Services>(
+export function areaResource<Value, Services>(
   noun: string,
   find: (
     call: ResourceCall,

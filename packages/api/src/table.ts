@@ -6,7 +6,7 @@ import type { Access } from './ports.ts';
  * Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or needs a
  * port that is missing.
  */
-export function expectOperations(areas: readonly Area[], access: Access): void {
+export function expectValidOperations(areas: readonly Area[], access: Access): void {
   expectUnique(
     'name',
     areas.map(({ name }) => name),

@@ -11,7 +11,7 @@ export type {
   ParsedDelivery,
   SignedDelivery,
   WebhookEvent,
-  WebhookMeaning,
+  WebhookAction as WebhookMeaning,
   WebhookReply,
   WebhookStore,
   WebhookType,

@@ -8,7 +8,7 @@ const DOWNLOAD_TIMEOUT_MS = 60_000;
 interface DownloadRequest {
   url: URL;
   /** Subject of error messages: `The image at https://…`. */
-  what: string;
+  subject: string;
   maxBytes: number;
   headers?: readonly [name: string, value: string][];
 }
@@ -19,7 +19,7 @@ interface DownloadRequest {
  */
 export async function download(
   { services, signal, remainingMs = DOWNLOAD_TIMEOUT_MS }: Context,
-  { url, what, maxBytes, headers }: DownloadRequest,
+  { url, subject: what, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
   const egress = await services.egress();
   let response: Awaited<ReturnType<typeof egress.fetch>>;

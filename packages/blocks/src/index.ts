@@ -117,7 +117,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   const [
     { describeBlock },
     { describeBuiltIns },
-    { describeOthers },
+    { describeOtherBlockTypes },
     { agentSchema },
     { describeIntegrations },
     { scheduleSchema },
@@ -147,7 +147,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     describeBlock('rss', rssSchema),
     describeBlock('imap', imapSchema),
     describeBlock('sim_workspace_event', workspaceEventSchema),
-    ...describeOthers(),
+    ...describeOtherBlockTypes(),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(definedBlocks)),
     ...(await describeIntegrations()),

@@ -69,7 +69,7 @@ export class ApiClient {
    * Sends a request and yields the JSON objects of the response, one per line. The server sends lines even while
    * nothing happens, so that no proxy times out.
    */
-  async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {
+  async *streamObjects(path: string, body: Json): AsyncGenerator<JsonObject> {
     const response = await this.#send('POST', path, body, 'application/x-ndjson');
     if (!response.ok || !response.body) {
       yield await readBody(response);
@@ -97,7 +97,7 @@ export class ApiClient {
   }
 
   /** Returns all items of a list of the workspace. Adds the workspace's id to the query of `path`. */
-  async all(path: string): Promise<JsonObject[]> {
+  async workspaceItems(path: string): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
     const separator = path.includes('?') ? '&' : '?';
     const workspace = encodeURIComponent(this.workspaceId);
@@ -120,7 +120,7 @@ export class ApiClient {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
     const workspace = encodeURIComponent(this.workspaceId);
     const list = `/api/v2/workflows?workspaceId=${workspace}&search=${search}`;
-    for await (const item of this.items(list)) if (own(item, 'name') === name) return textOf(item, 'id');
+    for await (const item of this.items(list)) if (own(item, 'name') === name) return stringAt(item, 'id');
     return undefined;
   }
 
@@ -160,7 +160,7 @@ async function readBody(response: Response): Promise<JsonObject> {
   const body = parseObject(text);
   if (response.ok) return body;
   const error = own(body, 'error');
-  const message = isJsonObject(error) ? textOf(error, 'message') : '';
+  const message = isJsonObject(error) ? stringAt(error, 'message') : '';
   const reason = message === '' ? `status ${response.status}` : message;
   throw new RequestError(response.status, {
     message: `The server rejected the request: ${reason}`,
@@ -184,7 +184,7 @@ function parseObject(text: string): JsonObject {
 }
 
 /** Returns the string at `key`; empty if there is none. */
-export function textOf(object: JsonObject, key: string): string {
+export function stringAt(object: JsonObject, key: string): string {
   const value = own(object, key);
   return typeof value === 'string' ? value : '';
 }

@@ -65,7 +65,7 @@ function listFromEnv(env: Env, name: string): string[] {
 }
 
 /** Returns the options of an engine or worker for running blocks. Throws usage errors. */
-export async function blockOptions(
+export async function blockEngineOptions(
   options: BlockOptions,
 ): Promise<
   Required<
@@ -111,12 +111,12 @@ export async function blockOptions(
 
 /** Reads files of tools. Throws usage errors. */
 export async function toolFilesOf(files: readonly string[], option = '--tools'): Promise<ToolFile[]> {
-  const [{ jsonFile }, { readToolFile }] = await Promise.all([
+  const [{ readJsonFile }, { readToolFile }] = await Promise.all([
     import('./input/json-source.ts'),
     import('@heddle/blocks'),
   ]);
   const toolFiles: ToolFile[] = [];
-  for (const file of files) toolFiles.push(await readToolFile(await jsonFile(option, file), file));
+  for (const file of files) toolFiles.push(await readToolFile(await readJsonFile(option, file), file));
   return toolFiles;
 }
 

@@ -2,14 +2,14 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from './block-images.ts';
 import type { BlockImages } from './block-images.ts';
-import { blockOptions } from './block-options.ts';
+import { blockEngineOptions } from './block-options.ts';
 import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 import type { Ownership } from './serve/service-store.ts';
 import type { WorkspaceResources } from './workspace-resources.ts';
-import { safe, styleFor } from './render/style.ts';
+import { sanitize, styleFor } from './render/style.ts';
 
 /** Options of an engine for a command. */
 export interface SessionOptions extends RuntimeOptions, BlockOptions {
@@ -42,8 +42,8 @@ export interface Session {
  */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, isolation } = options;
-  const report = reporter(io);
-  const blocks = await blockOptions(options);
+  const report = errorReporter(io);
+  const blocks = await blockEngineOptions(options);
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
@@ -74,7 +74,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
 
 async function resourcesOf(io: Io, options: SessionOptions, workspace: string): Promise<WorkspaceResources> {
   const { workspaceResources } = await import('./workspace-resources.ts');
-  const report = reporter(io);
+  const report = errorReporter(io);
   return workspaceResources(options, workspace, (error) => report(error, undefined));
 }
 
@@ -103,10 +103,12 @@ async function temporalRuntime(options: RuntimeOptions): Promise<NonNullable<Eng
 }
 
 /** Returns a function that prints errors of background work, which reach no caller. */
-export function reporter(io: Io): NonNullable<EngineOptions['onError']> {
+export function errorReporter(io: Io): NonNullable<EngineOptions['onError']> {
   const style = styleFor(io.stderr);
   return (error, runId) => {
     const message = error instanceof Error ? error.message : String(error);
-    io.stderr.write(`${style.yellow('!')} ${runId === undefined ? '' : `run ${runId}: `}${safe(message)}\n`);
+    io.stderr.write(
+      `${style.yellow('!')} ${runId === undefined ? '' : `run ${runId}: `}${sanitize(message)}\n`,
+    );
   };
 }

@@ -12,7 +12,7 @@ export const EXIT = {
 } as const;
 
 /** Returns the exit code for the status of a run. */
-export function exitOf(status: string): number {
+export function exitCodeOf(status: string): number {
   switch (status) {
     case 'completed':
       return EXIT.completed;

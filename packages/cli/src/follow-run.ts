@@ -1,6 +1,6 @@
 import type { Json, Plan } from '@heddle/core';
 import type { Engine, RunDetail, RunHandle, RunResource } from '@heddle/engine';
-import { exitOf } from './exit-code.ts';
+import { exitCodeOf } from './exit-code.ts';
 import { onInterrupt } from './interrupt.ts';
 import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
@@ -52,7 +52,7 @@ export async function followRun(
     // The view of a continued run has seen only some of its blocks.
     const endedBlockCount = options.sinceMs === undefined ? (view?.endedBlockCount ?? 0) : 0;
     showOutcome(io, run, { ...options, endedBlockCount, pauses, suspended });
-    return exitOf(run.status);
+    return exitCodeOf(run.status);
   } finally {
     removeHandler();
   }

@@ -4,12 +4,12 @@ import { EXIT } from './exit-code.ts';
 const SAME_PRESS_MS = 200;
 
 /** Clock and exit of the process; tests pass their own. */
-export interface InterruptParts {
+export interface InterruptDependencies {
   now(): number;
   kill(): void;
 }
 
-export const PROCESS: InterruptParts = {
+export const PROCESS: InterruptDependencies = {
   now: () => performance.now(),
   kill: () => process.exit(EXIT.killed),
 };
@@ -20,7 +20,7 @@ export const PROCESS: InterruptParts = {
  */
 export function onInterrupt(
   cancel: () => void,
-  dependencies: InterruptParts = PROCESS,
+  dependencies: InterruptDependencies = PROCESS,
   signals: readonly NodeJS.Signals[] = ['SIGINT'],
 ): () => void {
   let firstPressMs: number | undefined;

@@ -4,7 +4,7 @@ import { processIo } from './io.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
 import { guardIo } from './render/terminal.ts';
-import { safe, styleFor } from './render/style.ts';
+import { sanitize, styleFor } from './render/style.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs the CLI with the arguments `argv` (without node and script). Returns the exit code. Never throws. */
@@ -57,8 +57,8 @@ function reportError(io: Io, error: unknown, { json }: { json: boolean }): numbe
   if (json) io.stderr.write(`${JSON.stringify({ error: known })}\n`);
   else {
     const style = styleFor(io.stderr);
-    io.stderr.write(`${style.red('heddle:')} ${safe(known.message)}\n`);
-    if (known.hint !== undefined) io.stderr.write(`${style.cyan('→')} ${safe(known.hint)}\n`);
+    io.stderr.write(`${style.red('heddle:')} ${sanitize(known.message)}\n`);
+    if (known.hint !== undefined) io.stderr.write(`${style.cyan('→')} ${sanitize(known.hint)}\n`);
   }
   return EXIT.invalid;
 }

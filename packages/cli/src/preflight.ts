@@ -4,7 +4,7 @@ import type { LocatedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
 import { blocksByEnvName } from './plan/templates.ts';
 import { plural } from './render/format.ts';
-import { safeLine, styleFor } from './render/style.ts';
+import { sanitizeLine, styleFor } from './render/style.ts';
 
 export interface PreflightOptions {
   file: WorkflowFile;
@@ -29,7 +29,7 @@ export function preflight(io: Io, options: PreflightOptions): void {
 
 function diagnosticWarnings({ file, mocks }: PreflightOptions): string[] {
   const diagnostics = file.diagnostics.filter((diagnostic) => !isIgnoredForMock(diagnostic, file, mocks));
-  const lines = diagnostics.slice(0, MAX_WARNINGS).map(({ message }) => safeLine(message));
+  const lines = diagnostics.slice(0, MAX_WARNINGS).map(({ message }) => sanitizeLine(message));
   const omittedCount = diagnostics.length - lines.length;
   if (omittedCount === 0) return lines;
   return [...lines, `… ${plural(omittedCount, 'more warning')}: heddle check ${file.file}`];
@@ -58,9 +58,9 @@ function missingEnv({ plan, env, mocks }: PreflightOptions): string[] {
   return [...blocksByEnvName(plan)].flatMap(([name, blocks]) => {
     const unmockedBlocks = blocks.filter((block) => !isMocked(block, mocks));
     if (Object.hasOwn(env, name) || unmockedBlocks.length === 0) return [];
-    const names = unmockedBlocks.map((block) => `"${safeLine(block.name)}"`).join(', ');
+    const names = unmockedBlocks.map((block) => `"${sanitizeLine(block.name)}"`).join(', ');
     return [
-      `{{${safeLine(name)}}} has no value, so ${names} will get the placeholder itself. Set it: --env ${name}=VALUE`,
+      `{{${sanitizeLine(name)}}} has no value, so ${names} will get the placeholder itself. Set it: --env ${name}=VALUE`,
     ];
   });
 }
@@ -73,9 +73,10 @@ function mockWarnings({ plan, mocks, workflows, mock }: PreflightOptions): strin
   const optionTypes = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
   const allTypes = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
   return [
-    ...blocks.map((name) => `The mocks name the unknown block "${safeLine(name)}".`),
+    ...blocks.map((name) => `The mocks name the unknown block "${sanitizeLine(name)}".`),
     ...optionTypes.map(
-      (type) => `The mocks name the type "${safeLine(type)}", which no block has. The types are ${allTypes}.`,
+      (type) =>
+        `The mocks name the type "${sanitizeLine(type)}", which no block has. The types are ${allTypes}.`,
     ),
   ];
 }

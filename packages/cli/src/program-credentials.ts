@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { AddOptions } from './commands/credentials.ts';
 import type { Io } from './io.ts';
 import { withWorkspace } from './program-secrets.ts';
-import { seconds } from './run-options.ts';
+import { parseSecondsAsMs } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -36,7 +36,7 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
     )
     .addOption(
       new Option('--timeout <seconds>', 'time limit of the authorization, in seconds')
-        .argParser(seconds)
+        .argParser(parseSecondsAsMs)
         .default(300_000, '300'),
     )
     .addOption(new Option('--description <text>', 'what the credential is for'));

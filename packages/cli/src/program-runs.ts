@@ -1,7 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { count, groupedOptions, NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
+import {
+  parseCount,
+  groupedOptions,
+  NEW_RUN_OPTION_GROUPS,
+  repeatableOption,
+  runOptions,
+  withOptions,
+} from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -31,7 +38,7 @@ function declareList(runs: Command, io: Io, done: Done): void {
   withOptions(runs.command('list').description('Lists runs, newest first.'), [
     statusOption(),
     new Option('--workflow <id>', 'only runs of this workflow'),
-    new Option('--limit <count>', 'maximum number of runs').default(20).argParser(count),
+    new Option('--limit <count>', 'maximum number of runs').default(20).argParser(parseCount),
     new Option('--cursor <cursor>', 'nextCursor of the previous page'),
     new Option('--json', 'print only JSON: {"data": [run], "nextCursor": …}').default(false),
     ...runOptions('data', 'postgres'),
@@ -88,7 +95,7 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     new Option('--approve <calls>', 'approve calls of an agent: their ids, separated by commas, or all'),
     new Option('--deny <calls>', 'deny calls of an agent'),
     new Option('--reason <text>', 'why calls are denied, for the model'),
-    repeatable('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
+    repeatableOption('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
     ...groupedOptions('input', 'env', 'models', 'services', 'workspace', 'egress'),
     ...groupedOptions('isolation', 'resultLimit', 'data', ...RUNTIME, 'worker', 'json', 'stream', 'select'),
   ]).action(async (run: string, options) => {
@@ -109,7 +116,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
       '--iteration <numbers>',
       'numbers of the iterations and branches around the block, outermost first: 4,0',
     ).argParser(parseIterations),
-    ...groupedOptions(...NEW_RUN),
+    ...groupedOptions(...NEW_RUN_OPTION_GROUPS),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));

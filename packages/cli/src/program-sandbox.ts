@@ -1,7 +1,13 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { jsonData, repeatable, runOptions, seconds, withOptions } from './run-options.ts';
+import {
+  jsonDataOption,
+  repeatableOption,
+  runOptions,
+  parseSecondsAsMs,
+  withOptions,
+} from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -35,14 +41,14 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--refresh', 'resolve version ranges again, even if the image exists').default(false),
     new Option('--timeout <seconds>', 'time limit of the build, in seconds')
-      .argParser(seconds)
+      .argParser(parseSecondsAsMs)
       .default(undefined, '900'),
-    repeatable(
+    repeatableOption(
       '--checksum <tool=sha256>',
       'trusted checksum of a command-line tool, as published by its vendor (repeatable)',
     ),
     ...runOptions('images', 'isolation', 'bubblewrap'),
-    jsonData('image'),
+    jsonDataOption('image'),
   ]).action(async (file: string, options) => {
     const { build } = await import('./sandbox/images.ts');
     done(await build(io, file, options));
@@ -54,7 +60,7 @@ function declareList(sandbox: Command, io: Io, done: Done): void {
     .command('list')
     .summary('List the images.')
     .description('Lists the images with their packages and the state of their builds.');
-  withOptions(command, [...runOptions('images'), jsonData('[image, …]')]).action(async (options) => {
+  withOptions(command, [...runOptions('images'), jsonDataOption('[image, …]')]).action(async (options) => {
     const { list } = await import('./sandbox/images.ts');
     done(await list(io, options));
   });
@@ -72,7 +78,7 @@ function declareLog(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--images <dir>', 'folder that stores images (default: images in the data folder)'),
     ...runOptions('data', 'postgres'),
-    jsonData('{"id": …, "log": …}'),
+    jsonDataOption('{"id": …, "log": …}'),
   ]).action(async (id: string, options) => {
     const { log } = await import('./sandbox/log.ts');
     done(await log(io, id, options));
@@ -117,7 +123,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--minimum <level>', 'required level').choices(LEVELS).default('standard'),
     ...runOptions('bubblewrap'),
-    jsonData('report'),
+    jsonDataOption('report'),
   ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');
     done(await doctor(io, options));

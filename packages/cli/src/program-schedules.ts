@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
-import { count, jsonData, withOptions } from './run-options.ts';
+import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -17,7 +17,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
       'Manages the schedules of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = schedules.command('list').description('Lists the schedules of a workspace.');
-  withOptions(list, [...serverOptions(), jsonData('[schedules]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonDataOption('[schedules]')]).action(async (options) => {
     const { listSchedules } = await import('./commands/schedules.ts');
     done(await listSchedules(io, options));
   });
@@ -26,7 +26,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     ['resume', 'Resumes a paused or suspended schedule. Runs that were due meanwhile are not started.'],
   ] as const) {
     const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
-    withOptions(command, [...serverOptions(), jsonData('schedule')]).action(
+    withOptions(command, [...serverOptions(), jsonDataOption('schedule')]).action(
       async (schedule: string, options) => {
         const { changeSchedule } = await import('./commands/schedules.ts');
         done(await changeSchedule(io, schedule, { ...options, action: name }));
@@ -37,10 +37,12 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     .command('trigger')
     .description('Starts a run of a schedule now, in addition to its due runs. Prints the id of the run.')
     .argument('<schedule>', SCHEDULE);
-  withOptions(trigger, [...serverOptions(), jsonData('run')]).action(async (schedule: string, options) => {
-    const { triggerSchedule } = await import('./commands/schedules.ts');
-    done(await triggerSchedule(io, schedule, options));
-  });
+  withOptions(trigger, [...serverOptions(), jsonDataOption('run')]).action(
+    async (schedule: string, options) => {
+      const { triggerSchedule } = await import('./commands/schedules.ts');
+      done(await triggerSchedule(io, schedule, options));
+    },
+  );
   const backfill = schedules
     .command('backfill')
     .description(
@@ -51,10 +53,10 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     new Option('--from <time>', 'the earliest due time (2026-01-31T00:00:00Z)').makeOptionMandatory(),
     new Option('--to <time>', 'the latest due time, not in the future').makeOptionMandatory(),
     new Option('--limit <count>', 'maximum number of runs, up to 1,000: if more are due, none is started')
-      .argParser(count)
+      .argParser(parseCount)
       .default(100),
     ...serverOptions(),
-    jsonData('backfill'),
+    jsonDataOption('backfill'),
   ]).action(async (schedule: string, options) => {
     const { backfillSchedule } = await import('./commands/schedules.ts');
     done(await backfillSchedule(io, schedule, options));

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { withStore } from './run-options.ts';
+import { withStoreOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -45,7 +45,7 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
         'The next rotation continues an interrupted one. The new key is the first key in HEDDLE_SECRET_KEYS, if it ' +
         'is set.',
     );
-  withStore(rotate).action(async (options) => {
+  withStoreOptions(rotate).action(async (options) => {
     const { rotateSecrets } = await import('./commands/secrets.ts');
     done(await rotateSecrets(io, options));
   });
@@ -53,7 +53,7 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
 
 /** Adds the options of a command about one workspace. */
 export function withWorkspace(command: Command): Command {
-  return withStore(
+  return withStoreOptions(
     command.addOption(new Option('--workspace <id>', 'id of the workspace (default: the only one)')),
   );
 }

@@ -5,11 +5,11 @@ import { graceOption } from './program-temporal.ts';
 import {
   DEFAULT_URL,
   groupedOptions,
-  jsonData,
-  repeatable,
+  jsonDataOption,
+  repeatableOption,
   runOptions,
   withOptions,
-  withStore,
+  withStoreOptions,
 } from './run-options.ts';
 
 /** A hundred years. */
@@ -38,7 +38,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     graceOption(),
     ...retentionOptions().map((option) => option.helpGroup('Retention:')),
     ...limitOptions(),
-    repeatable(
+    repeatableOption(
       '--mcp-server <name=workflows>',
       'offer workflows (ids, separated by commas) as MCP tools at /api/mcp/serve/NAME (repeatable)',
     ),
@@ -58,7 +58,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
     .command('workspaces')
     .summary('List workspaces and change their settings.')
     .description('Manages the workspaces of the HTTP API, even while heddle serve runs.');
-  withStore(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
+  withStoreOptions(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
     async (options) => {
       const { listWorkspaces } = await import('./commands/keys.ts');
       done(await listWorkspaces(io, options));
@@ -73,7 +73,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
         .choices(['on', 'off'] as const)
         .makeOptionMandatory(),
     );
-  withStore(set).action(async (workspace: string, options) => {
+  withStoreOptions(set).action(async (workspace: string, options) => {
     const { setWorkspace } = await import('./commands/keys.ts');
     done(await setWorkspace(io, workspace, options));
   });
@@ -145,11 +145,11 @@ function declareKeys(program: Command, io: Io, done: Done): void {
       'create a key of this workspace, or of the only one (default: a personal key of the first user)',
     ),
   );
-  withStore(create).action(async (options) => {
+  withStoreOptions(create).action(async (options) => {
     const { createKey } = await import('./commands/keys.ts');
     done(await createKey(io, options));
   });
-  withStore(keys.command('list').description('Lists keys, including revoked ones.')).action(
+  withStoreOptions(keys.command('list').description('Lists keys, including revoked ones.')).action(
     async (options) => {
       const { listKeys } = await import('./commands/keys.ts');
       done(await listKeys(io, options));
@@ -159,7 +159,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     .command('revoke')
     .description('Revokes a key immediately.')
     .argument('<key>', 'id of the key');
-  withStore(revoke).action(async (key: string, options) => {
+  withStoreOptions(revoke).action(async (key: string, options) => {
     const { revokeKey } = await import('./commands/keys.ts');
     done(await revokeKey(io, key, options));
   });
@@ -213,7 +213,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
       '--compat',
       'for a server that runs with --compat: only warn about references to unknown blocks or variables, and about edges to missing blocks',
     ).default(false),
-    jsonData('deployment'),
+    jsonDataOption('deployment'),
   ]).action(async (file: string, options) => {
     const { deploy: run } = await import('./commands/deploy.ts');
     done(await run(io, file, options));
@@ -231,7 +231,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     ...serverOptions(),
     new Option('--async', 'print the id of the run and do not wait for its end').default(false),
     ...runOptions('select'),
-    jsonData('run'),
+    jsonDataOption('run'),
   ]).action(async (workflow: string, options) => {
     const { execute: run } = await import('./commands/execute.ts');
     done(await run(io, workflow, options));

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { ImportToolsOptions } from './commands/tools.ts';
 import type { Io } from './io.ts';
-import { repeatable, runOptions, withOptions } from './run-options.ts';
+import { repeatableOption, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
 export function declareTools(program: Command, io: Io, done: (exitCode: number) => void): void {
@@ -17,11 +17,16 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
     .addOption(new Option('--name <name>', 'name of the service').makeOptionMandatory())
     .addOption(new Option('-o, --out <file>', 'file to write').default('tools.json'))
     .addOption(
-      repeatable('--only <pattern>', 'only these: id, "GET /path", tag:NAME; * is a wildcard (repeatable)'),
+      repeatableOption(
+        '--only <pattern>',
+        'only these: id, "GET /path", tag:NAME; * is a wildcard (repeatable)',
+      ),
     )
-    .addOption(repeatable('--idempotent <pattern>', 'operations that are safe to repeat (repeatable)'))
+    .addOption(repeatableOption('--idempotent <pattern>', 'operations that are safe to repeat (repeatable)'))
     .addOption(new Option('--key-header <name>', 'header for idempotency keys'))
-    .addOption(repeatable('--variable <name=value>', 'value of a variable in the server URL (repeatable)'))
+    .addOption(
+      repeatableOption('--variable <name=value>', 'value of a variable in the server URL (repeatable)'),
+    )
     .option('--json', 'print only JSON', false);
   withOptions(command, runOptions('egress')).action(async (file: string, options: ImportToolsOptions) => {
     const { importTools } = await import('./commands/tools.ts');

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
-import { count, jsonData, withOptions } from './run-options.ts';
+import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -17,7 +17,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
       'Manages the triggers of deployed workflows on a server (heddle serve), of all types. Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = triggers.command('list').description('Lists the triggers of a workspace.');
-  withOptions(list, [...serverOptions(), jsonData('[triggers]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonDataOption('[triggers]')]).action(async (options) => {
     const { listTriggers } = await import('./commands/triggers.ts');
     done(await listTriggers(io, options));
   });
@@ -26,9 +26,9 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     .description('Lists the latest events of a trigger with the decisions of its flow control.')
     .argument('<trigger>', TRIGGER);
   withOptions(events, [
-    new Option('--limit <count>', 'maximum number of events').argParser(count).default(50),
+    new Option('--limit <count>', 'maximum number of events').argParser(parseCount).default(50),
     ...serverOptions(),
-    jsonData('[events]'),
+    jsonDataOption('[events]'),
   ]).action(async (trigger: string, options) => {
     const { listEvents } = await import('./commands/triggers.ts');
     done(await listEvents(io, trigger, options));
@@ -38,7 +38,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     ['resume', 'Resumes a paused or suspended trigger.'],
   ] as const) {
     const command = triggers.command(name).description(text).argument('<trigger>', TRIGGER);
-    withOptions(command, [...serverOptions(), jsonData('trigger')]).action(
+    withOptions(command, [...serverOptions(), jsonDataOption('trigger')]).action(
       async (trigger: string, options) => {
         const { changeTrigger } = await import('./commands/triggers.ts');
         done(await changeTrigger(io, trigger, { ...options, action: name }));

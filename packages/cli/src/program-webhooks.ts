@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
-import { count, jsonData, withOptions } from './run-options.ts';
+import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
@@ -17,7 +17,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
       'Shows the webhooks of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
   const list = webhooks.command('list').description('Lists the webhooks of a workspace with their URLs.');
-  withOptions(list, [...serverOptions(), jsonData('[webhooks]')]).action(async (options) => {
+  withOptions(list, [...serverOptions(), jsonDataOption('[webhooks]')]).action(async (options) => {
     const { listWebhooks } = await import('./commands/webhooks.ts');
     done(await listWebhooks(io, options));
   });
@@ -26,9 +26,9 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Lists the latest deliveries that a webhook has accepted.')
     .argument('<webhook>', WEBHOOK);
   withOptions(deliveries, [
-    new Option('--limit <count>', 'maximum number of deliveries').argParser(count).default(50),
+    new Option('--limit <count>', 'maximum number of deliveries').argParser(parseCount).default(50),
     ...serverOptions(),
-    jsonData('[deliveries]'),
+    jsonDataOption('[deliveries]'),
   ]).action(async (webhook: string, options) => {
     const { listDeliveries } = await import('./commands/webhooks.ts');
     done(await listDeliveries(io, webhook, options));
@@ -38,7 +38,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Starts a run of the live version with the input of a delivery. Prints the id of the run.')
     .argument('<webhook>', WEBHOOK)
     .argument('<delivery>', 'id of the delivery');
-  withOptions(replay, [...serverOptions(), jsonData('run')]).action(
+  withOptions(replay, [...serverOptions(), jsonDataOption('run')]).action(
     async (webhook: string, delivery: string, options) => {
       const { replayDelivery } = await import('./commands/webhooks.ts');
       done(await replayDelivery(io, [webhook, delivery], options));

@@ -13,7 +13,7 @@ import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareTools } from './program-tools.ts';
 import { declareSandbox } from './program-sandbox.ts';
-import { groupedOptions, NEW_RUN, runOptions, withOptions } from './run-options.ts';
+import { groupedOptions, NEW_RUN_OPTION_GROUPS, runOptions, withOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
 const EXAMPLES = `
@@ -118,7 +118,7 @@ function declareRun(program: Command, io: Io, done: (exitCode: number) => void):
         'folder (--data) or in a database (--postgres).',
     )
     .argument('<file>', 'workflow file (JSON); - for standard input');
-  withOptions(command, groupedOptions(...NEW_RUN)).action(async (file: string, options) => {
+  withOptions(command, groupedOptions(...NEW_RUN_OPTION_GROUPS)).action(async (file: string, options) => {
     const { run } = await import('./commands/run.ts');
     done(await run(io, file, options));
   });

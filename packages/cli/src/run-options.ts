@@ -32,14 +32,14 @@ export interface RemoteOptions {
 export const DEFAULT_URL = 'http://127.0.0.1:7373';
 
 /** Parses the value of an option that is a count. */
-export function count(text: string): number {
+export function parseCount(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
   throw new InvalidArgumentError('Use a whole number above 0.');
 }
 
 /** Parses the value of an option in seconds. Returns milliseconds. */
-export function seconds(text: string): number {
+export function parseSecondsAsMs(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value * 1000;
   throw new InvalidArgumentError('Use a number of seconds above 0.');
@@ -57,7 +57,7 @@ function parseMebibytes(text: string): number {
 const DEFINITIONS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
-    repeatable(
+    repeatableOption(
       '-e, --env <name=value>',
       'value of {{NAME}}; NAME alone takes the value from the shell (repeatable)',
     ),
@@ -66,15 +66,18 @@ const DEFINITIONS = {
     dotenvOption('--env-file <file>').hideHelp(),
   ],
   mocks: () => [
-    repeatable('--mock <type=json>', 'mock every block of a type with this output (repeatable)'),
-    repeatable(
+    repeatableOption('--mock <type=json>', 'mock every block of a type with this output (repeatable)'),
+    repeatableOption(
       '--mocks <file>',
       'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each an output, or a list of outputs for successive calls',
     ),
   ],
   bindings: () => [
-    repeatable('--set <block.field=json>', 'fill a field of a block; BLOCK is its name or id (repeatable)'),
-    repeatable(
+    repeatableOption(
+      '--set <block.field=json>',
+      'fill a field of a block; BLOCK is its name or id (repeatable)',
+    ),
+    repeatableOption(
       '--bindings <file>',
       'JSON file that fills fields of blocks: {BLOCK: {FIELD: value}} (repeatable)',
     ),
@@ -113,54 +116,54 @@ const DEFINITIONS = {
     ).choices(['basic', 'standard', 'strict']),
   ],
   egress: () => [
-    repeatable(
+    repeatableOption(
       '--allow-host <host[:port]>',
       'allow blocks to reach an internal host or a range like 10.1.0.0/16; port * for any (repeatable; also HEDDLE_ALLOW_HOSTS)',
     ),
-    repeatable(
+    repeatableOption(
       '--deny-host <host[:port]>',
       'deny blocks this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
     ),
   ],
   models: () => [
     new Option('--default-model <name>', 'model of agents without a model'),
-    repeatable(
+    repeatableOption(
       '--fallback-model <name>',
       'model that answers if the model of a block is unavailable, in this order (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--max-cost <scope=dollars>',
       'cap on what models cost: call=, run=, conversation= or workspace=DOLLARS, the last two also /hour, /day or /month (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--price <model=prices>',
       'PROVIDER/MODEL=INPUT,OUTPUT[,CACHED] in dollars for a million tokens (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--model-rate <provider=rates>',
       'PROVIDER=REQUESTS[,TOKENS] per minute for each of its keys (repeatable)',
     ),
   ],
   services: () => [
-    repeatable(
+    repeatableOption(
       '--service <name=url>',
       'base URL of a service such as openai, instead of its default, or of your own service (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--credential <name=value>',
       'key of a service for all workflows; replaces the usual variable, such as OPENAI_API_KEY (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--service-rate <name=calls/seconds>',
       'SERVICE=CALLS/SECONDS: how many calls each credential of a service may make in this time (repeatable)',
     ),
-    repeatable('--tools <file>', 'tool file that heddle tools import has written (repeatable)'),
-    repeatable('--mcp <name=url>', 'URL of an MCP server for blocks and agents (repeatable)'),
-    repeatable(
+    repeatableOption('--tools <file>', 'tool file that heddle tools import has written (repeatable)'),
+    repeatableOption('--mcp <name=url>', 'URL of an MCP server for blocks and agents (repeatable)'),
+    repeatableOption(
       '--mcp-command <name=command>',
       'stdio MCP server: absolute path of its program and arguments, as words or a JSON array (repeatable)',
     ),
-    repeatable(
+    repeatableOption(
       '--mcp-tools <name=tools>',
       'allow only these tools of an MCP server, separated by commas (repeatable)',
     ),
@@ -184,7 +187,7 @@ const DEFINITIONS = {
       'only warn about references to unknown blocks or variables, and about edges to missing blocks; also insert values into URLs without encoding',
     ).default(false),
   ],
-  json: () => [jsonData('run')],
+  json: () => [jsonDataOption('run')],
   stream: () => [
     new Option(
       '--stream',
@@ -192,11 +195,11 @@ const DEFINITIONS = {
     ).default(false),
   ],
   select: () => [
-    repeatable('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
+    repeatableOption('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
   ],
   timeout: () => [
     new Option('--timeout <seconds>', 'time limit of the run, in seconds: the run fails after it').argParser(
-      seconds,
+      parseSecondsAsMs,
     ),
   ],
 } satisfies { [group: string]: () => Option[] };
@@ -238,7 +241,7 @@ const HEADINGS: Readonly<Record<OptionGroup, string>> = {
 };
 
 /** The groups of the options that every command for starting a new run has. */
-export const NEW_RUN = [
+export const NEW_RUN_OPTION_GROUPS = [
   ...(['input', 'bindings', 'env', 'mocks', 'workflows', 'compat'] as const),
   ...(['models', 'services', 'workspace', 'egress', 'timeout', 'isolation', 'resultLimit'] as const),
   ...(['data', 'postgres', 'runtime', 'server', 'worker', 'json', 'stream', 'select'] as const),
@@ -261,19 +264,19 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
 }
 
 /** Adds `--data`, `--postgres` and `--json` to a command, and returns it. */
-export function withStore(command: Command): Command {
+export function withStoreOptions(command: Command): Command {
   const json = new Option('--json', 'print only JSON').default(false);
   return withOptions(command, [...runOptions('data', 'postgres'), json]);
 }
 
 /** Returns an option for dotenv files. Both names of the option add to the same list. */
 function dotenvOption(flags: string): Option {
-  const option = repeatable(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');
+  const option = repeatableOption(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');
   return Object.assign(option, { attributeName: () => 'envFile' });
 }
 
 /** Returns an option that may be repeated. Its value is the list of all values. */
-export function repeatable(flags: string, description: string): Option {
+export function repeatableOption(flags: string, description: string): Option {
   const option = new Option(flags, description).argParser((value: string, previous: string[]) => [
     ...previous,
     value,
@@ -282,6 +285,6 @@ export function repeatable(flags: string, description: string): Option {
 }
 
 /** Returns the option of commands that print `data` of a response; `shape` describes the data. */
-export function jsonData(shape: string): Option {
+export function jsonDataOption(shape: string): Option {
   return new Option('--json', `print only JSON: {"data": ${shape}}`).default(false);
 }

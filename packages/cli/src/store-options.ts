@@ -42,7 +42,7 @@ export function isOnTemporal(options: RuntimeOptions): boolean {
 export const DEFAULT_DATA = './.heddle';
 
 /** Throws a usage error if the data folder does not exist. A misspelt name must not look like a folder without runs. */
-export function expectData({ data, postgres }: StoreOptions): void {
+export function requireDataFolder({ data, postgres }: StoreOptions): void {
   if (postgres !== undefined || existsSync(data)) return;
   throw new UsageError(
     `There is no data folder ${data}.`,
@@ -56,7 +56,7 @@ export async function withReader<T>(
   use: (reader: RunReader) => Promise<T>,
 ): Promise<T> {
   // Without --data, a missing folder means that there are no runs.
-  if (data !== DEFAULT_DATA) expectData({ data, ...(postgres !== undefined && { postgres }) });
+  if (data !== DEFAULT_DATA) requireDataFolder({ data, ...(postgres !== undefined && { postgres }) });
   const { openFolderClient, openPostgresReader } = await import('@heddle/engine/reader');
   const reader =
     postgres === undefined ? openFolderClient(data) : await openPostgresReader({ url: postgres });
@@ -82,7 +82,10 @@ export async function withFolderClient<T>(
 }
 
 /** Returns the store option of the Temporal runtime. */
-export function storesOf({ data, postgres }: StoreOptions): { data: string } | { postgres: string } {
+export function temporalStoreOption({
+  data,
+  postgres,
+}: StoreOptions): { data: string } | { postgres: string } {
   return postgres === undefined ? { data } : { postgres };
 }
 

@@ -2,8 +2,8 @@ import type { TenantCredentials } from '@heddle/engine';
 import type { TenantSkills } from '@heddle/service/skills';
 import type { BlockOptions } from './block-options.ts';
 import { workspaceOf } from './commands/keys.ts';
-import { lazyWorkflowOwnership, withServiceStore } from './serve/service-store.ts';
-import { expectData } from './store-options.ts';
+import { lazyWorkerStore, withServiceStore } from './serve/service-store.ts';
+import { requireDataFolder } from './store-options.ts';
 import type { StoreOptions } from './store-options.ts';
 
 /** The credentials and skills that a workspace has stored for its blocks. */
@@ -23,9 +23,9 @@ export async function workspaceResources(
   workspace: string,
   report: (error: unknown) => void,
 ): Promise<WorkspaceResources> {
-  expectData(options);
+  requireDataFolder(options);
   const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, workspace));
-  const workerStore = lazyWorkflowOwnership(options, report);
+  const workerStore = lazyWorkerStore(options, report);
   return {
     credentials: { find: (_tenant, query) => workerStore.credentials.find(workspaceId, query) },
     skills: {

@@ -24,7 +24,7 @@ export type {
   Clock,
   DefinitionStore,
   Deployment,
-  NewRun,
+  RunHeader as NewRun,
   RunQuery,
   RunStore,
   ValueStore,

@@ -184,7 +184,7 @@ export interface RunStore extends StepStore {
    * Creates the run with its first entry. Returns false if the id is taken. A run is not listed until a record is
    * saved.
    */
-  create(run: NewRun, firstEntry: Entry, record?: RunRecord): Promise<boolean> | boolean;
+  create(run: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> | boolean;
   /**
    * Appends entries in order, with the configured durability. `saved`: the record and logs after these entries, written
    * in the same transaction.
@@ -197,7 +197,7 @@ export interface RunStore extends StepStore {
    */
   upsert(runId: string, entries: readonly Entry[]): Promise<void> | void;
   journal(runId: string): Promise<Entry[]> | Entry[];
-  header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
+  header(runId: string): Promise<RunHeader | undefined> | RunHeader | undefined;
   /**
    * Writes the record and logs, which may be older than the journal: they are written immediately when the run becomes
    * idle or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
@@ -212,7 +212,7 @@ export interface RunStore extends StepStore {
     | Promise<{ runs: RunRecord[]; cursor: string | undefined }>
     | { runs: RunRecord[]; cursor: string | undefined };
   /** Returns the ids of runs that have not ended, oldest first. */
-  open(): Promise<string[]> | string[];
+  unfinishedRunIds(): Promise<string[]> | string[];
   /** Returns the ids of the runs that blocks of this run have called, oldest first. `open`: only unfinished ones. */
   children(runId: string, filter?: { open: boolean }): Promise<string[]> | string[];
   /**
@@ -256,7 +256,7 @@ export interface SavedRun {
 }
 
 /** The data with which a run continues after a restart. It never contains environment values or secrets. */
-export interface NewRun {
+export interface RunHeader {
   runId: string;
   workflowId: string;
   planHash: string;

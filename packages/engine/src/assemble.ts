@@ -33,7 +33,7 @@ const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
  * Returns the parts that all runs share, from the engine's options and open stores. `code`: by default, a sandbox with
  * these options.
  */
-export function partsOf(
+export function createRuntimeParts(
   stores: SharedStores,
   registry: Registry,
   options: EngineOptions,
@@ -85,18 +85,18 @@ function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
 }
 
 /** The parts that workers of other runtimes need to run blocks without an engine. */
-export interface Host {
+export interface WorkerResources {
   parts: RuntimeParts;
   /** Stops the sandbox and waits for connections that are being closed. The stores stay open. */
   close(): Promise<void>;
 }
 
 /** Returns the parts of an engine with these options, over open stores. Throws EXECUTOR_DUPLICATE, OPTIONS_INVALID. */
-export function createHost(
+export function createWorkerResources(
   stores: SharedStores,
   options: Omit<EngineOptions, 'runtime' | 'postgres' | 'durability'>,
-): Host {
-  const parts = partsOf(stores, createRegistry(builtInExecutors, options.blocks), options);
+): WorkerResources {
+  const parts = createRuntimeParts(stores, createRegistry(builtInExecutors, options.blocks), options);
   return { parts, close: () => closeParts(parts) };
 }
 

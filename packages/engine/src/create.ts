@@ -11,7 +11,7 @@ import { serveControl } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
-import { closeParts, fileClientLoader, partsOf, reportAsWarning } from './assemble.ts';
+import { closeParts, fileClientLoader, createRuntimeParts, reportAsWarning } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeased } from './store/open-postgres.ts';
@@ -65,7 +65,7 @@ export async function createEngineOn(
   code?: CodeService,
 ): Promise<Engine> {
   const { recover = true } = options;
-  const parts = partsOf(stores, registry, options, code);
+  const parts = createRuntimeParts(stores, registry, options, code);
   const onAcquire = recover ? undefined : openedRunsReporter(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
   const localParts = { ...parts, stores, runs };
@@ -109,7 +109,7 @@ async function createOnRuntime(
   options: EngineOptions,
 ): Promise<Engine> {
   const stores = await provider.openStores(options);
-  const parts = partsOf(stores, registry, options);
+  const parts = createRuntimeParts(stores, registry, options);
   const closeStores = async (): Promise<void> => {
     await closeParts(parts);
     await stores.close();

@@ -18,7 +18,7 @@ import { readDefinition, readHeader } from './records/read-run.ts';
 import type { RunState } from './records/read-run.ts';
 import { runNotFound } from './records/run-errors.ts';
 import type { ReusedData } from './rerun.ts';
-import { previewReuse, reuse } from './rerun.ts';
+import { previewReuse, collectReusedData } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -314,7 +314,7 @@ export class HeddleEngine implements Engine {
   async runFromBlock(runId: string, reference: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
     const { target, block, source, header } = await this.#resolveRestart(runId, reference, options);
-    const reused = reuse(target.plan, block, source, options);
+    const reused = collectReusedData(target.plan, block, source, options);
     const restarted = await this.#launch(target, {
       start: block.id,
       input: options.input ?? (await this.#parts.values.load(source.ledger.input)),

@@ -6,7 +6,7 @@ import { startedEntry } from '../../../test/support/run-data.ts';
 import { work } from '../../../test/support/script.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { findBlock } from './execution/plan-queries.ts';
-import { reuse } from './rerun.ts';
+import { collectReusedData } from './rerun.ts';
 import type { Restart, ReusedData } from './rerun.ts';
 
 const NOT_RESTARTABLE = 'BLOCK_NOT_RESTARTABLE';
@@ -33,7 +33,7 @@ function earlierRun(blocks: readonly string[], { open = false } = {}): SourceRun
 }
 
 function reuseFrom(block: string, source: SourceRun, restart?: Restart): ReusedData {
-  return reuse(plan, findBlock(plan, block), source, restart);
+  return collectReusedData(plan, findBlock(plan, block), source, restart);
 }
 
 describe('a run that starts at a block of an earlier run', () => {

@@ -32,7 +32,7 @@ export interface Restart {
  * container without `iterations`; OPTIONS_INVALID for edits of data that the block does not use, for edits that are not
  * JSON, and for a wrong number of iterations; BLOCK_NOT_FOUND for an edit of an unknown block.
  */
-export function reuse(
+export function collectReusedData(
   plan: Plan,
   block: BlockConfig,
   source: SourceRun,
@@ -122,7 +122,7 @@ export function previewReuse(
   }: (typeof blocks)[number]): RestartPreview['rerun'][number] => preview;
   return {
     blockId: block.id,
-    refusal: refusalOf(() => reuse(plan, block, source, { iterations })),
+    refusal: refusalOf(() => collectReusedData(plan, block, source, { iterations })),
     continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
     rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(withoutIndex),
     upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(withoutIndex),

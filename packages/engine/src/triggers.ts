@@ -120,7 +120,7 @@ export interface FeedCall {
    * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a
    * value.
    */
-  text(template: string): Promise<string>;
+  resolveTemplate(template: string): Promise<string>;
   /**
    * Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none.
    */

@@ -30,7 +30,7 @@ export interface BuildEnvironment {
   /** Maximum size of all files of an image. */
   readonly maxImageMiB: number;
   /** As in `BuildContext`. */
-  readonly largest: (name: string, value: number) => number | undefined;
+  readonly storeMaximum: (name: string, value: number) => number | undefined;
 }
 
 export interface BuildSuccess {
@@ -116,7 +116,7 @@ function toFailure(error: unknown, signal: AbortSignal, log: BuildLog): BuildFai
   const reason: unknown = signal.aborted ? signal.reason : error;
   const { code, message } = isImageError(reason) ? reason : describeInterruption(reason, log);
   log.note(`${code}: ${message}`);
-  return { code, message: log.redact(message), detail: log.tail(), log: log.whole() };
+  return { code, message: log.redact(message), detail: log.tail(), log: log.fullText() };
 }
 
 /** Returns code and message for an error that is not about the packages. */
@@ -143,7 +143,7 @@ export async function buildImage(
   signal: AbortSignal,
   report: (step: string) => void,
 ): Promise<BuildSuccess | BuildFailure> {
-  const { blobs, fetcher, registries, now, largest } = environment;
+  const { blobs, fetcher, registries, now, storeMaximum } = environment;
   const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
   const progress = (step: string): void => {
@@ -155,7 +155,7 @@ export async function buildImage(
     registries,
     signal,
     now,
-    largest,
+    storeMaximum,
     log: (line) => log.add(line),
     progress,
     fetchVerified: (url, digest, options) =>
@@ -172,7 +172,7 @@ export async function buildImage(
     const assembled = await request.builder.assemble(lock, request.spec, context);
     signal.throwIfAborted();
     progress('publishing');
-    return { manifest: await publish(request, lock, assembled, environment), lock, log: log.whole() };
+    return { manifest: await publish(request, lock, assembled, environment), lock, log: log.fullText() };
   } catch (error) {
     return toFailure(error, signal, log);
   } finally {

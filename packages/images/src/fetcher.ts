@@ -79,8 +79,8 @@ export class Fetcher {
           const response = await this.#send(hopUrl, hop.headers, { maxBytes, signal });
           return { ...response, requestUrl: hopUrl };
         },
-        max: MAX_REDIRECTS,
-        refusal: (message) => new ImageError('registry_unavailable', message),
+        maxRedirects: MAX_REDIRECTS,
+        createError: (message) => new ImageError('registry_unavailable', message),
       },
     );
     return toPage(reply, reply.requestUrl);

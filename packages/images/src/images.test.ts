@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
 import { ImageError } from './error.ts';
 
 describe('a build', () => {
@@ -170,7 +170,7 @@ describe('an image', () => {
     const javascript = fakeBuilder({
       assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
     });
-    const clock = stillClock();
+    const clock = fakeClock();
     const store = openImages({ javascript }, { clock });
     await expect(store.open('ghost')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
     await store.build(SPEC, { name: 'tools' });
@@ -252,7 +252,7 @@ describe('an image', () => {
   });
 
   it('whose build failed is built again by open() after ten minutes, and by build() immediately', async () => {
-    const clock = stillClock();
+    const clock = fakeClock();
     let fails = true;
     const working = fakeBuilder();
     const javascript = fakeBuilder({
@@ -264,9 +264,9 @@ describe('an image', () => {
     const store = openImages({ javascript }, { clock });
     await store.build(SPEC, { name: 'tools' });
     fails = false;
-    clock.pass(599_999);
+    clock.advance(599_999);
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_FAILED' });
-    clock.pass(1);
+    clock.advance(1);
     expect(await store.open('tools')).toBeDefined();
     fails = true;
     await store.build({ ...SPEC, dependencies: ['gamma'] });

@@ -9,7 +9,7 @@ import { collectGarbage, type GarbageReport } from './collect-garbage.ts';
 import { Fetcher } from './fetcher.ts';
 import { specHash } from './keys.ts';
 import { isClaimed } from './claim.ts';
-import { describeRecord, readManifest, type Manifest, type ImageRecord } from './record.ts';
+import { readRecord, readManifest, type Manifest, type ImageRecord } from './record.ts';
 import { Records, type BuildRow } from './records.ts';
 import { Runtimes } from './runtimes.ts';
 import { ImageLoader } from './image-loader.ts';
@@ -127,7 +127,7 @@ class ImageStore implements Images {
       fetcher: this.#fetcher,
       now: () => clock.now(),
       maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
-      largest: (name: string, value: number) => this.#records.largest(name, value),
+      storeMaximum: (name: string, value: number) => this.#records.storeMaximum(name, value),
     };
     const timeoutMs = options.buildTimeoutMs ?? 900_000;
     this.#builds = new Builds({
@@ -270,7 +270,7 @@ class ImageStore implements Images {
   }
 
   async #describe(hash: string): Promise<ImageRecord | undefined> {
-    return describeRecord(this.#records, hash, await this.#buildRowOf(hash));
+    return readRecord(this.#records, hash, await this.#buildRowOf(hash));
   }
 
   /** Returns the row of the build, after a rebuild if one is due. */

@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
 import { ImageError } from './error.ts';
 import { createImages } from './images.ts';
 
@@ -51,7 +51,7 @@ describe('an interrupted build', () => {
 
   it('changes nothing if it resumes after another process took it over', async () => {
     const folder = imageFolder();
-    const clock = stillClock();
+    const clock = fakeClock();
     let wake: () => void = () => undefined;
     const waking = new Promise<void>((resolve) => (wake = resolve));
     const lateBuilder = fakeBuilder({
@@ -63,7 +63,7 @@ describe('an interrupted build', () => {
     const first = openImages({ javascript: lateBuilder }, { folder, clock });
     const building = first.build(SPEC);
     await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
-    clock.pass(61_000);
+    clock.advance(61_000);
     const second = openImages({ javascript: fakeBuilder() }, { folder, clock });
     const record = await second.build(SPEC);
     wake();
@@ -127,7 +127,7 @@ describe('a store', () => {
 
 describe('an image', () => {
   it('is still used if its rebuild failed', async () => {
-    const clock = stillClock();
+    const clock = fakeClock();
     let fails = false;
     const working = fakeBuilder();
     const javascript = fakeBuilder({
@@ -145,7 +145,7 @@ describe('an image', () => {
       imageId,
     });
     expect((await store.open(id)).id).toBe(imageId);
-    clock.pass(DAY_MS);
+    clock.advance(DAY_MS);
     expect((await store.open(id)).id).toBe(imageId);
   });
 

@@ -79,7 +79,7 @@ describe('the log of a build', () => {
     const log = new BuildLog(['the-secret-of-this-line'], []);
     log.add(`the-secret-of-this-line ${'x'.repeat(MAX_LOG_CHARS)}`);
     for (let line = 0; line < 40; line += 1) log.add(`${line} ${'y'.repeat(100_000)}`);
-    const whole = log.whole();
+    const whole = log.fullText();
     expect(whole.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
     expect(whole.length).toBeGreaterThan(MAX_LOG_CHARS - 100_010);
     expect(whole).toMatch(/^…\d+ y/);
@@ -99,7 +99,7 @@ describe('the log of a build', () => {
       return 'done';
     });
     expect(result).toBe('done');
-    expect(log.whole()).toBe('a *** b\nc\n***\na *** d');
+    expect(log.fullText()).toBe('a *** b\nc\n***\na *** d');
   });
 
   it('has the last line of a tool that fails, and splits an endless line into parts of limited size', async () => {
@@ -122,11 +122,11 @@ describe('the log of a build', () => {
     ]) {
       const log = new BuildLog([], []);
       log.add(text);
-      log.whole();
+      log.fullText();
     }
     const chatty = new BuildLog([], []);
     for (let line = 0; line < 100_000; line += 1) chatty.add(`line ${line} ${'z'.repeat(100)}`);
-    chatty.whole();
+    chatty.fullText();
     expect(performance.now() - startMs).toBeLessThan(5000);
   });
 

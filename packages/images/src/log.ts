@@ -61,7 +61,7 @@ export class BuildLog {
   }
 
   /** Returns the whole log, at most 1,048,576 characters, with `…` if the beginning is missing. */
-  whole(): string {
+  fullText(): string {
     const { text, isTruncated } = this.#fullLog.read();
     const clean = this.redact(text).trim();
     return truncateStart(isTruncated ? `…${clean}` : clean, MAX_LOG_CHARS);

@@ -73,7 +73,7 @@ function outcomeFields(build: BuildRow | undefined) {
 }
 
 /** Returns the record of a specification; `build` is its build for this runtime, if there is one. */
-export function describeRecord(
+export function readRecord(
   records: Records,
   specHash: string,
   build: BuildRow | undefined,

@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 
 /** A builder whose `resolve` waits until `release` is called. */
@@ -71,12 +71,12 @@ describe('an image that is removed and requested again', () => {
 
 describe('an image in use', () => {
   it('keeps its files in a garbage collection an hour after its removal, but cannot be opened', async () => {
-    const clock = stillClock();
+    const clock = fakeClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock });
     const { id } = await store.build(SPEC);
     const { blobs } = await store.open(id);
     store.remove(id);
-    clock.pass(3_600_000);
+    clock.advance(3_600_000);
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(blobs['bundle.js']!.path)).toBe(true);
     await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
@@ -155,7 +155,7 @@ describe('a cached folder', () => {
 describe('runs that name an image', () => {
   it('build it if the process that was building it died', async () => {
     const folder = imageFolder();
-    const clock = stillClock();
+    const clock = fakeClock();
     const waiting = waitingBuilder();
     const dead = openImages({ javascript: waiting }, { folder, clock });
     const building = dead.build(SPEC, { name: 'tools' });
@@ -163,7 +163,7 @@ describe('runs that name an image', () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript }, { folder, clock });
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
-    clock.pass(61_000);
+    clock.advance(61_000);
     expect(await store.open('tools')).toBeDefined();
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
     waiting.release();

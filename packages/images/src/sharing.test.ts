@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
 import { createImages } from './images.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -26,7 +26,7 @@ describe('several processes', () => {
 
   it('take over a build when its process is dead, and not before', async () => {
     const path = imageFolder();
-    const clock = stillClock();
+    const clock = fakeClock();
     // A killed process cannot report anything.
     const dead = createImages({
       folder: path,
@@ -41,7 +41,7 @@ describe('several processes', () => {
     const sleep = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve));
       if (++polls === 3) callsBefore = [...javascript.calls];
-      if (polls >= 3) clock.pass(61_000);
+      if (polls >= 3) clock.advance(61_000);
     };
     const store = openImages({ javascript }, { folder: path, clock: { now: clock.now, sleep } });
     expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
@@ -53,7 +53,7 @@ describe('several processes', () => {
 describe('a garbage collection', () => {
   it('removes only images that no specification has used for a day', async () => {
     const path = imageFolder();
-    const clock = stillClock();
+    const clock = fakeClock();
     const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock });
     const used = await store.build(SPEC);
     const removed = await store.build({ ...SPEC, dependencies: ['gamma'] }, { name: 'gone' });
@@ -62,12 +62,12 @@ describe('a garbage collection', () => {
     );
     expect(store.remove(removed.id)).toBe(true);
     expect(store.remove(removed.id)).toBe(false);
-    clock.pass(2 * DAY_MS);
+    clock.advance(2 * DAY_MS);
     // The day starts when a collection first finds the image unused.
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-    clock.pass(DAY_MS - 1);
+    clock.advance(DAY_MS - 1);
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-    clock.pass(1);
+    clock.advance(1);
     expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
     expect(files.map((file) => existsSync(file))).toEqual([true, false]);
     expect(await store.open(used.id)).toBeDefined();
@@ -75,36 +75,36 @@ describe('a garbage collection', () => {
   });
 
   it('keeps images that a run has opened', async () => {
-    const clock = stillClock();
+    const clock = fakeClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock });
     const { id, imageId } = await store.build(SPEC);
     store.remove(id);
     for (let hours = 0; hours < 60; hours++) {
       await store.open(imageId!);
       expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-      clock.pass(DAY_MS / 24 - 1);
+      clock.advance(DAY_MS / 24 - 1);
     }
-    clock.pass(DAY_MS);
+    clock.advance(DAY_MS);
     await store.collectGarbage();
-    clock.pass(DAY_MS);
+    clock.advance(DAY_MS);
     expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
   });
 
   it('counts the day from the last use, even if the lease began and expired since the previous collection', async () => {
-    const time = stillClock();
+    const time = fakeClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock: time });
     const { id, imageId } = await store.build(SPEC);
     store.remove(id);
     await store.collectGarbage();
-    time.pass(DAY_MS - 1);
+    time.advance(DAY_MS - 1);
     await store.open(imageId!);
-    time.pass(DAY_MS / 2);
+    time.advance(DAY_MS / 2);
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(await store.open(imageId!)).toBeDefined();
   });
 
   it('keeps what builds cache until no build has used it for 30 days', async () => {
-    const time = stillClock();
+    const time = fakeClock();
     let makeCount = 0;
     const javascript = fakeBuilder({
       async assemble(lock, spec, context) {
@@ -121,7 +121,7 @@ describe('a garbage collection', () => {
       [30 - 1, 0, 1],
       [30, 1, 2],
     ] as const) {
-      time.pass(days * DAY_MS);
+      time.advance(days * DAY_MS);
       expect(await store.collectGarbage()).toEqual({ images: 0, blobs: collected });
       await store.build(SPEC, { refresh: true });
       expect(makeCount).toBe(made);

@@ -1,6 +1,6 @@
 import { endFailure, guestFailure, readObject } from './failure.ts';
 import { failure, type SandboxFailure, type JobUsage } from './outcome.ts';
-import type { Ending, Job } from './pool/job.ts';
+import type { RawOutcome, Job } from './pool/job.ts';
 import type { ChildMessage } from './protocol.ts';
 import { complexityExcess } from './json-complexity.ts';
 
@@ -65,7 +65,7 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
 
 /** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
 export function readJobResult<T>(
-  ending: Ending,
+  ending: RawOutcome,
   job: Job,
   read: (text: string) => T | undefined,
 ): JobResult<T> {

@@ -18,7 +18,7 @@ export type Language = 'javascript' | 'python';
 export interface Runner {
   readonly pool: Pick<
     Pool,
-    'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'renew' | 'release' | 'metrics'
+    'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'endEarlyProcesses' | 'release' | 'metrics'
   >;
   readonly kind: UnitKind;
   /** Limits of jobs that set none. */
@@ -62,10 +62,10 @@ export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: s
 export function createRunners(
   options: SandboxOptions,
   isolation: Isolation,
-  call: PoolOptions['call'],
+  handleHostCall: PoolOptions['handleHostCall'],
 ): Record<Language, Runner> {
   const share = options.share ?? 'run';
-  const common = { confinement: () => isolation.confinement, call };
+  const common = { confinement: () => isolation.confinement, handleHostCall };
   const limits = resolveLimits(options.limits);
   const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
   const javascriptIsolateKeyOf = (job: Job): string =>
@@ -77,7 +77,7 @@ export function createRunners(
     program: () => javascriptProgram(options.jit ?? false),
     bootOf: (image) => bootCache.get(image),
     memoryMiB: limits.memoryMiB,
-    keyOf: javascriptIsolateKeyOf,
+    isolateKeyOf: javascriptIsolateKeyOf,
   });
   const folder = options.python?.folder;
   const pythonOptions = { ...resolvePythonOptions(options), ...common };
@@ -88,7 +88,7 @@ export function createRunners(
     ...pythonOptions,
     program: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
-    keyOf: share === 'none' ? () => '' : createPythonIsolateKeyOf(),
+    isolateKeyOf: share === 'none' ? () => '' : createPythonIsolateKeyOf(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },

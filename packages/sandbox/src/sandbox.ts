@@ -170,7 +170,7 @@ function createNativeEgress(
 ): NativePoolOptions['egress'] {
   return ({ runId, tenant }) => ({
     send: (request, signal) => send({ ...request, signal }, { runId, tenant, signal }),
-    check: fetch === undefined ? (url) => egress.check(url) : undefined,
+    resolveTarget: fetch === undefined ? (url) => egress.check(url) : undefined,
   });
 }
 
@@ -205,7 +205,7 @@ function createIsolationWait(isolation: Isolation): (runner: Runner, target: Pro
     const wait =
       waiting.get(runner) ??
       isolation.waitForProbe().then((isConfinementCorrect) => {
-        if (!isConfinementCorrect) runner.pool.renew();
+        if (!isConfinementCorrect) runner.pool.endEarlyProcesses();
       });
     waiting.set(runner, wait);
     return wait;

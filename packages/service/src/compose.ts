@@ -154,9 +154,9 @@ export function serviceAreas({
 
 /** Returns the public base URL for webhooks at providers, or the reason why none can be created. */
 function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
-  if (!sealer) return { missing: 'This server stores no credentials.' };
+  if (!sealer) return { unavailableReason: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
-  return { missing: 'The server has no public URL: start it with --origin.' };
+  return { unavailableReason: 'The server has no public URL: start it with --origin.' };
 }
 
 /** Options of `triggerWork`, as in `serviceAreas`. */

@@ -4,7 +4,7 @@ import type { CredentialTables } from './credentials/tables.ts';
 import { hookKeyIds, resealHooks } from './triggers/hooks/secret.ts';
 import type { HookTables } from './triggers/hooks/database.ts';
 import type { RotatableKeys, Sealer } from './sealing.ts';
-import { keyIdsInUse, resealBatch } from './secrets/store.ts';
+import { secretKeyIds, resealSecrets } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
 
 export interface RotationResult {
@@ -33,7 +33,7 @@ export async function rotateStoredSecrets(
   const hooks = database as Kysely<HookTables>;
   if (keys) {
     const inUse = new Set([
-      ...(await keyIdsInUse(secrets)),
+      ...(await secretKeyIds(secrets)),
       ...(await credentialKeyIds(credentials)),
       ...(await hookKeyIds(hooks)),
     ]);
@@ -43,7 +43,7 @@ export async function rotateStoredSecrets(
   let resealed = 0;
   for (;;) {
     const count =
-      (await resealBatch(secrets, sealer, BATCH_SIZE)) +
+      (await resealSecrets(secrets, sealer, BATCH_SIZE)) +
       (await resealCredentials(credentials, sealer, BATCH_SIZE)) +
       (await resealHooks(hooks, sealer, BATCH_SIZE));
     if (count === 0) return { resealed, keyId: sealer.currentKeyId() };

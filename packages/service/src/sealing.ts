@@ -142,7 +142,7 @@ export function missingKeys(message: string): SealingKeys {
 }
 
 /** Throws 503 if there is no key to seal with. */
-export function expectSealing(sealer: Sealer): void {
+export function expectSealingKey(sealer: Sealer): void {
   try {
     sealer.currentKeyId();
   } catch (error) {

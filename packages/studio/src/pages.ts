@@ -10,7 +10,7 @@ export interface StudioOptions {
 }
 
 /** Returns the response to a request for a page or one of its files; undefined for every other request. */
-export type Pages = (request: Request) => Promise<Response | undefined>;
+export type StudioHandler = (request: Request) => Promise<Response | undefined>;
 
 /** Content types by file extension. Files with other extensions are not served. */
 const CONTENT_TYPES: { readonly [extension: string]: string | undefined } = {
@@ -37,7 +37,7 @@ interface Asset {
 }
 
 /** Returns a function that serves the pages. Assets are cached. Throws a TypeError for an invalid base path. */
-export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
+export function studioPages({ basePath = '' }: StudioOptions = {}): StudioHandler {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
     throw new TypeError(
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,

@@ -17,7 +17,7 @@ type StartedEntry = Extract<Entry, { type: 'started' }>;
 const fittingPlans = new WeakSet<Plan>();
 
 /** Throws OPTIONS_INVALID for a plan that is too large for a history. */
-export function expectFit(plan: Plan): void {
+export function assertPlanFits(plan: Plan): void {
   if (fittingPlans.has(plan)) return;
   const { skeleton, workflow } = plan;
   const bytes = Buffer.byteLength(JSON.stringify([skeleton, collectEffects(plan, skeleton, {})]));
@@ -31,7 +31,7 @@ export function expectFit(plan: Plan): void {
 
 /** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, profile: Profile): RunInput {
-  expectFit(plan);
+  assertPlanFits(plan);
   const { atMs, graceMs } = first;
   // -1 starts no block. It stands for a start block that is not in the plan.
   const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };

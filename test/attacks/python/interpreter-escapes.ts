@@ -160,7 +160,7 @@ return outcomes`,
     {
       id: 'D14',
       title: 'alarms and timers that continue after the job',
-      before:
+      earlierCode:
         'import faulthandler, signal, threading\nfor start in (lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: signal.alarm(1), lambda: faulthandler.dump_traceback_later(0.01, repeat=True), lambda: threading.Timer(0.01, print).start()):\n  try: start()\n  except BaseException: pass\nreturn 1',
       code: 'import time\ntime.sleep(0.1)\nreturn 1',
       expected: '1',

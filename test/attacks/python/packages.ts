@@ -46,7 +46,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y06',
       title: 'replaced functions of the runtime that collect the inputs of jobs',
       image,
-      before: 'planted = "of the earlier job"\nreturn planted',
+      earlierCode: 'planted = "of the earlier job"\nreturn planted',
       code: 'import overtakes\nreturn [len(overtakes.SEEN) > 0, sum("plan" + "ted" in text for text in overtakes.SEEN)]',
       expected: '[true,0]',
     },
@@ -54,7 +54,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y07',
       title: 'secrets in the state of modules',
       image,
-      before: 'import remembers\nremembers.keep("secret")\nreturn remembers.tell()[0]',
+      earlierCode: 'import remembers\nremembers.keep("secret")\nreturn remembers.tell()[0]',
       code: 'import remembers\nreturn remembers.tell()',
       expected: '[null,null,null,null,null,null,null]',
     },
@@ -70,7 +70,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y09',
       title: 'files of packages that a job has overwritten',
       image,
-      before:
+      earlierCode:
         'import os\ncount = 0\nfor folder, _, names in os.walk("/opt/site"):\n  for name in names:\n    os.write(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_TRUNC), b"raise SystemExit(7)")\n    count += 1\nos.write(os.open("/opt/site/planted.py", os.O_WRONLY | os.O_CREAT), b"VALUE = 2")\nreturn count',
       code: 'import importlib, os, sys\nnames = [n for n in sys.modules if n in ("poses", "collides", "remembers")]\nfor n in names: del sys.modules[n]\nimport poses, collides\nreturn [poses.VALUE, collides.VALUE, os.path.exists("/opt/site/planted.py")]',
       expected: '[1,1,false]',

@@ -1,6 +1,6 @@
-import { peer } from '../peer.ts';
+import { importPeer } from '../peer.ts';
 import type { Contender } from '../workload.ts';
-import { COUNT, QUESTION, runsOf } from './model.ts';
+import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
 interface Ai {
   streamText(options: object): { text: Promise<string>; steps: Promise<{ toolCalls: unknown[] }[]> };
@@ -16,11 +16,11 @@ interface Compatible {
 /** The loop of the AI SDK with streamed calls, without persistence. */
 export const contender: Contender = {
   agent: (rounds) =>
-    runsOf(rounds, async (baseURL) => {
-      const { streamText, stepCountIs, tool, jsonSchema } = await peer<Ai>('ai');
-      const { createOpenAICompatible } = await peer<Compatible>('@ai-sdk/openai-compatible');
+    openAgentWorkload(rounds, async (baseURL) => {
+      const { streamText, stepCountIs, tool, jsonSchema } = await importPeer<Ai>('ai');
+      const { createOpenAICompatible } = await importPeer<Compatible>('@ai-sdk/openai-compatible');
       const model = createOpenAICompatible({ name: 'local', baseURL })('scripted');
-      const { description, parameters } = COUNT;
+      const { description, parameters } = COUNT_TOOL;
       const count = tool({
         description,
         inputSchema: jsonSchema(parameters),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Contender } from '../workload.ts';
-import { COUNT, QUESTION, runsOf } from './model.ts';
+import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 import type { AgentRun } from './model.ts';
 
 interface Message {
@@ -22,7 +22,7 @@ async function requestModel(
   url: string,
   messages: Message[],
 ): Promise<{ text: string; calls: { id: string }[] }> {
-  const tools = [{ type: 'function', function: COUNT }];
+  const tools = [{ type: 'function', function: COUNT_TOOL }];
   const response = await fetch(`${url}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -57,9 +57,9 @@ async function ask(url: string, save: (result: object) => void): Promise<AgentRu
 
 /** Sends requests in a loop. In the durable workloads, each result is committed. */
 export const baseline: Contender = {
-  agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
+  agent: (rounds) => openAgentWorkload(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
   'durable agent': (rounds) =>
-    runsOf(rounds, async (url) => {
+    openAgentWorkload(rounds, async (url) => {
       const { save, close } = openResultTable();
       return { ask: () => ask(url, save), close };
     }),

@@ -7,11 +7,11 @@ import { createEngine } from '@heddle/engine';
 import { block, workflow } from '../../support/workflow.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { COUNT, QUESTION, runsOf } from './model.ts';
+import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
 function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
-  return runsOf(rounds, async (url) => {
-    const { name: id, ...definition } = COUNT;
+  return openAgentWorkload(rounds, async (url) => {
+    const { name: id, ...definition } = COUNT_TOOL;
     const count = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
     const engine = await createEngine({
       ...(folder !== undefined && { data: folder }),

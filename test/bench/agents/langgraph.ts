@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { peer } from '../peer.ts';
+import { importPeer } from '../peer.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { COUNT, QUESTION, runsOf } from './model.ts';
+import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
 interface Message {
   content: string;
@@ -28,13 +28,13 @@ let threadCount = 0;
 
 /** Returns the prebuilt agent, with or without a checkpointer. */
 function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
-  return runsOf(rounds, async (baseURL) => {
-    const { createReactAgent } = await peer<Prebuilt>('@langchain/langgraph/prebuilt');
-    const { ChatOpenAICompletions } = await peer<OpenAi>('@langchain/openai');
-    const { tool } = await peer<{ tool(run: () => Promise<object>, options: object): object }>(
+  return openAgentWorkload(rounds, async (baseURL) => {
+    const { createReactAgent } = await importPeer<Prebuilt>('@langchain/langgraph/prebuilt');
+    const { ChatOpenAICompletions } = await importPeer<OpenAi>('@langchain/openai');
+    const { tool } = await importPeer<{ tool(run: () => Promise<object>, options: object): object }>(
       '@langchain/core/tools',
     );
-    const { name, description, parameters: schema } = COUNT;
+    const { name, description, parameters: schema } = COUNT_TOOL;
     const count = tool(async () => ({ counted: 1 }), { name, description, schema });
     const llm = new ChatOpenAICompletions({
       ...{ model: 'scripted', apiKey: 'none', streaming: true, maxRetries: 0 },
@@ -61,7 +61,7 @@ function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
 }
 
 async function openSaver(folder: string): Promise<object> {
-  const { SqliteSaver } = await peer<Sqlite>('@langchain/langgraph-checkpoint-sqlite');
+  const { SqliteSaver } = await importPeer<Sqlite>('@langchain/langgraph-checkpoint-sqlite');
   return SqliteSaver.fromConnString(join(folder, 'graph.db'));
 }
 

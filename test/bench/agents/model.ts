@@ -10,7 +10,7 @@ export const QUESTION = 'Count.';
 export const ANSWER = 'Done.';
 
 /** The tool that the model calls in each round. */
-export const COUNT = {
+export const COUNT_TOOL = {
   name: 'count',
   description: 'Counts.',
   parameters: {
@@ -28,7 +28,7 @@ export interface AgentRun {
 }
 
 /** Returns a workload: a run of an agent. Its model, in another process, calls the tool in each of `rounds` rounds. */
-export async function runsOf(
+export async function openAgentWorkload(
   rounds: number,
   open: (url: string) => Promise<{ ask(): Promise<AgentRun>; close?(): Promise<void> | void }>,
 ): Promise<TimedWorkload> {

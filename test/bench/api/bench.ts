@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import type { Figures } from '../figures.ts';
 import { installPeers } from '../install.ts';
 import type { Pace, Result } from '../measure-row.ts';
-import { jsonOf, machineLine, tableOf } from '../report.ts';
+import { jsonOf, describeMachine, tableOf } from '../report.ts';
 import { measureRow } from './measure-row.ts';
 import { API_ROWS } from './rows.ts';
 import { Server } from './server.ts';
@@ -41,5 +41,5 @@ export async function benchApi(
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
   }
   const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
-  process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+  process.stdout.write(`${tableOf(results)}\n\n${describeMachine()}; ${load}\n`);
 }

@@ -57,7 +57,7 @@ export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['
 });
 
 /** Returns the number of steps that have run in this process. */
-export function steps(): number {
+export function countSteps(): number {
   return stepCount;
 }
 

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { untilGate } from './blocks.ts';
-import { CONSTANT, frame, FRAMES } from './contender.ts';
+import { CONSTANT_RESPONSE, formatSseFrame, FRAMES } from './contender.ts';
 import type { Contender } from './contender.ts';
 
 /** Opens a handler with constant responses. The cost of a request is that of Node.js, the listener and Hono. */
@@ -8,7 +8,7 @@ export async function open(): Promise<Contender> {
   const app = new Hono();
   app.post('/run', async (c) => {
     await c.req.json();
-    return c.json(CONSTANT);
+    return c.json(CONSTANT_RESPONSE);
   });
   app.post('/wait', async (c) => {
     await c.req.json();
@@ -27,7 +27,7 @@ function frameStream(): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async start(controller) {
-      const send = (value: unknown): void => controller.enqueue(encoder.encode(frame(value)));
+      const send = (value: unknown): void => controller.enqueue(encoder.encode(formatSseFrame(value)));
       send(FRAMES.first);
       await untilGate();
       send(FRAMES.final);

@@ -46,7 +46,7 @@ export interface OpenedContender extends Pick<Contender, 'run' | 'wait' | 'hook'
 }
 
 /** The constant response, in the form of Heddle's response. */
-export const CONSTANT = {
+export const CONSTANT_RESPONSE = {
   data: {
     runId: '00000000-0000-4000-8000-000000000000',
     workflowId: 'constant',
@@ -68,6 +68,6 @@ export const FRAMES = {
 } as const;
 
 /** Returns a frame of server-sent events. */
-export function frame(value: unknown): string {
+export function formatSseFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

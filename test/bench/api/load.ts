@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
-import { commonPeer } from '../peer.ts';
+import { requirePeer } from '../peer.ts';
 import { medianOf } from '../worker.ts';
 import type { Server } from './server.ts';
 
@@ -55,12 +55,12 @@ export interface LoadSample {
 /** Sends the same request `amount` times. Throws unless every response is correct. */
 export async function sendRequests(server: Server, spec: RequestSpec, amount: number): Promise<LoadSample> {
   const { isAsync, startsRuns } = spec;
-  const stepsBefore = isAsync || startsRuns ? await server.number('steps') : 0;
-  const cpuBefore = await server.number('cpu');
+  const stepsBefore = isAsync || startsRuns ? await server.readFigure('steps') : 0;
+  const cpuBefore = await server.readFigure('cpu');
   const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, amount);
   if (isAsync) await server.untilSteps(stepsBefore + amount);
   const tookMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
-  const cpuMs = (await server.number('cpu')) - cpuBefore;
+  const cpuMs = (await server.readFigure('cpu')) - cpuBefore;
   if (startsRuns) await server.untilSteps(stepsBefore + amount);
   return {
     p50: medianOf(responseTimesMs),
@@ -86,7 +86,7 @@ async function runAutocannon(
   const responseTimesMs: number[] = [];
   const startMs = performance.now();
   let lastResponseMs = startMs;
-  commonPeer<Autocannon>('autocannon')(
+  requirePeer<Autocannon>('autocannon')(
     {
       ...{ url: origin + path, method, headers, connections, amount, sampleInt: 20 },
       ...(body !== undefined && { body }),

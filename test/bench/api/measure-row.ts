@@ -2,7 +2,7 @@ import type { Figures } from '../figures.ts';
 import { resultOf } from '../measure-row.ts';
 import type { ContenderSamples, Pace, Result } from '../measure-row.ts';
 import { sendRequests } from './load.ts';
-import { NAMES } from './rows.ts';
+import { CONTENDER_NAMES } from './rows.ts';
 import type { ApiLine, ApiRow } from './rows.ts';
 import type { Server } from './server.ts';
 import type { ContenderName } from './contender.ts';
@@ -88,14 +88,14 @@ function samplesOf(
 ): ContenderSamples[] {
   const figure = String(line.figure);
   const contenders = samplers.map(({ contender, samples, failure }) => ({
-    name: NAMES[contender],
+    name: CONTENDER_NAMES[contender],
     values: samples.map((sample) => sample[figure] as number),
     missing: failure,
   }));
   const { differenceTo } = line;
   if (differenceTo === undefined) return contenders;
   const [ours, compared] = ['heddle', differenceTo].map((contender) =>
-    contenders.find(({ name }) => name === NAMES[contender as ContenderName]),
+    contenders.find(({ name }) => name === CONTENDER_NAMES[contender as ContenderName]),
   );
   if (!ours || !compared) return [];
   const values = ours.values.map((value, round) => value - (compared.values[round] as number));

@@ -1,12 +1,12 @@
 import { atLeast, atMost, NO_TARGET, ratio } from '../rows.ts';
-import type { Line } from '../rows.ts';
+import type { TableRow } from '../rows.ts';
 import type { RequestSpec, LoadSample } from './load.ts';
 import type { Server } from './server.ts';
 import type { Storage, ContenderName, ReadName } from './contender.ts';
 import type { StreamsSample } from './streams.ts';
 
 /** A line of the table. It shows one figure of the samples of a row. */
-export interface ApiLine<Sample> extends Line {
+export interface ApiLine<Sample> extends TableRow {
   figure: keyof Sample;
   /** If set, the line shows by how much Heddle exceeds this contender, per round. */
   differenceTo?: ContenderName;
@@ -34,13 +34,18 @@ const MAX_OVERHEAD_MS = 0.5;
 const MAX_REFUSAL_RATIO = 3;
 
 /** Names of the contenders in the table. */
-export const NAMES: { readonly [contender in ContenderName]: string } = {
+export const CONTENDER_NAMES: { readonly [contender in ContenderName]: string } = {
   heddle: 'heddle',
   hono: 'Hono',
   constant: 'baseline',
 };
 
-const withPeers = { peers: [NAMES.hono], hasBaseline: true, target: NO_TARGET, met: () => undefined };
+const withPeers = {
+  peers: [CONTENDER_NAMES.hono],
+  hasBaseline: true,
+  target: NO_TARGET,
+  met: () => undefined,
+};
 const withPeersOnly = { ...withPeers, hasBaseline: false };
 const withoutPeers = { peers: [], hasBaseline: false, target: NO_TARGET, met: () => undefined };
 
@@ -126,7 +131,7 @@ const deliveries: ApiRow = {
     {
       ...{ ...withPeersOnly, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
-      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), MIN_RATIO_TO_HONO),
+      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(CONTENDER_NAMES.hono)), MIN_RATIO_TO_HONO),
     },
     { ...withPeersOnly, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
     { ...withPeersOnly, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },

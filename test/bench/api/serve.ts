@@ -1,10 +1,10 @@
 import { listen } from '../../../packages/cli/src/serve/listen.ts';
-import type { Listening } from '../../../packages/cli/src/serve/listen.ts';
+import type { ListeningServer } from '../../../packages/cli/src/serve/listen.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuMs, serve } from '../process-channel.ts';
-import { openGate, steps, untilSteps } from './blocks.ts';
+import { openGate, countSteps, untilSteps } from './blocks.ts';
 import type {
   OpenedContender,
   Storage,
@@ -24,7 +24,7 @@ const CONTENDERS: { readonly [name in ContenderName]: () => Promise<{ open: Open
 
 let folder: string | undefined;
 let contender: Contender | undefined;
-let server: Listening | undefined;
+let server: ListeningServer | undefined;
 
 async function open(name: ContenderName, storage: Storage): Promise<OpenedContender> {
   if (storage !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
@@ -39,7 +39,7 @@ async function open(name: ContenderName, storage: Storage): Promise<OpenedConten
 async function close(): Promise<void> {
   server?.close();
   await contender?.close();
-  await server?.ended();
+  await server?.waitUntilClosed();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -49,7 +49,7 @@ async function answer(request: ServerRequest): Promise<Reply> {
     await untilSteps(request.steps);
     return 'done';
   }
-  if (request === 'steps') return { number: steps() };
+  if (request === 'steps') return { number: countSteps() };
   if (request === 'cpu') return { number: cpuMs() };
   if (request === 'memory') return { number: liveKb() };
   if (request === 'gate') openGate();

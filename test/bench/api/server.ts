@@ -52,7 +52,7 @@ export class Server {
   }
 
   /** Returns the number of steps, the CPU time in milliseconds, or the live memory in KB. */
-  async number(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
+  async readFigure(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
     return ((await this.#ask(figure)) as { number: number }).number;
   }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { quantileOf } from './load.ts';
 import type { Server } from './server.ts';
-import { FRAMES, frame } from './contender.ts';
+import { FRAMES, formatSseFrame } from './contender.ts';
 
 /** Measurements of concurrent streams. Times are in milliseconds. */
 export interface StreamsSample {
@@ -31,10 +31,10 @@ const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {}
 export async function measureStreams(server: Server, count: number): Promise<StreamsSample> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
-    const initialKb = await server.number('memory');
+    const initialKb = await server.readFigure('memory');
     const startMs = performance.now();
     const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
-    const perStreamKb = ((await server.number('memory')) - initialKb) / count;
+    const perStreamKb = ((await server.readFigure('memory')) - initialKb) / count;
     const gateMs = performance.now();
     await server.openGate();
     const texts = await Promise.all(streams.map(({ ended }) => ended));
@@ -59,7 +59,7 @@ function isComplete(text: string): boolean {
   const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
   const [first = '', final = '', last = ''] = frames;
   const hasResult = first.includes('"chunk":"1"') && final.includes('"success":true');
-  return frames.length === 3 && hasResult && `${last}\n\n` === frame(FRAMES.last);
+  return frames.length === 3 && hasResult && `${last}\n\n` === formatSseFrame(FRAMES.last);
 }
 
 /** Opens a stream. Resolves at its first frame. */

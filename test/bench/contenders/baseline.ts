@@ -6,10 +6,10 @@ import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { baseline as agents } from '../agents/baseline.ts';
 import { baseline as streams } from '../streams/baseline.ts';
-import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
-import { isolatedVm } from '../sandbox/isolates.ts';
-import { firstResult, DONE_OUTPUT } from '../sandbox/program.ts';
-import { CHAIN, expectResult } from '../workload.ts';
+import { expectValues, expressionsOf, INPUT } from '../sandbox/code.ts';
+import { loadIsolatedVm } from '../sandbox/isolates.ts';
+import { measureFirstOutput, DONE_OUTPUT } from '../sandbox/program.ts';
+import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
 import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
 import { peakMemory } from './process.ts';
 
@@ -32,8 +32,8 @@ function commitWorkload(concurrency: number): TimedWorkload {
   const chain = async (): Promise<void> => {
     const runId = run++;
     let n = 0;
-    for (; n < CHAIN; n = await step(n)) insert.run(runId, n, entry);
-    expectResult(n, CHAIN);
+    for (; n < DURABLE_CHAIN_LENGTH; n = await step(n)) insert.run(runId, n, entry);
+    expectResult(n, DURABLE_CHAIN_LENGTH);
   };
   return {
     once: async () => void (await Promise.all(Array.from({ length: concurrency }, chain))),
@@ -49,7 +49,7 @@ function commitWorkload(concurrency: number): TimedWorkload {
  * boundary, thread or guest API.
  */
 function isolateWorkload(concurrency: number): TimedWorkload {
-  const { Isolate } = isolatedVm();
+  const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   const runOnce = (): void => {
     const context = isolate.createContextSync();
@@ -65,12 +65,12 @@ function isolateWorkload(concurrency: number): TimedWorkload {
 
 /** Returns a workload that evaluates expressions in one new context of a warm isolate. */
 function expressionWorkload(size: number): TimedWorkload {
-  const { Isolate } = isolatedVm();
+  const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   return {
     once() {
       const context = isolate.createContextSync();
-      context.evalSync(`var n = ${N}`);
+      context.evalSync(`var n = ${INPUT}`);
       expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
       context.release();
     },
@@ -107,7 +107,7 @@ export const contender: Contender = {
   'sandbox in flight': isolateWorkload,
   expressions: expressionWorkload,
   'sandbox program': () => ({
-    sample: () => firstResult(process.execPath, ['-e', `process.stdout.write('${DONE_OUTPUT}')`]),
+    sample: () => measureFirstOutput(process.execPath, ['-e', `process.stdout.write('${DONE_OUTPUT}')`]),
   }),
   'cold start': () => ({
     async sample() {

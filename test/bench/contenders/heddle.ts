@@ -6,7 +6,7 @@ import type { BlockExecutor, Plan } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { createSandbox } from '@heddle/sandbox';
-import { CHAIN, expectResult } from '../workload.ts';
+import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
 import { heddle as streams } from '../streams/heddle.ts';
@@ -50,14 +50,15 @@ function createRunWorkload(plan: Plan, check: (output: unknown) => void): TimedW
 }
 
 function durableRuns(concurrency: number): TimedWorkload {
-  const plan = planOf(chainOf(CHAIN));
+  const plan = planOf(chainOf(DURABLE_CHAIN_LENGTH));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const enginePromise = openEngine(folder);
   return {
     async once() {
       const engine = await enginePromise;
       const pending = Array.from({ length: concurrency }, () => engine.execute({ plan }, {}));
-      for (const { output } of await Promise.all(pending)) expectResult((output as { n: number }).n, CHAIN);
+      for (const { output } of await Promise.all(pending))
+        expectResult((output as { n: number }).n, DURABLE_CHAIN_LENGTH);
     },
     async close() {
       await (await enginePromise).close();

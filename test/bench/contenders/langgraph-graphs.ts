@@ -1,4 +1,4 @@
-import { peer } from '../peer.ts';
+import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 
@@ -18,7 +18,7 @@ interface Module {
   StateGraph: new (state: unknown) => Builder;
 }
 
-export interface Graph {
+export interface GraphWorkloadOptions {
   build(builder: Builder): Builder;
   expected: number;
   /** If set, saves a checkpoint after each step. */
@@ -29,8 +29,13 @@ export interface Graph {
 let threadCount = 0;
 
 /** Returns a workload: `inFlight` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
-export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<TimedWorkload> {
-  const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
+export async function graphWorkload({
+  build,
+  expected,
+  checkpointer,
+  inFlight = 1,
+}: GraphWorkloadOptions): Promise<TimedWorkload> {
+  const { Annotation, StateGraph } = await importPeer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
   const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
   const runOnce = async (): Promise<void> => {
@@ -44,7 +49,7 @@ const step = async (): Promise<State> => ({ n: 1 });
 
 const stepNames = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
 
-export function chain(builder: Builder, size: number): Builder {
+export function addChain(builder: Builder, size: number): Builder {
   for (const name of stepNames(size)) builder.addNode(name, step);
   const nodes = ['__start__', ...stepNames(size), '__end__'];
   for (const [i, node] of nodes.slice(1).entries()) builder.addEdge(nodes[i] as string, node);
@@ -53,9 +58,9 @@ export function chain(builder: Builder, size: number): Builder {
 
 /** The graphs that need no checkpointer. */
 export const graphs: Contender = {
-  chain: (size) => graph({ build: (builder) => chain(builder, size), expected: size }),
+  chain: (size) => graphWorkload({ build: (builder) => addChain(builder, size), expected: size }),
   loop: (size) =>
-    graph({
+    graphWorkload({
       build: (builder) =>
         builder
           .addNode('step', step)
@@ -64,7 +69,7 @@ export const graphs: Contender = {
       expected: size,
     }),
   fan: (size) =>
-    graph({
+    graphWorkload({
       build(builder) {
         for (const name of stepNames(size)) builder.addNode(name, step).addEdge('__start__', name);
         return builder.addNode('join', step).addEdge(stepNames(size), 'join').addEdge('join', '__end__');

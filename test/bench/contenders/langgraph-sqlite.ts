@@ -2,22 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onSqlite } from '../agents/langgraph.ts';
-import { peer } from '../peer.ts';
-import { CHAIN } from '../workload.ts';
+import { importPeer } from '../peer.ts';
+import { DURABLE_CHAIN_LENGTH } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { chain, graph } from './langgraph-graphs.ts';
+import { addChain, graphWorkload } from './langgraph-graphs.ts';
 
 interface Module {
   SqliteSaver: { fromConnString(file: string): object };
 }
 
 async function durableRuns(inFlight: number): Promise<TimedWorkload> {
-  const { SqliteSaver } = await peer<Module>('@langchain/langgraph-checkpoint-sqlite');
+  const { SqliteSaver } = await importPeer<Module>('@langchain/langgraph-checkpoint-sqlite');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const checkpointer = SqliteSaver.fromConnString(join(folder, 'graph.db'));
-  const runs = await graph({
-    build: (builder) => chain(builder, CHAIN),
-    expected: CHAIN,
+  const runs = await graphWorkload({
+    build: (builder) => addChain(builder, DURABLE_CHAIN_LENGTH),
+    expected: DURABLE_CHAIN_LENGTH,
     checkpointer,
     inFlight,
   });

@@ -1,6 +1,6 @@
 import { inMemory } from '../agents/langgraph.ts';
 import { graphs } from './langgraph-graphs.ts';
-import { importOnly } from './process.ts';
+import { importWorkloads } from './process.ts';
 
 /** LangGraph without a checkpointer. */
-export const contender = { ...importOnly('@langchain/langgraph'), ...graphs, ...inMemory };
+export const contender = { ...importWorkloads('@langchain/langgraph'), ...graphs, ...inMemory };

@@ -1,7 +1,7 @@
-import { commonPeer } from '../peer.ts';
+import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importOnly } from './process.ts';
+import { importWorkloads } from './process.ts';
 
 interface Execution {
   data: { resultData: { error?: Error; runData: { [node: string]: { data: { main: Item[][] } }[] } } };
@@ -72,8 +72,8 @@ async function workloadOf(
   graph: Graph,
   { lastNode, expected, joinInputs = 1 }: { lastNode: string; expected: number; joinInputs?: number },
 ): Promise<TimedWorkload> {
-  const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<CoreModule>('n8n-core');
-  const { Workflow } = commonPeer<WorkflowModule>('n8n-workflow');
+  const { ExecutionLifecycleHooks, WorkflowExecute } = requirePeer<CoreModule>('n8n-core');
+  const { Workflow } = requirePeer<WorkflowModule>('n8n-workflow');
   const knownTypes = nodeTypesOf(joinInputs);
   const nodeTypes = {
     getByName: (type: string) => knownTypes[type],
@@ -121,7 +121,7 @@ const connectionTo = (name: string, index = 0): { node: string; type: 'main'; in
 
 /** n8n's engine without database, server or editor, with minimal nodes written for this benchmark. */
 export const contender: Contender = {
-  ...importOnly('n8n-core'),
+  ...importWorkloads('n8n-core'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `s${i}`);
     const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[connectionTo(name)]] }] satisfies Edge);

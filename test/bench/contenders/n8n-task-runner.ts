@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { commonPeer, filePeer } from '../peer.ts';
-import { CODE, N, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
+import { requirePeer, requirePeerFile } from '../peer.ts';
+import { CODE, INPUT, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
 import { twoProcesses } from '../sandbox/cores.ts';
 import { programWorkloads } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
@@ -23,11 +23,11 @@ interface Broker {
 async function runnerWorkload(inFlight: number, code = CODE): Promise<TimedWorkload> {
   // Otherwise the runner freezes the prototypes of the process, which breaks the connection to the broker below.
   process.env['NODE_ENV'] = 'test';
-  const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
+  const { JsTaskRunner } = requirePeerFile<{ JsTaskRunner: new (config: object) => Runner }>(
     '@n8n/task-runner',
     'dist/js-task-runner/js-task-runner.js',
   );
-  const { WebSocketServer } = commonPeer<{
+  const { WebSocketServer } = requirePeer<{
     WebSocketServer: new (options: object) => Broker & NodeJS.EventEmitter;
   }>('ws');
   // The runner requires a connection to a broker, although it gets its tasks directly.
@@ -51,7 +51,7 @@ async function runnerWorkload(inFlight: number, code = CODE): Promise<TimedWorkl
   };
   const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
   // The runner passes `require` only to code that gets data of a workflow, so the task passes the same function.
-  const additionalProperties = { n: N, require: taskRunner.requireResolver };
+  const additionalProperties = { n: INPUT, require: taskRunner.requireResolver };
   let taskCount = 0;
   const runOnce = async (): Promise<void> => {
     const settings = { code, nodeMode: 'runCode', additionalProperties };

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commonPeer } from '../peer.ts';
+import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importOnly } from './process.ts';
+import { importWorkloads } from './process.ts';
 
 interface Red {
   init(server: unknown, settings: object): void;
@@ -61,7 +61,7 @@ async function flowWorkload(nodes: FlowNode[], expected: number): Promise<TimedW
   const userDir = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   writeFileSync(join(userDir, 'bench.js'), NODES_MODULE);
   writeFileSync(join(userDir, 'bench.html'), NODES_HTML);
-  const red = commonPeer<Red>('node-red');
+  const red = requirePeer<Red>('node-red');
   const logging = { console: { level: 'off', metrics: false, audit: false } };
   writeFileSync(
     join(userDir, 'flow.json'),
@@ -106,7 +106,7 @@ const stepNames = (size: number): string[] => Array.from({ length: size }, (_, i
 
 /** Node-RED passes messages between minimal nodes written for this benchmark. It has no runs and records nothing. */
 export const contender: Contender = {
-  ...importOnly('node-red'),
+  ...importWorkloads('node-red'),
   chain(size) {
     const names = stepNames(size);
     const chain = names.map((name, i) => node(name, 'step', [[names[i + 1] ?? 'out']]));

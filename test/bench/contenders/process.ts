@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { FOLDER } from '../peer.ts';
+import { BENCH_FOLDER } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender } from '../workload.ts';
 
@@ -32,10 +32,10 @@ process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK_EX
 }
 
 /** Returns the workloads of a contender that only loads these modules. */
-export function importOnly(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
+export function importWorkloads(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
   const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
   const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];
-  const cwd = FOLDER;
+  const cwd = BENCH_FOLDER;
   return {
     'cold start': () => ({
       async sample() {

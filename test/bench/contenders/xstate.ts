@@ -1,7 +1,7 @@
-import { peer } from '../peer.ts';
+import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importOnly } from './process.ts';
+import { importWorkloads } from './process.ts';
 
 interface Module {
   assign(update: object): unknown;
@@ -19,7 +19,7 @@ interface Snapshot {
 type DefinitionOf = (implementations: { step: unknown; increment: unknown }) => object;
 
 async function machineWorkload(definitionOf: DefinitionOf, expected: number): Promise<TimedWorkload> {
-  const { assign, createActor, createMachine, fromPromise, waitFor } = await peer<Module>('xstate');
+  const { assign, createActor, createMachine, fromPromise, waitFor } = await importPeer<Module>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
   const increment = assign({ n: ({ context }: Snapshot) => context.n + 1 });
   const executable = createMachine({ context: { n: 0 }, ...definitionOf({ step, increment }) });
@@ -39,7 +39,7 @@ const invoke = (step: unknown, onDone: unknown): object => ({
 
 /** A state machine whose steps are invoked promises. */
 export const contender: Contender = {
-  ...importOnly('xstate'),
+  ...importWorkloads('xstate'),
   chain: (size) =>
     machineWorkload(({ step, increment }) => {
       const states = Array.from({ length: size }, (_, i) => [

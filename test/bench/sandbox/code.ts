@@ -3,7 +3,7 @@ import { expectResult } from '../workload.ts';
 /** The code of one execution: the body of a function with a parameter `n`. */
 export const CODE = 'return n + 1';
 /** The value of `n`, and the result of the code for it. */
-export const N = 41;
+export const INPUT = 41;
 export const RESULT = 42;
 
 /** Packages, and code whose result needs each of them. */
@@ -25,6 +25,6 @@ export function expectValues(values: readonly number[]): void {
   const { length } = values;
   expectResult(
     values.reduce((sum, value) => sum + value, 0),
-    length * N + (length * (length - 1)) / 2,
+    length * INPUT + (length * (length - 1)) / 2,
   );
 }

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { N, RESULT } from './code.ts';
-import { firstResult, DONE_OUTPUT } from './program.ts';
+import { INPUT, RESULT } from './code.ts';
+import { measureFirstOutput, DONE_OUTPUT } from './program.ts';
 
 const execFileAsync = promisify(execFile);
 
@@ -37,7 +37,7 @@ const PEAK_MEMORY_CODE = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
 const incrementInNewProcess = (): Promise<TimedWorkload> =>
-  processPerRun(`import json; print(json.loads("${N}") + 1)`);
+  processPerRun(`import json; print(json.loads("${INPUT}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all permissions of its user. */
 export const contender: Contender = {
@@ -45,7 +45,7 @@ export const contender: Contender = {
   'sandbox fresh': incrementInNewProcess,
   async 'sandbox program'() {
     const binary = await pythonBinary();
-    return { sample: () => firstResult(binary, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
+    return { sample: () => measureFirstOutput(binary, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
   },
   'sandbox packages': () => processPerRun(`import pydantic; print(${RESULT})`),
   async 'sandbox memory'() {

@@ -1,14 +1,14 @@
 import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, SandboxOptions } from '@heddle/sandbox';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, N, RESULT } from './code.ts';
-import { expectOutcome, start } from './heddle.ts';
+import { CODE, INPUT, RESULT } from './code.ts';
+import { expectOutcome, measureSandboxStart } from './heddle.ts';
 import { memoryAfterRuns } from './memory.ts';
 import { programWorkloads } from './program.ts';
 
 type Job = Omit<FunctionJob, 'runId'>;
 
-const JOB: Job = { language: 'python', code: CODE, values: { n: String(N) } };
+const JOB: Job = { language: 'python', code: CODE, values: { n: String(INPUT) } };
 
 const settings = (): SandboxOptions => ({
   isolation: { level: 'standard' },
@@ -45,7 +45,7 @@ async function importPydantic(): Promise<TimedWorkload> {
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
   sandbox: () => jobs('one'),
-  'sandbox start': () => start(settings, JOB),
+  'sandbox start': () => measureSandboxStart(settings, JOB),
   'sandbox fresh': () => jobs('many'),
   'sandbox packages': importPydantic,
   'sandbox memory': (size) => memoryAfterRuns(jobs('one'), size),

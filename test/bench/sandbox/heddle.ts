@@ -3,13 +3,13 @@ import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandbox';
 import { expectResult } from '../workload.ts';
 import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { memoryAfterRuns } from './memory.ts';
 import { programWorkloads } from './program.ts';
 
 type Settings = () => SandboxOptions | Promise<SandboxOptions>;
 
-const JOB = { code: CODE, values: { n: String(N) } };
+const JOB = { code: CODE, values: { n: String(INPUT) } };
 
 /** Throws unless the job returned the expected result. */
 export function expectOutcome(outcome: FunctionOutcome): void {
@@ -33,7 +33,7 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
 }
 
 /** Measures the milliseconds until the first result of a new sandbox. An unmeasured run first probes the isolation. */
-export async function start(
+export async function measureSandboxStart(
   settings: Settings,
   job: Omit<FunctionJob, 'runId'> = JOB,
 ): Promise<MeasuredWorkload> {
@@ -52,7 +52,7 @@ export async function start(
 
 async function expressions(settings: Settings, size: number): Promise<TimedWorkload> {
   const sandbox = createSandbox(await settings());
-  const values = { n: String(N) };
+  const values = { n: String(INPUT) };
   const batch = expressionsOf(size).map((code) => ({ code, values }));
   return {
     async once() {
@@ -84,7 +84,7 @@ function contenderOf(exportName: string, settings: Settings): Contender {
     ...programWorkloads({ url: import.meta.url, exportName }),
     sandbox: () => jobs(settings, 1),
     'sandbox in flight': (size) => jobs(settings, size),
-    'sandbox start': () => start(settings),
+    'sandbox start': () => measureSandboxStart(settings),
     'sandbox packages': () => packages(settings),
     'sandbox memory': async (size) => memoryAfterRuns(await jobs(settings, 1), size),
     expressions: (size) => expressions(settings, size),

@@ -9,11 +9,11 @@ import {
   readPipSettings,
   type Images,
 } from '@heddle/images';
-import { PEERS } from '../peer.ts';
+import { PEERS_FOLDER } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 
 /** The specs of the images (sets of packages), by name. Each image is built once, in the folder of the peers. */
-export const SPECS = {
+export const IMAGE_SPECS = {
   javascript: { language: 'javascript', dependencies: PACKAGES },
   python: { language: 'python', dependencies: ['pydantic>=2'] },
 } as const;
@@ -22,7 +22,7 @@ export const SPECS = {
 export function openImages(): Images {
   const home = homedir();
   return createImages({
-    folder: join(PEERS, '.heddle-images'),
+    folder: join(PEERS_FOLDER, '.heddle-images'),
     builders: {
       javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }),
       python: pythonBuilder(),

@@ -1,8 +1,8 @@
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
-import { isolatedVm } from './isolates.ts';
+import { loadIsolatedVm } from './isolates.ts';
 import type { Context } from './isolates.ts';
 import { programWorkloads } from './program.ts';
 
@@ -13,7 +13,7 @@ interface Options {
 
 /** Returns a workload that creates a new isolate with a context for each execution, in this process. */
 function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): TimedWorkload {
-  const { Isolate } = isolatedVm();
+  const { Isolate } = loadIsolatedVm();
   const execute = (): void => {
     const isolate = new Isolate({ memoryLimit: 64, ...(snapshot && { snapshot }) });
     use(isolate.createContextSync());
@@ -27,7 +27,7 @@ function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Optio
 }
 
 const executorOf = (code: string) => (context: Context) => {
-  context.evalSync(`var n = ${N}`);
+  context.evalSync(`var n = ${INPUT}`);
   expectResult(context.evalClosureSync(code, []), RESULT);
 };
 
@@ -40,12 +40,12 @@ export const contender: Contender = {
   // Starts from a snapshot with the loaded packages, which is its fastest option.
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
-    const snapshot = isolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);
+    const snapshot = loadIsolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);
     return isolates(executorOf(PACKAGES_CODE), { snapshot });
   },
   expressions: (size) =>
     isolates((context) => {
-      context.evalSync(`var n = ${N}`);
+      context.evalSync(`var n = ${INPUT}`);
       expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
     }),
 };

@@ -1,4 +1,4 @@
-import { commonPeer } from '../peer.ts';
+import { requirePeer } from '../peer.ts';
 
 export interface Context {
   evalSync(code: string): unknown;
@@ -19,6 +19,6 @@ interface IsolatedVm {
 }
 
 /** Loads the isolated-vm on which Heddle's sandbox depends. It needs the Node.js option `--no-node-snapshot`. */
-export function isolatedVm(): IsolatedVm {
-  return commonPeer('isolated-vm', import.meta.resolve('@heddle/sandbox'));
+export function loadIsolatedVm(): IsolatedVm {
+  return requirePeer('isolated-vm', import.meta.resolve('@heddle/sandbox'));
 }

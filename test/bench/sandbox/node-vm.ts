@@ -1,8 +1,8 @@
 import vm from 'node:vm';
-import { commonPeer } from '../peer.ts';
+import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
 import { programWorkloads } from './program.ts';
 
@@ -12,7 +12,7 @@ function contexts(inFlight: number, { code = CODE, globals = {} } = {}): TimedWo
   return {
     once() {
       for (let i = 0; i < inFlight; i++)
-        expectResult(vm.runInContext(script, vm.createContext({ ...globals, n: N })), RESULT);
+        expectResult(vm.runInContext(script, vm.createContext({ ...globals, n: INPUT })), RESULT);
     },
   };
 }
@@ -25,10 +25,10 @@ export const contender: Contender = {
   'sandbox on two cores': (size) => twoProcesses('node:vm', size),
   // The packages are loaded in the main context, so the code can reach objects of the host.
   'sandbox packages': () =>
-    contexts(1, { code: PACKAGES_CODE, globals: { require: (name: string) => commonPeer(name) } }),
+    contexts(1, { code: PACKAGES_CODE, globals: { require: (name: string) => requirePeer(name) } }),
   expressions: (size) => ({
     once() {
-      const context = vm.createContext({ n: N });
+      const context = vm.createContext({ n: INPUT });
       expectValues(expressionsOf(size).map((code) => vm.runInContext(code, context) as number));
     },
   }),

@@ -1,6 +1,6 @@
 import { bubblewrap } from '../../support/bubblewrap.ts';
 import type { Row } from '../rows.ts';
-import { openImages, SPECS } from './images.ts';
+import { openImages, IMAGE_SPECS } from './images.ts';
 
 /**
  * Prepares bubblewrap and images before the contenders start, and prints which images failed. For contenders that need
@@ -14,7 +14,7 @@ export async function prepareSandboxes(rows: readonly Row[], log: (text: string)
   try {
     for (const name of names) {
       const onProgress = (step: string): void => log(`Image of ${name}: ${step}`);
-      const { state, errorCode, errorMessage } = await images.build(SPECS[name], { name, onProgress });
+      const { state, errorCode, errorMessage } = await images.build(IMAGE_SPECS[name], { name, onProgress });
       if (state !== 'ready') log(`The image of ${name} could not be built (${errorCode}): ${errorMessage}`);
     }
   } finally {

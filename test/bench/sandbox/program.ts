@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { peakMemory } from '../contenders/process.ts';
-import { FOLDER, PEERS } from '../peer.ts';
+import { BENCH_FOLDER, PEERS_FOLDER } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
 
@@ -12,10 +12,14 @@ import type { Contender } from '../workload.ts';
 export const DONE_OUTPUT = 'done';
 
 /** Returns the milliseconds from the start of a process to its first output. Throws unless it prints `DONE_OUTPUT`. */
-export function firstResult(command: string, args: readonly string[]): Promise<number> {
+export function measureFirstOutput(command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const startMs = performance.now();
-    const child = spawn(command, args, { cwd: FOLDER, env: PROCESS_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, {
+      cwd: BENCH_FOLDER,
+      env: PROCESS_ENV,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let tookMs = 0;
     let output = '';
     let stderr = '';
@@ -52,23 +56,23 @@ async function programOf({
 }: ContenderSource): Promise<string[]> {
   const { build } = await import('esbuild');
   const file = fileURLToPath(url);
-  const folder = join(PEERS, '.heddle-programs');
+  const folder = join(PEERS_FOLDER, '.heddle-programs');
   mkdirSync(folder, { recursive: true });
-  const outfile = join(folder, `${relative(FOLDER, file).replaceAll(/\W+/g, '-')}-${exportName}.mjs`);
+  const outfile = join(folder, `${relative(BENCH_FOLDER, file).replaceAll(/\W+/g, '-')}-${exportName}.mjs`);
   const contents = `
 import { ${exportName} as contender } from ${JSON.stringify(file)};
 const prepared = await contender.sandbox(1);
 for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.once();
 process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
   await build({
-    stdin: { contents, resolveDir: FOLDER },
+    stdin: { contents, resolveDir: BENCH_FOLDER },
     outfile,
     bundle: true,
     format: 'esm',
     platform: 'node',
     packages: 'external',
     // Peers are resolved from this URL.
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(FOLDER, 'peer.ts')).href) },
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(BENCH_FOLDER, 'peer.ts')).href) },
     logLevel: 'silent',
   });
   return [...nodeOptions, outfile];
@@ -81,11 +85,11 @@ export function programWorkloads(
   return {
     'sandbox program': async () => {
       const program = await programOf(source);
-      return { sample: () => firstResult(process.execPath, [...program, '1']) };
+      return { sample: () => measureFirstOutput(process.execPath, [...program, '1']) };
     },
     'sandbox memory': async (size) => {
       const program = await programOf(source);
-      return { sample: async () => peakMemory([...program, String(size)], FOLDER) };
+      return { sample: async () => peakMemory([...program, String(size)], BENCH_FOLDER) };
     },
   };
 }

@@ -1,7 +1,7 @@
-import { peer } from '../peer.ts';
+import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
 import { programWorkloads } from './program.ts';
 
@@ -32,11 +32,11 @@ function evaluate(context: Context, code: string): unknown {
 
 /** Returns a workload that creates a new runtime with a context for each execution, in this process. */
 async function contexts(use: (context: Context) => void, size = 1): Promise<TimedWorkload> {
-  const { getQuickJS } = await peer<Module>('quickjs-emscripten');
+  const { getQuickJS } = await importPeer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
   const execute = (): void => {
     const context = quickJs.newContext();
-    const n = context.newNumber(N);
+    const n = context.newNumber(INPUT);
     context.setProp(context.global, 'n', n);
     n.dispose();
     use(context);

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { FOLDER } from '../peer.ts';
+import { BENCH_FOLDER } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, MeasuredWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { programWorkloads } from './program.ts';
 
 const PROGRAM = `
@@ -14,7 +14,7 @@ parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n,
 
 /** Runs the function bodies `codes` in one new thread and returns their results. */
 async function runInThread(codes: readonly string[]): Promise<number[]> {
-  const worker = new Worker(PROGRAM, { eval: true, workerData: { codes, n: N, from: FOLDER } });
+  const worker = new Worker(PROGRAM, { eval: true, workerData: { codes, n: INPUT, from: BENCH_FOLDER } });
   const [values] = (await once(worker, 'message')) as [number[]];
   await worker.terminate();
   return values;

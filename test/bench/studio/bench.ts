@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import type { Browser, Page } from 'playwright-core';
 import { chromiumTool, startBrowser } from '../../support/browser.ts';
 import type { Result } from '../measure-row.ts';
-import { jsonOf, machineLine, tableOf } from '../report.ts';
+import { jsonOf, describeMachine, tableOf } from '../report.ts';
 import { STUDIO_ROWS } from './rows.ts';
 import { startStudioServer } from './server.ts';
 import type { StudioServer } from './server.ts';
@@ -39,7 +39,7 @@ export async function benchStudio(
       if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
     }
     const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
-    process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+    process.stdout.write(`${tableOf(results)}\n\n${describeMachine()}; ${load}\n`);
   } finally {
     await browser.close();
     await server.stop();

@@ -1,7 +1,7 @@
 import { atMost } from '../rows.ts';
-import type { Line } from '../rows.ts';
+import type { TableRow } from '../rows.ts';
 
-function tableRow(name: string, max: number): Line {
+function tableRow(name: string, max: number): TableRow {
   const target = `at most ${max} ms`;
   return { name, unit: 'ms', peers: [], hasBaseline: false, target, met: ({ ours }) => atMost(ours, max) };
 }

@@ -7,7 +7,7 @@ import { condition, defineQuery, defineSignal, proxyActivities, setHandler } fro
 export interface WorkflowInput {
   size: number;
   queue: string;
-  window: number;
+  maxConcurrent: number;
 }
 
 function addActivity(taskQueue: string): (n: number) => Promise<number> {
@@ -31,7 +31,7 @@ export async function chain({ size, queue }: WorkflowInput): Promise<number> {
 }
 
 /** Runs `size` activities, `window` at a time. */
-export async function branches({ size, queue, window }: WorkflowInput): Promise<number> {
+export async function branches({ size, queue, maxConcurrent }: WorkflowInput): Promise<number> {
   const add = addActivity(queue);
   const results: number[] = [];
   let next = 0;
@@ -41,7 +41,7 @@ export async function branches({ size, queue, window }: WorkflowInput): Promise<
       results.push(await add(0));
     }
   };
-  await Promise.all(Array.from({ length: Math.min(size, window) }, runBranches));
+  await Promise.all(Array.from({ length: Math.min(size, maxConcurrent) }, runBranches));
   return results.length;
 }
 

@@ -28,7 +28,11 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const start = (job: Job) => {
     if (!client) throw new Error('This process has no client.');
-    const input: WorkflowInput = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
+    const input: WorkflowInput = {
+      size: job.size,
+      queue: activityQueue,
+      maxConcurrent: job.maxConcurrent ?? 1,
+    };
     return client.workflow.start(WORKFLOWS[job.graph], {
       workflowId: randomUUID(),
       taskQueue: workflowQueue,
@@ -37,7 +41,8 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   };
   return {
     run: async (job) => expectResult(await (await start(job)).result(), job.size),
-    pause: async () => expectResult(await (await start({ graph: 'pause', size: 1 })).query('waiting'), true),
+    startPausedRun: async () =>
+      expectResult(await (await start({ graph: 'pause', size: 1 })).query('waiting'), true),
     close: async () => {
       for (const { worker } of workers) worker.shutdown();
       await running;
@@ -49,7 +54,7 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
 
 /** Returns the task queues of workflows and activities. They are the same unless activities have separate workers. */
 function queuesOf({ queue, mode }: ProcessSetup): { workflowQueue: string; activityQueue: string } {
-  return { workflowQueue: queue, activityQueue: mode.local === false ? `${queue}-work` : queue };
+  return { workflowQueue: queue, activityQueue: mode.localSegments === false ? `${queue}-work` : queue };
 }
 
 async function createWorkers(
@@ -60,7 +65,7 @@ async function createWorkers(
   const activities = { add: async (n: number) => n + 1 };
   const workflows = {
     workflowBundle: { codePath: bundle },
-    ...(mode.cached !== undefined && { maxCachedWorkflows: mode.cached }),
+    ...(mode.cachedWorkflows !== undefined && { maxCachedWorkflows: mode.cachedWorkflows }),
   };
   const workerOptions: Omit<WorkerOptions, 'connection'>[] = [];
   if (roles.includes('engine'))

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { machineLine } from '../report.ts';
+import { describeMachine } from '../report.ts';
 import { prepare } from './setup.ts';
 import { measureMemory, MEMORY_ROWS } from './memory.ts';
 import { measureRow } from './measure-row.ts';
@@ -42,5 +42,5 @@ export async function benchTemporal(
     await setup.close();
   }
   const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
-  process.stdout.write(`${temporalTable(results)}\n\n${machineLine()}; ${load}\n${setup.description}\n`);
+  process.stdout.write(`${temporalTable(results)}\n\n${describeMachine()}; ${load}\n${setup.description}\n`);
 }

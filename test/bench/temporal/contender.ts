@@ -7,17 +7,17 @@ import type { ProcessRole } from '@heddle/temporal';
 export interface Job {
   graph: 'empty' | 'compute' | 'effects' | 'loop' | 'branches' | 'effect branches' | 'pause';
   size: number;
-  window?: number;
+  maxConcurrent?: number;
 }
 
 /** Settings of Heddle. The hand-written workflows have the nearest equivalent. */
 export interface Mode {
   /** True (default): compute blocks run within the workflow task if the contender supports it. */
-  local?: boolean;
+  localSegments?: boolean;
   /** `block`: every block is a separate activity. */
   checkpoint?: 'segment' | 'block';
   /** Maximum number of cached workflows of a worker; default: the contender's default. */
-  cached?: number;
+  cachedWorkflows?: number;
 }
 
 /** The setup of a process: a client, a worker with `roles`, or both. */
@@ -38,6 +38,6 @@ export interface Contender {
   /** Executes a run. Throws if the result is wrong. */
   run(job: Job): Promise<void>;
   /** Starts a run that waits for a person. Resolves when the run waits. */
-  pause(): Promise<void>;
+  startPausedRun(): Promise<void>;
   close(): Promise<void>;
 }

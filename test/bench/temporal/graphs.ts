@@ -22,19 +22,19 @@ export function planOf(job: Job): Plan {
 }
 
 /** Returns how many steps a run has executed, according to its output. */
-export function workDone({ graph }: Job, output: unknown): number {
+export function stepsExecuted({ graph }: Job, output: unknown): number {
   if (graph === 'empty') return 0;
   if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;
   return (output as { results: unknown[] }).results.length;
 }
 
-function workflowOf({ graph, size, window }: Job): Json {
+function workflowOf({ graph, size, maxConcurrent }: Job): Json {
   if (graph === 'compute') return chain(size, 'step');
   if (graph === 'effects') return chain(size, 'effect-step');
   if (graph === 'loop') return loopOf(size);
   if (graph === 'empty') return workflow([], []);
   if (graph === 'pause') return workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
-  return branches(size, window ?? 1, graph === 'branches' ? 'step' : 'effect-step');
+  return branches(size, maxConcurrent ?? 1, graph === 'branches' ? 'step' : 'effect-step');
 }
 
 function chain(size: number, type: string): Json {

@@ -1,21 +1,21 @@
 import { createEngine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { expectResult } from '../workload.ts';
-import { workDone, planOf, STEPS } from './graphs.ts';
+import { stepsExecuted, planOf, STEPS } from './graphs.ts';
 import type { ProcessSetup, Contender } from './contender.ts';
 
 /** Opens Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
 export async function open({ server, queue, data, client, roles, mode }: ProcessSetup): Promise<Contender> {
-  const { local = true, checkpoint = 'segment', cached } = mode;
+  const { localSegments = true, checkpoint = 'segment', cachedWorkflows } = mode;
   const engine = await createEngine({
     blocks: [...STEPS],
     runtime: temporal({
       ...server,
       taskQueue: queue,
       data,
-      localSegments: local,
+      localSegments,
       checkpoint,
-      worker: roles.length > 0 && { roles, ...(cached !== undefined && { cachedWorkflows: cached }) },
+      worker: roles.length > 0 && { roles, ...(cachedWorkflows !== undefined && { cachedWorkflows }) },
     }),
   });
   return {
@@ -23,9 +23,9 @@ export async function open({ server, queue, data, client, roles, mode }: Process
       if (!client) throw new Error('This process has no client.');
       const { status, output } = await engine.execute({ plan: planOf(job) }, {});
       expectResult(status, 'completed');
-      expectResult(workDone(job, output), job.graph === 'empty' ? 0 : job.size);
+      expectResult(stepsExecuted(job, output), job.graph === 'empty' ? 0 : job.size);
     },
-    pause: async () => {
+    startPausedRun: async () => {
       const { status } = await engine.execute({ plan: planOf({ graph: 'pause', size: 1 }) }, {});
       expectResult(status, 'paused');
     },

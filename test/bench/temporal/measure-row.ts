@@ -59,9 +59,9 @@ class ContenderSampler {
   }
 
   async measure(runs: number): Promise<void> {
-    const initialCpuMs = await this.#group.cpu();
+    const initialCpuMs = await this.#group.cpuMs();
     this.samples.push(await this.sample(runs));
-    this.cpuMs += (await this.#group.cpu()) - initialCpuMs;
+    this.cpuMs += (await this.#group.cpuMs()) - initialCpuMs;
   }
 
   get scale(): number {

@@ -38,14 +38,23 @@ export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): 
   }
 }
 
-async function memoryPerRun(contender: ContenderName, cached: number, setup: Setup): Promise<Figure> {
-  const group = await WorkerGroup.start({ ...setup, contender, layout: LAYOUT, mode: { cached } });
+async function memoryPerRun(
+  contender: ContenderName,
+  cachedWorkflows: number,
+  setup: Setup,
+): Promise<Figure> {
+  const group = await WorkerGroup.start({
+    ...setup,
+    contender,
+    layout: LAYOUT,
+    mode: { cachedWorkflows },
+  });
   try {
     // Code that the first runs load does not belong to the memory of runs.
-    await group.pause(IN_FLIGHT, IN_FLIGHT);
-    const initialMb = await group.memory();
-    await group.pause(PAUSED_RUNS, IN_FLIGHT);
-    const value = (((await group.memory()) - initialMb) * 1024) / PAUSED_RUNS;
+    await group.startPausedRuns(IN_FLIGHT, IN_FLIGHT);
+    const initialMb = await group.memoryMb();
+    await group.startPausedRuns(PAUSED_RUNS, IN_FLIGHT);
+    const value = (((await group.memoryMb()) - initialMb) * 1024) / PAUSED_RUNS;
     return { value, least: value, most: value };
   } finally {
     await group.stop();

@@ -1,12 +1,14 @@
-import { short } from '../report.ts';
+import { formatNumber } from '../report.ts';
 import type { Figure, Result } from './measure-row.ts';
 
 function formatFigure(figure: Figure | undefined): string {
-  return figure ? `${short(figure.value)} (${short(figure.least)}–${short(figure.most)})` : '–';
+  return figure
+    ? `${formatNumber(figure.value)} (${formatNumber(figure.least)}–${formatNumber(figure.most)})`
+    : '–';
 }
 
 function formatRatio(ratio: number | undefined): string {
-  return ratio === undefined ? '–' : `${short(ratio)}×`;
+  return ratio === undefined ? '–' : `${formatNumber(ratio)}×`;
 }
 
 function verdict({ line, met, missing }: Result): string {
@@ -30,7 +32,7 @@ export function temporalTable(results: readonly Result[]): string {
       `${formatFigure(baseline)}${note === undefined ? '' : ` ${note}`}`,
       formatRatio(ratio),
       formatRatio(ratioOfLeast),
-      `${short(oursCpuMs)} / ${short(baselineCpuMs)}`,
+      `${formatNumber(oursCpuMs)} / ${formatNumber(baselineCpuMs)}`,
       line.target,
       verdict(result),
     ];

@@ -33,7 +33,7 @@ async function answer(request: Request): Promise<Reply> {
     contender = await (await CONTENDERS[request.contender]()).open(request.open);
     return 'done';
   }
-  const runOnce = 'job' in request ? () => contender?.run(request.job) : () => contender?.pause();
+  const runOnce = 'job' in request ? () => contender?.run(request.job) : () => contender?.startPausedRun();
   return repeat('job' in request ? request.runs : request.pauses, request.inFlight, runOnce);
 }
 

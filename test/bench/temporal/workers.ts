@@ -58,19 +58,19 @@ export class WorkerGroup {
     return (await this.#ask(0, { job, runs, inFlight })) as RunTimes;
   }
 
-  async pause(pauses: number, inFlight: number): Promise<void> {
+  async startPausedRuns(pauses: number, inFlight: number): Promise<void> {
     await this.#ask(0, { pauses, inFlight });
   }
 
   /** Returns the CPU time of all processes so far, in milliseconds. */
-  async cpu(): Promise<number> {
+  async cpuMs(): Promise<number> {
     let sum = 0;
     for (const index of this.#members.keys()) sum += await this.#read(index, 'cpu');
     return sum;
   }
 
   /** Returns the memory in MB of the last process, which runs the workflows. */
-  memory(): Promise<number> {
+  memoryMb(): Promise<number> {
     return this.#read(this.#members.length - 1, 'memory');
   }
 

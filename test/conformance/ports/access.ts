@@ -8,7 +8,7 @@ export interface AccessSetup {
   access: Access;
   workspaceIds: readonly [string, string];
   /** Adds a person with this role in the workspace; without a role, the person is not a member. Returns the id. */
-  person(workspaceId: string, role?: Role): Promise<string>;
+  addPerson(workspaceId: string, role?: Role): Promise<string>;
 }
 
 const ROLES = ['read', 'write', 'admin'] as const;
@@ -22,7 +22,7 @@ function principalOf(userId: string | null, kind: PrincipalKind = 'personal'): P
 export function describeAccess(name: string, open: () => Promise<AccessSetup>): void {
   describe(`${name}: access`, () => {
     it('is granted to members with the role or a higher one', async () => {
-      const { access, person, workspaceIds } = await open();
+      const { access, addPerson: person, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
       for (const [level, role] of ROLES.entries()) {
         const principal = principalOf(await person(workspaceId, role));
@@ -34,7 +34,7 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
     });
 
     it('conceals a workspace from people who are not members, and from callers who are not people', async () => {
-      const { access, person, workspaceIds } = await open();
+      const { access, addPerson: person, workspaceIds } = await open();
       const [workspaceId, other] = workspaceIds;
       const outsiders = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
       for (const outsider of outsiders)
@@ -45,7 +45,7 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
     });
 
     it('lists the workspaces of a person, and none for callers who are not people', async () => {
-      const { access, person, workspaceIds } = await open();
+      const { access, addPerson: person, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
       expect(await access.workspaces?.(principalOf(await person(workspaceId, 'read')))).toEqual([
         workspaceId,

@@ -23,7 +23,7 @@ export function describeLimits(
       const refused = await limiter.take('sync', ['bob', 'ada']);
       expect(refused).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW.perMinute });
       expect(refused?.retryAfterMs).toBeGreaterThan(1000);
-      expect(refused?.resetMs).toBeGreaterThan(0);
+      expect(refused?.resetAtMs).toBeGreaterThan(0);
     });
 
     it('count a repeated subject once, and take no token when they are read', async () => {

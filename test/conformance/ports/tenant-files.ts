@@ -19,7 +19,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       options: Partial<NewTenantFile> & { key?: string } = {},
     ) => {
       const { key = `key ${(keyCount += 1)}`, ...overrides } = options;
-      const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const };
+      const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', onNameConflict: 'rename' as const };
       return files.create(tenant, { ...file, ...overrides, chunks: chunksOf(text) }, key);
     };
     const textOf = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
@@ -73,10 +73,13 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       const first = await create(files, 'ada', 'one');
       const second = await create(files, 'ada', 'two');
       expect(second.name).not.toBe(first.name);
-      const third = await create(files, 'ada', 'three', { taken: 'replace' });
+      const third = await create(files, 'ada', 'three', { onNameConflict: 'replace' });
       expect(third).toMatchObject({ id: first.id, name: first.name, size: 5 });
       expect(third.revision).not.toBe(first.revision);
-      const inOtherFolder = await create(files, 'ada', 'four', { taken: 'replace', folderPath: '/b' });
+      const inOtherFolder = await create(files, 'ada', 'four', {
+        onNameConflict: 'replace',
+        folderPath: '/b',
+      });
       expect(inOtherFolder).toMatchObject({ name: 'a.txt' });
       expect(inOtherFolder.id).not.toBe(first.id);
     });
@@ -100,7 +103,13 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         yield Buffer.from('half');
         throw new Error('cut off');
       })();
-      const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const, chunks };
+      const file = {
+        name: 'a.txt',
+        folderPath: '/',
+        type: 'text/plain',
+        onNameConflict: 'rename' as const,
+        chunks,
+      };
       await expect(async () => files.create('ada', file, 'k')).rejects.toThrow('cut off');
       expect((await files.list('ada', wholeTree))?.files).toEqual([]);
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });

@@ -9,7 +9,7 @@ import type { MakeRuntime } from './suite.ts';
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 
 /** Defines the tests of R46 (docs/semantics.md): blocks that pause in an attempt and continue it with the answer. */
-export function describeContinued(make: MakeRuntime): void {
+export function describeContinuedAttempts(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
     it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
       const askBlocks = new AskBlocks();

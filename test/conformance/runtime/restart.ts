@@ -3,8 +3,8 @@ import { describeChildren } from './restart/children.ts';
 import { describeContinuedBlocks } from './restart/continued.ts';
 import { describeMissingEnvironment } from './restart/missing-environment.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
-import { describeUnexecuted } from './restart/unexecuted.ts';
-import { describeAnswers } from './restart/pauses.ts';
+import { describeUnexecutedRuns } from './restart/unexecuted.ts';
+import { describePausedRuns } from './restart/pauses.ts';
 import { EngineSequence } from './restart/engine-sequence.ts';
 import { describeTimers } from './restart/timers.ts';
 import { describeWork } from './restart/work.ts';
@@ -30,12 +30,12 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     work: () => describeWork(makeEngines),
     'interrupted steps': () => describeInterruptedSteps(makeEngines),
     timers: () => describeTimers(makeEngines),
-    answers: () => describeAnswers(makeEngines),
+    answers: () => describePausedRuns(makeEngines),
     'continued pauses': () => describeContinuedBlocks(makeEngines),
     children: () => describeChildren(makeEngines),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
     ...(!shared && {
-      'unexecuted runs': () => describeUnexecuted(makeEngines),
+      'unexecuted runs': () => describeUnexecutedRuns(makeEngines),
       'missing environment': () => describeMissingEnvironment(makeEngines),
     }),
   };

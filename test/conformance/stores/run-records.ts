@@ -24,7 +24,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.create(newRun('r'), startedEntry(), record('r', { status: 'failed' }))).toBe(false);
     expect(await store.record('r')).toEqual(first);
     expect((await store.list({ workflowId: 'workflow', status: ['running'] })).runs).toEqual([first]);
-    expect(await store.open()).toEqual(['r']);
+    expect(await store.unfinishedRunIds()).toEqual(['r']);
   });
 
   it('saves a record and its journal entries together or not at all', async () => {
@@ -40,7 +40,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.journal('r')).toHaveLength(3);
     expect(await store.record('r')).toEqual(saved.record);
     expect(await store.logs('r')).toEqual(saved.logs);
-    expect(await store.open()).toEqual([]);
+    expect(await store.unfinishedRunIds()).toEqual([]);
   });
 
   it('keeps many logs in order when they are saved again', async () => {
@@ -75,7 +75,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.saveRecord(older, [log('r', 1), log('r', 2)])).toBe(false);
     expect(await store.record('r')).toEqual(newer);
     expect(await store.logs('r')).toEqual([done]);
-    expect(await store.open()).toEqual([]);
+    expect(await store.unfinishedRunIds()).toEqual([]);
     expect((await store.list({ status: ['running'] })).runs).toEqual([]);
     const later = record('r', { seq: 5, status: 'failed' });
     expect(await store.saveRecord(later, [log('r', 2)])).toBe(true);
@@ -109,8 +109,8 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
       await store.saveRecord(record(status, { status, createdMs: 9000 - index }), []);
     }
     await store.create(newRun('fresh', { createdMs: 10_000 }), startedEntry());
-    expect(await store.open()).toEqual(['paused', 'running', 'queued', 'fresh']);
+    expect(await store.unfinishedRunIds()).toEqual(['paused', 'running', 'queued', 'fresh']);
     await store.saveRecord(record('running', { status: 'completed' }), []);
-    expect(await store.open()).toEqual(['paused', 'queued', 'fresh']);
+    expect(await store.unfinishedRunIds()).toEqual(['paused', 'queued', 'fresh']);
   });
 }

@@ -7,57 +7,57 @@ export const isPendingMutants: readonly Mutant[] = [
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.next === command.turn;',
-      why: 'an answered expand command is still pending',
+      effect: 'an answered expand command is still pending',
     },
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.asking;',
-      why: 'the expand command of an earlier iteration is pending again',
+      effect: 'the expand command of an earlier iteration is pending again',
     },
     {
       from: " || work.w === 'blocked') && isSameAttempt(work, command)",
       to: ') && isSameAttempt(work, command)',
-      why: 'a blocked child is no longer pending',
+      effect: 'a blocked child is no longer pending',
     },
     {
       from: "work.w === 'blocked') && isSameAttempt(work, command)",
       to: "work.w === 'blocked')",
-      why: 'an earlier attempt is pending besides the current one',
+      effect: 'an earlier attempt is pending besides the current one',
     },
     {
       from: ' && a.resumes === b.resumes',
       to: '',
-      why: 'the command of an attempt from before an answer is still pending',
+      effect: 'the command of an attempt from before an answer is still pending',
     },
     {
       from: "work.w === 'pause' && isSameAttempt(work, command)",
       to: "work.w === 'pause'",
-      why: 'a pause that was answered is pending with the next one',
+      effect: 'a pause that was answered is pending with the next one',
     },
     {
       from: " && (work.w === 'wait' || work.try === command.try)",
       to: '',
-      why: 'the timeout of an earlier attempt is pending',
+      effect: 'the timeout of an earlier attempt is pending',
     },
     {
       from: "retry: 'retry', wait",
       to: "retry: 'wait', wait",
-      why: 'a pending retry waits for another timer',
+      effect: 'a pending retry waits for another timer',
     },
     {
       from: 'state.deadline?.dueMs === dueMs',
       to: 'state.deadline !== undefined',
-      why: 'the earlier timer of a moved deadline is still pending',
+      effect: 'the earlier timer of a moved deadline is still pending',
     },
     {
       from: 'state.drain?.dueMs === dueMs',
       to: 'false',
-      why: 'the grace timer of the run is never pending',
+      effect: 'the grace timer of the run is never pending',
     },
     {
       from: 'frame?.drain?.dueMs === dueMs',
       to: 'frame?.drain === undefined',
-      why: 'the grace timer of a branch is pending even if it has none',
+      effect: 'the grace timer of a branch is pending even if it has none',
     },
   ]),
 ];

@@ -4,7 +4,7 @@ export interface Mutant {
   from: string;
   to: string;
   /** The wrong behaviour of the mutant. */
-  why: string;
+  effect: string;
 }
 
 /** Returns the mutants of one file. */

@@ -25,11 +25,11 @@ export function listMachineFiles(): string[] {
 }
 
 /** Returns the text of the mutant's file with the change. Throws unless `from` occurs exactly once. */
-export function applyMutant({ file, from, to, why }: Mutant): string {
+export function applyMutant({ file, from, to, effect }: Mutant): string {
   const text = readFileSync(join(MACHINE, file), 'utf8');
   const count = text.split(from).length - 1;
   if (count !== 1)
-    throw new Error(`mutant "${why}" of ${file}: its text occurs ${count} times: ${from.trim()}`);
+    throw new Error(`mutant "${effect}" of ${file}: its text occurs ${count} times: ${from.trim()}`);
   return text.replace(from, () => to);
 }
 

@@ -52,7 +52,7 @@ function describeSystem({ platform, chromium, fonts }: System): string {
  * Returns the number of pixels in which two PNG images differ; undefined if their sizes differ. Anti-aliased pixels do
  * not count.
  */
-export function differingPixels(one: Buffer, other: Buffer): number | undefined {
+export function countDifferingPixels(one: Buffer, other: Buffer): number | undefined {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return undefined;
   return pixelmatch(roundChannels(a.data), roundChannels(b.data), undefined, a.width, a.height, {

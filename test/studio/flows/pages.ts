@@ -17,7 +17,7 @@ export function definePageTests(store: GetServeArgs): void {
   let providers: HookProviders;
   const studio = startStudio({
     store,
-    moreArgs: async (whenDone) => {
+    extraArgs: async (whenDone) => {
       providers = await hookProviders();
       whenDone(() => void providers.close());
       return ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];

@@ -51,7 +51,7 @@ export function defineRunTests(store: GetServeArgs): void {
   const sampledIt = sampledTests(1 / 4, 'large runs in the Studio');
   const studio = startStudio({
     store,
-    moreArgs: async (whenDone) => {
+    extraArgs: async (whenDone) => {
       const server = await startModelServer(({ body }) => {
         const prompt = JSON.stringify(body);
         if (/"role":"tool"|function_call_output/.test(prompt))

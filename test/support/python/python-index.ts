@@ -8,11 +8,11 @@ import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './w
 export interface IndexedWheel extends FixtureWheel {
   readonly yanked?: string;
   /** True if the index also has the metadata of the wheel as a separate file. */
-  readonly metadataBeside?: boolean;
+  readonly hasSeparateMetadata?: boolean;
   /** True if the served file does not have the published hash. */
   readonly forged?: boolean;
   /** The requirements in the separate metadata file; default: those of the wheel. */
-  readonly announced?: readonly string[];
+  readonly publishedRequires?: readonly string[];
 }
 
 export interface PythonIndexOptions {
@@ -41,7 +41,9 @@ interface ServedWheel {
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
 function announcedMetadata(wheel: IndexedWheel): string {
-  return wheelMetadata(wheel.announced === undefined ? wheel : { ...wheel, requires: wheel.announced });
+  return wheelMetadata(
+    wheel.publishedRequires === undefined ? wheel : { ...wheel, requires: wheel.publishedRequires },
+  );
 }
 
 function pageOf(wheels: readonly ServedWheel[], form: 'json' | 'html'): string {
@@ -53,7 +55,9 @@ function pageOf(wheels: readonly ServedWheel[], form: 'json' | 'html'): string {
     size: bytes.length,
     yanked: wheel.yanked ?? false,
     ...(wheel.python === undefined ? {} : { 'requires-python': wheel.python }),
-    ...(wheel.metadataBeside === true && { 'core-metadata': { sha256: sha256(announcedMetadata(wheel)) } }),
+    ...(wheel.hasSeparateMetadata === true && {
+      'core-metadata': { sha256: sha256(announcedMetadata(wheel)) },
+    }),
   }));
   return JSON.stringify({ meta: { 'api-version': '1.1' }, name: wheels[0]?.wheel.name, files });
 }
@@ -64,7 +68,7 @@ function anchorOf({ wheel, filename, bytes }: ServedWheel): string {
     `href="../../files/${filename}#sha256=${sha256(bytes)}"`,
     ...(python === undefined ? [] : [`data-requires-python="${python}"`]),
     ...(wheel.yanked === undefined ? [] : [`data-yanked="${wheel.yanked}"`]),
-    ...(wheel.metadataBeside === true
+    ...(wheel.hasSeparateMetadata === true
       ? [`data-core-metadata="sha256=${sha256(announcedMetadata(wheel))}"`]
       : []),
   ];

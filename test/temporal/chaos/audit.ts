@@ -39,7 +39,8 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
     for (const record of page.runs) await auditRun(stores, record, result);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  for (const runId of await stores.runs.open()) result.faults.push(`${runId}: the run has not ended`);
+  for (const runId of await stores.runs.unfinishedRunIds())
+    result.faults.push(`${runId}: the run has not ended`);
   return result;
 }
 

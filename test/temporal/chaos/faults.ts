@@ -79,7 +79,7 @@ async function keepStarting(
   isOver: () => boolean,
 ): Promise<void> {
   for (let count = 0; !isOver();) {
-    const openIds = new Set(await stores.runs.open());
+    const openIds = new Set(await stores.runs.unfinishedRunIds());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
     for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, count++);
     await delay(POLL_MS);
@@ -165,7 +165,7 @@ async function waitUntilDrained({ runs }: SharedStores): Promise<void> {
   let previous = '';
   let lastProgressMs = performance.now();
   while (performance.now() - lastProgressMs < STUCK_MS) {
-    const open = await runs.open();
+    const open = await runs.unfinishedRunIds();
     if (open.length === 0) return;
     const progress = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
     const current = JSON.stringify([open, progress]);

@@ -6,7 +6,7 @@ import {
   type SupervisedProcess,
   startSupervised,
 } from '../../../packages/temporal/src/server/process-supervisor.ts';
-import { untilReady } from '../../../packages/temporal/src/server/ready.ts';
+import { waitUntilReady } from '../../../packages/temporal/src/server/ready.ts';
 import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
 import type { FoundTool } from '../../tools/fetch.ts';
 import { dynamicConfig, type ServerPorts, serverConfig } from './config.ts';
@@ -100,7 +100,7 @@ async function whyNotServing(
   const limits = { timeoutMs: READY_MS, signal: ended.signal };
   try {
     const problem = await Promise.race([
-      untilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, limits),
+      waitUntilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, limits),
       child.exited.then((how) => `it ended with ${how}`),
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));

@@ -43,7 +43,7 @@ describeTemporal('workers of the production server', (server) => {
     const target = ['--address', server.address, '--namespace', server.namespace, '--queue', cluster.queue];
     const build = `looms-${cluster.queue}:7`;
     const worker = startHeddle(['worker', '--json', '--build', build, ...target], { cwd: cluster.data });
-    expect(JSON.parse(await worker.line())).toMatchObject({ ready: true, queue: cluster.queue });
+    expect(JSON.parse(await worker.firstLine())).toMatchObject({ ready: true, queue: cluster.queue });
   });
 
   it('with eager start immediately receive the runs that their own process starts', async () => {

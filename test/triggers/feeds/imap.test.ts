@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { authority } from '../../support/certificate.ts';
+import { createAuthority } from '../../support/certificate.ts';
 import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
 import type { ImapServer } from '../../support/imap-server.ts';
 import { feedType, Source, subjects } from './source.ts';
@@ -31,7 +31,7 @@ describe('a mail account', () => {
     server.deliver({ subject: 'two' });
     expect(subjects(await source.poll())).toEqual(['one', 'two']);
     expect(subjects(await source.poll())).toEqual([]);
-    expect(server.sessions).toBe(3);
+    expect(server.connectionCount).toBe(3);
     expect(server.commands.filter((command) => /STORE|SELECT/.test(command))).toEqual([]);
   });
 
@@ -171,14 +171,14 @@ describe('a mail account', () => {
       const source = imapSource(server);
       await source.poll();
       server.deliver({ subject: 'one' });
-      server.behave(command, behaviour);
+      server.setBehaviour(command, behaviour);
       const failure = await source.poll(AbortSignal.timeout(300)).catch((error: Error) => error);
       expect(failure).toMatchObject({
         code: 'FEED_FAILED',
         message: expect.stringMatching(message) as string,
       });
       expect((failure as Error).message).not.toContain(IMAP_PASSWORD);
-      server.behave(command, undefined);
+      server.setBehaviour(command, undefined);
       expect(subjects(await source.poll())).toEqual(['one']);
     },
   );
@@ -198,7 +198,7 @@ describe('a mail account', () => {
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
   ] as const)('reads messages over TLS %s, once its CA is trusted', async (_, secure, from) => {
-    const { ca, signed } = authority();
+    const { ca, signed } = createAuthority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
     const source = imapSource(server, { secure, backfill: 1 });

@@ -194,7 +194,7 @@ describe('a feed', () => {
     await expect
       .poll(async () => (await api.trigger(second)).health.lastError)
       .toContain('is a private address');
-    expect([news.requests.length, mail.sessions]).toEqual([0, 0]);
+    expect([news.requests.length, mail.connectionCount]).toEqual([0, 0]);
   });
 
   it('follows no redirect to a private address', async () => {

@@ -58,7 +58,7 @@ export class Source {
     return {
       ...{ cursor: this.cursor, limit, http, signal, nowMs: this.nowMs },
       filterUnknown: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#known.has(id)))),
-      text: (template) =>
+      resolveTemplate: (template) =>
         Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => env[name] ?? '')),
       credential: (id) =>
         id in credentials

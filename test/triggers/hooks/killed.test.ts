@@ -6,7 +6,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
-import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { hookWithNumericTimes } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
@@ -106,7 +106,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
         service: () => Promise.resolve({ address: baseUrl, http: crashing.countRequests(client) }),
         now: () => nowMs,
       },
-      hookWithNumbers(row),
+      hookWithNumericTimes(row),
       new AbortController().signal,
     );
     await job.run().catch((error: unknown) => {
@@ -204,7 +204,7 @@ describe('a process that stops', () => {
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },
-      hookWithNumbers(row),
+      hookWithNumericTimes(row),
       stopping.signal,
     );
     await job.run();

@@ -3,7 +3,7 @@ import { storeCredential, storedCredentials } from '@heddle/service/credentials'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
-import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { hookWithNumericTimes } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
@@ -37,12 +37,12 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   afterAll(() => providers.close());
 
   /** Makes GitHub not finish its responses to requests of this method. `isDone`: GitHub still executes the requests. */
-  const hang = (method: string, isDone = false): void => {
+  const hang = (method: string, isExecuted = false): void => {
     requestCount = 0;
     providers.before = (request) => {
       if (!request.startsWith(`${method} github`)) return undefined;
       requestCount += 1;
-      return { unfinished, ...(isDone && { isDone }) };
+      return { unfinished, ...(isExecuted && { isExecuted }) };
     };
   };
   const respondAgain = (): void => void (providers.before = () => undefined);
@@ -196,11 +196,11 @@ describe('while a provider never answers', () => {
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },
-      hookWithNumbers(row),
+      hookWithNumericTimes(row),
       AbortSignal.timeout(LIMIT_MS),
     );
     await job.run();
-    const after = hookWithNumbers((await api.rowOf(id)) as ProviderHookRow);
+    const after = hookWithNumericTimes((await api.rowOf(id)) as ProviderHookRow);
     expect(after).toMatchObject({ state: 'failed', is_retryable: 1, attempts: 4, lease_id: null });
     expect((after.look_ms ?? 0) - api.now.ms).toBe(8 * RETRY_MS);
     expect(api.faults).toEqual([]);

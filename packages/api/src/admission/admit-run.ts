@@ -1,4 +1,4 @@
-import { ApiError, tooManyInFlight, unavailable } from '../errors.ts';
+import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AreaContext } from '../context.ts';
 import { once } from './counter.ts';
@@ -70,7 +70,7 @@ async function acquireSlot({ concurrency, report }: Services, run: RunRequest): 
     unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
   const release = await acquireFromHost(report, createOverloadError, () => concurrency.acquire(run));
   if (release) return once(release);
-  throw tooManyInFlight('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
+  throw tooManyRequests('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
 }
 
 /**
@@ -87,7 +87,7 @@ export async function acquireCall(
     concurrency.acquireCall?.(operation, caller),
   );
   if (release) return once(release);
-  throw tooManyInFlight('Too many calls of this operation are in flight. Please retry shortly.');
+  throw tooManyRequests('Too many calls of this operation are in flight. Please retry shortly.');
 }
 
 /**

@@ -4,7 +4,7 @@ import {
   expectAccess,
   expectOrganizationAccess,
   expectPrincipal,
-  expectWorkspaceKeys,
+  expectWorkspaceKeyAllowed,
 } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -110,7 +110,7 @@ async function authorizeAndHandle(
   return operation.handle(services as never, { ...call, ...recorder } as never, value as never);
 }
 
-type Recorder = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
+type Recorder = Pick<Call<never, never, never>, 'recordAudit' | 'runAudited'>;
 
 /** Returns functions that record the audit actions of the operation. */
 function createRecorder(
@@ -129,8 +129,8 @@ function createRecorder(
     };
   }
   return {
-    record: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
-    async recordAround(recorded, action, hasHappened = () => true) {
+    recordAudit: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
+    async runAudited(recorded, action, hasHappened = () => true) {
       const event = eventOf(recorded);
       const prepared = await audit.prepare?.(event);
       const result = await action().catch(async (error: unknown) => {
@@ -154,7 +154,7 @@ async function findAuthorizedResource(
 ): Promise<LocatedResource<unknown>> {
   const { resource } = operation;
   if (resource.kind === 'none' || resource.kind === 'organization')
-    expectWorkspaceKeys(call.principal, operation);
+    expectWorkspaceKeyAllowed(call.principal, operation);
   const { noun } = resource;
   const locatedResource = await resource.find(call, services as never, context);
   if (!locatedResource) throw notFound(noun);

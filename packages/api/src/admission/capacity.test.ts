@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
-import { APPROVAL, GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
+import { APPROVAL, GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { capacityLimits, createCapacity } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
@@ -136,7 +136,7 @@ describe('runs in flight', () => {
       api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const first = await run(longId, { async: true });
     const runPath = `/api/v2/workflows/${longId}/runs/${first.data.runId}`;
-    await untilStatus(api, runPath, 'paused');
+    await waitForStatus(api, runPath, 'paused');
     for (const body of [{}, { async: true }, { stream: true }]) {
       expect(await run(shortId, body)).toMatchObject({
         status: 429,
@@ -231,7 +231,7 @@ describe('usage', () => {
     const { runId } = data;
     await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
     const runPath = `/api/v2/workflows/${id}/runs/${runId}`;
-    const { paused } = await untilStatus(api, runPath, 'paused');
+    const { paused } = await waitForStatus(api, runPath, 'paused');
     const answer = { contextId: paused?.contextId, input: { ok: true } };
     expect((await api.call('POST', `${runPath}/resume`, { body: answer })).status).toBe(200);
     expect(calls.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
@@ -243,7 +243,7 @@ describe('usage', () => {
     const id = await api.deploy(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
-    const { paused } = await untilStatus(api, runPath, 'paused');
+    const { paused } = await waitForStatus(api, runPath, 'paused');
     const body = { contextId: paused?.contextId, input: { ok: true } };
     refusals.push({ refused: 'limit' });
     expect(await api.call('POST', `${runPath}/resume`, { body })).toMatchObject({

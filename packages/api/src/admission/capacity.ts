@@ -1,4 +1,4 @@
-import { tooManyInFlight } from '../errors.ts';
+import { tooManyRequests } from '../errors.ts';
 import { createCounter } from './counter.ts';
 
 /** Limits on the executions in flight in this process. */
@@ -50,7 +50,7 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
       return inFlight;
     },
     acquire(caller) {
-      if (inFlight >= total) throw tooManyInFlight('Server is at capacity. Please retry shortly.');
+      if (inFlight >= total) throw tooManyRequests('Server is at capacity. Please retry shortly.');
       const releases = [callers.increment(caller, perCaller) ?? refuse()];
       inFlight += 1;
       return {
@@ -67,7 +67,7 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
 }
 
 function refuse(): never {
-  throw tooManyInFlight(
+  throw tooManyRequests(
     'Too many executions of this caller or workspace are in flight. Please retry shortly.',
     'EXECUTION_CONCURRENCY_LIMIT',
   );

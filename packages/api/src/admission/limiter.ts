@@ -7,7 +7,7 @@ export interface LimitState {
   limit: number;
   remaining: number;
   /** The time at which the bucket is full again, in milliseconds since the epoch. */
-  resetMs: number;
+  resetAtMs: number;
   /** Milliseconds until the next token; 0 when there is a token. */
   retryAfterMs: number;
   /** Tokens added per minute, if known. */
@@ -106,7 +106,7 @@ function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }:
     allowed,
     limit: capacity,
     remaining: Math.floor(tokensLeft),
-    resetMs: Math.ceil(atMs + (capacity - tokensLeft) / tokensPerMs),
+    resetAtMs: Math.ceil(atMs + (capacity - tokensLeft) / tokensPerMs),
     retryAfterMs: allowed ? 0 : Math.ceil((1 - tokensLeft) / tokensPerMs),
     perMinute,
   };
@@ -127,7 +127,7 @@ const NO_LIMIT = 2_147_483_647;
 
 /** Returns the state of a bucket that is always full. */
 export function unlimited(nowMs: number): LimitState {
-  return { allowed: true, limit: NO_LIMIT, remaining: NO_LIMIT, resetMs: nowMs, retryAfterMs: 0 };
+  return { allowed: true, limit: NO_LIMIT, remaining: NO_LIMIT, resetAtMs: nowMs, retryAfterMs: 0 };
 }
 
 /** Returns the `X-RateLimit-*` headers of a bucket. */
@@ -135,7 +135,7 @@ export function limitHeaders(state: LimitState): { [name: string]: string } {
   return {
     'X-RateLimit-Limit': String(state.limit),
     'X-RateLimit-Remaining': String(state.remaining),
-    'X-RateLimit-Reset': new Date(state.resetMs).toISOString(),
+    'X-RateLimit-Reset': new Date(state.resetAtMs).toISOString(),
   };
 }
 

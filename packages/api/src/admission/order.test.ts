@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { ParsedResponse } from '../../../../test/support/api.ts';
-import { GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
+import { GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recording-api.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
@@ -36,7 +36,7 @@ const EMPTY_BUCKET: LimitState = {
   allowed: false,
   limit: 2,
   remaining: 0,
-  resetMs: 90_000,
+  resetAtMs: 90_000,
   retryAfterMs: 60_000,
 };
 const failAsDown = (): Promise<never> => Promise.reject(new Error('The port is down.'));
@@ -270,7 +270,7 @@ async function holdSlot(): Promise<Response> {
   faults.clear();
   const response = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
   const runId = response.headers.get('x-run-id') ?? '';
-  await untilStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'paused');
+  await waitForStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'paused');
   // Waits until the run has recorded everything before its timer.
   await api.engine.getLogs(runId);
   for (const fault of otherFaults) faults.add(fault);

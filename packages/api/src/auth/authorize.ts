@@ -33,7 +33,7 @@ export function expectPrincipal(
 }
 
 /** Throws 403 for a workspace key when the operation does not allow workspace keys. */
-export function expectWorkspaceKeys(
+export function expectWorkspaceKeyAllowed(
   { kind }: Principal,
   { principals }: Pick<AnyOperation, 'principals'>,
 ): void {
@@ -70,7 +70,7 @@ export async function expectAccess(
   const { role, capability, noun } = required;
   if (principal.kind === 'workspace') {
     if (principal.workspaceId !== workspaceId) throw notFound(noun);
-    return expectWorkspaceKeys(principal, required);
+    return expectWorkspaceKeyAllowed(principal, required);
   }
   expectGranted(await access.check(principal, workspaceId, role, capability), required);
 }
@@ -85,7 +85,7 @@ export async function expectOrganizationAccess(
   organizationId: string,
   required: RequiredAccess,
 ): Promise<void> {
-  expectWorkspaceKeys(principal, { principals: [] });
+  expectWorkspaceKeyAllowed(principal, { principals: [] });
   const { role, capability } = required;
   const decision = await access.checkOrganization?.(principal, organizationId, role, capability);
   expectGranted(decision ?? 'concealed', required);
@@ -138,11 +138,11 @@ export async function anonymousPrincipal(
   const workflow = workflowId === undefined ? undefined : await definitions.find(workflowId);
   const isPublic = workflow?.isPublic === true && workflow.live !== undefined && workflow.isArchived !== true;
   if (!isPublic || !(await publicRuns?.allows(workflow.workspaceId))) throw unauthorized('Unauthorized');
-  return principalOfPublic(workflow);
+  return publicPrincipal(workflow);
 }
 
 /** Returns the principal of callers without a credential who may run the workflow. */
-export function principalOfPublic({ id, workspaceId }: Pick<Definition, 'id' | 'workspaceId'>): Principal {
+export function publicPrincipal({ id, workspaceId }: Pick<Definition, 'id' | 'workspaceId'>): Principal {
   return {
     kind: 'workspace',
     credentialId: `public:${id}`,

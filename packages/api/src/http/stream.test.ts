@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
-import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
+import { LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
 import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
@@ -100,7 +100,7 @@ describe('heartbeats', () => {
     const startPausedRun = async (): Promise<string> => {
       const path = `/api/v2/workflows/${id}/execute`;
       const { data } = await api.call<{ runId: string }>('POST', path, { body: { async: true } });
-      await untilStatus(api, `${runs}/${data.runId}`, 'paused');
+      await waitForStatus(api, `${runs}/${data.runId}`, 'paused');
       return data.runId;
     };
     const openers: { [stream: string]: () => Promise<Response> } = {

@@ -38,7 +38,7 @@ export interface ParsedDelivery {
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
 /** What the receiver does with an authentic request. */
-export type WebhookMeaning =
+export type WebhookAction =
   /** The sender verifies the URL. No run is started. */
   | { kind: 'handshake'; body: Json }
   /** The trigger waits for other events. No run is started. */
@@ -78,7 +78,7 @@ export interface WebhookType extends TriggerInfo {
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
   /** Returns what the receiver does with an authentic request. */
-  meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
+  actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
 
 /** The trigger of a live version. */
@@ -97,7 +97,7 @@ export interface WebhookEvent {
   input: JsonObject;
   method: string;
   contentType: string;
-  bytes: number;
+  byteLength: number;
 }
 
 /** An accepted event. */

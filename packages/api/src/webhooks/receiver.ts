@@ -4,11 +4,11 @@ import { createCounter } from '../admission/counter.ts';
 import { memoryLimiter, consumeRateLimit } from '../admission/limiter.ts';
 import type { Bucket, Limiter } from '../admission/limiter.ts';
 import { repeat, warn } from '../defaults.ts';
-import { ApiError, refusalOf, tooManyInFlight } from '../errors.ts';
+import { ApiError, refusalOf, tooManyRequests } from '../errors.ts';
 import { requestIdOf, respondError } from '../http/reply.ts';
 import { bodyOf, fieldsOf, parseBody } from './body.ts';
 import type { WebhookLimits } from './body.ts';
-import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookMeaning, WebhookStore } from './port.ts';
+import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookAction, WebhookStore } from './port.ts';
 
 /** The options of a receiver. */
 export interface WebhookReceiverOptions {
@@ -137,7 +137,7 @@ async function expectBelowUnknownPathLimit(
   if (address === undefined) return;
   const state = await limiter.peek?.('address', address);
   if (state && !state.allowed)
-    throw tooManyInFlight('Too many requests to unknown paths. Please retry shortly.');
+    throw tooManyRequests('Too many requests to unknown paths. Please retry shortly.');
 }
 
 async function refuseUnknown({ limiter }: ReceiverContext, address: string | undefined): Promise<never> {
@@ -163,7 +163,7 @@ function acquireSlots(
     const releaseOne = counter.increment(subject, limit);
     if (!releaseOne) {
       release();
-      throw tooManyInFlight('Too many requests are in progress. Please retry shortly.');
+      throw tooManyRequests('Too many requests are in progress. Please retry shortly.');
     }
     releases.push(releaseOne);
   }
@@ -185,7 +185,7 @@ async function deliver(
   const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
   if (problem !== undefined) throw new AuthenticationError(problem);
   const body = await parseBody(request, bytes, limits);
-  const action = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
+  const action = type.actionFor(config, { method, headers, query: queryOf(url, limits), ...body });
   if (action.kind === 'handshake') return Response.json(action.body, { headers: SECURE_HEADERS });
   if (action.kind === 'ignored') {
     store.recordRefusal(webhook, `EVENT_IGNORED ${action.event}`);
@@ -194,7 +194,7 @@ async function deliver(
   const contentType = headers.get('content-type') ?? '';
   const event: WebhookEvent = {
     ...{ deliveryId: action.deliveryId, event: action.event, input: action.input },
-    ...{ method, contentType, bytes: bytes.byteLength },
+    ...{ method, contentType, byteLength: bytes.byteLength },
   };
   const accepted = await accept(store, { webhook, event, path });
   return respond(accepted, action, request.signal);
@@ -220,7 +220,7 @@ const SECURE_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-O
 
 async function respond(
   accepted: AcceptedEvent,
-  { reply }: Extract<WebhookMeaning, { kind: 'event' }>,
+  { reply }: Extract<WebhookAction, { kind: 'event' }>,
   signal: AbortSignal,
 ): Promise<Response> {
   const { runId, isDuplicate, flow } = accepted;

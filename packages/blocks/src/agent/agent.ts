@@ -70,7 +70,7 @@ export async function askModel(
 async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promise<LanguageModelV4Prompt> {
   const files = context.field('files', 'json') ?? null;
   if (isEmpty(files)) return prompt;
-  const parts = await attachmentsOf(files, { context, noun: 'file' });
+  const parts = await attachmentsOf(files, { context, kind: 'file' });
   const lastUserIndex = prompt.findLastIndex(({ role }) => role === 'user');
   const message = prompt[lastUserIndex];
   if (message?.role !== 'user') return [...prompt, { role: 'user', content: parts }];
@@ -155,9 +155,11 @@ class Agent {
   ): Promise<ModelResponse> {
     const { context, format } = this.#dependencies;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
-    const { response, opened } = await this.#measure('modelMs', () => this.#models.ask(key, callOptions));
+    const { response, openedModel } = await this.#measure('modelMs', () =>
+      this.#models.ask(key, callOptions),
+    );
     this.#tokens = addTokens(this.#tokens, response.tokens);
-    if (opened.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, opened.prices));
+    if (openedModel.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, openedModel.prices));
     if (response.finishReason === 'content-filter')
       throw new BlockError(
         'MODEL_REFUSED',
@@ -198,7 +200,7 @@ class Agent {
 
   #metadata(): JsonObject {
     return {
-      ...this.#models.facts(),
+      ...this.#models.outputFields(),
       tokens: { ...this.#tokens },
       toolCalls: this.#calls.output(),
       providerTiming: { ...this.#timing },

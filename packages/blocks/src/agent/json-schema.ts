@@ -235,7 +235,7 @@ export function withCheckedPatterns<Schema extends Json>(
  * Returns the check against a schema of a third party: patterns that cannot be checked are ignored. Throws like
  * `compileSchema`.
  */
-export function compileForeignSchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
+export function compileThirdPartySchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
   return compileSchema(withCheckedPatterns(schema), toError);
 }
 

@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockError, Json, JsonObject } from '@heddle/core/blocks';
 import { invalid } from '../invalid.ts';
-import { compileForeignSchema } from './json-schema.ts';
+import { compileThirdPartySchema } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 import { unsatisfiableReason } from './unsatisfiable.ts';
 
@@ -44,7 +44,7 @@ export function createFormat(
   schema: JsonObject,
   toError: (why: string) => Error,
 ): ResponseFormat {
-  const problemsOf = compileForeignSchema(schema, toError);
+  const problemsOf = compileThirdPartySchema(schema, toError);
   const why = unsatisfiableReason(schema);
   if (why !== undefined) throw toError(`no answer can match: ${why}`);
   return { name, schema, problemsOf, strict: isStrict(schema) };

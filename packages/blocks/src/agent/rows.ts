@@ -52,7 +52,7 @@ function authoredParams(context: Context, field: string): ReadonlyMap<string, Te
  * Returns the row after parsing each of its `params` that the author has written as JSON text with references. Values
  * of the references cannot change the structure of the JSON.
  */
-export function withStructure(context: Context, { row, authored }: ToolRow): JsonObject {
+export function withParsedParams(context: Context, { row, authored }: ToolRow): JsonObject {
   const parsedParams: JsonObject = {};
   for (const [name, template] of authored)
     if (isJsonWithReferences(template)) parsedParams[name] = resolveJson(template, context.services.lookup);

@@ -3,8 +3,8 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
-import { serviceToolsOf } from '../openapi/loaded.ts';
+import { isMcpTool, mcpTools } from '../mcp/agent-tools.ts';
+import { loadServiceTools } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { driverOf } from '../drivers/catalog.ts';
@@ -12,7 +12,7 @@ import { integrationOf } from '../integrations/catalog.ts';
 import { createCodeTool } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
-import { idsOf, MAX_TOOLS, toolRows, withStructure } from './rows.ts';
+import { idsOf, MAX_TOOLS, toolRows, withParsedParams } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 import type { AgentSkills } from './skills.ts';
 import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
@@ -39,15 +39,20 @@ export async function toolsOf(
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
   const workflows = usedRows.filter(({ row }) => isWorkflowRow(row));
-  for (const each of usedRows.filter(({ row }) => !isMcpRow(row) && !isWorkflowRow(row)))
+  for (const each of usedRows.filter(({ row }) => !isMcpTool(row) && !isWorkflowRow(row)))
     for (const tool of await offeredTools(context, each, options))
       addTool(context, tools, { tool, row: each.row });
   const workflowCalls = await workflowTools(context, workflows, new Set(tools.keys()));
   for (const [index, tool] of workflowCalls.entries())
     addTool(context, tools, { tool, row: workflows[index]?.row as JsonObject });
   // MCP tools come last: a server must not take the name of another tool.
-  for (const each of usedRows.filter(({ row }) => isMcpRow(row)))
-    for (const tool of await mcpTools(context, options, withStructure(context, each), new Set(tools.keys())))
+  for (const each of usedRows.filter(({ row }) => isMcpTool(row)))
+    for (const tool of await mcpTools(
+      context,
+      options,
+      withParsedParams(context, each),
+      new Set(tools.keys()),
+    ))
       addTool(context, tools, { tool, row: each.row });
   if (tools.size > MAX_TOOLS)
     throw invalid(context, `has more than ${MAX_TOOLS} tools, including those of its MCP servers`);
@@ -74,13 +79,13 @@ function addTool(
   if (!NAME.test(name))
     throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
   if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
-  tools.set(name, withSchema(context, tool, row));
+  tools.set(name, toReadyTool(context, tool, row));
 }
 
 /**
  * Returns the tool with the compiled check of its arguments and the settings of its row. Throws BLOCK_CONFIG_INVALID.
  */
-export function withSchema(context: Context, tool: OfferedTool, row: JsonObject): ReadyTool {
+export function toReadyTool(context: Context, tool: OfferedTool, row: JsonObject): ReadyTool {
   const { name } = tool.definition;
   const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
   const problemsOf = compileSchema(schema, (why) =>
@@ -116,16 +121,16 @@ export async function offeredTools(
   if (row['type'] === 'custom-tool') return [createCodeTool(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
-  const services = await serviceToolsOf(options);
+  const services = await loadServiceTools(options);
   const found =
     services &&
     (await import('./service-rows.ts')).createServiceTools(
       context,
-      withStructure(context, toolRow),
+      withParsedParams(context, toolRow),
       services,
     );
   if (found) return found;
-  const tool = await integrationTool(context, withStructure(context, toolRow));
+  const tool = await integrationTool(context, withParsedParams(context, toolRow));
   if (tool) return [tool];
   const ids = idsOf(row);
   const problem = ids.length === 0 ? 'has a tool without a type' : `uses the unknown tool "${ids[0]}"`;
@@ -141,9 +146,10 @@ async function integrationTool(context: Context, row: JsonObject): Promise<Offer
   const { type } = row;
   if (typeof type !== 'string') return undefined;
   const integration = await integrationOf(type);
-  if (integration) return (await import('../integrations/run.ts')).integrationRow(context, row, integration);
+  if (integration)
+    return (await import('../integrations/run.ts')).offerIntegrationTool(context, row, integration);
   const driver = await driverOf(type);
-  return driver && (await import('../drivers/run.ts')).driverRow(context, row, driver);
+  return driver && (await import('../drivers/run.ts')).offerDriverTool(context, row, driver);
 }
 
 /**

@@ -20,7 +20,7 @@ const externalEvent = {
  * Returns the descriptions of comments, of the webhook types `webhook` and `circleback`, and of triggers whose events
  * Heddle does not receive.
  */
-export function describeOthers(): BlockDescription[] {
+export function describeOtherBlockTypes(): BlockDescription[] {
   return [
     describeBlock('note', note),
     describeBlock('webhook', webhookSchema),

@@ -2,12 +2,13 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../define.ts';
 import { integration } from './postgresql/postgresql.ts';
-import { driverRow } from './run.ts';
+import { offerDriverTool } from './run.ts';
 
 const context = { block: { name: 'Agent' } } as Context;
 
 function schemaOf(entry: JsonObject) {
-  const schema = driverRow(context, { type: 'postgresql', ...entry }, integration)?.definition.inputSchema;
+  const schema = offerDriverTool(context, { type: 'postgresql', ...entry }, integration)?.definition
+    .inputSchema;
   return schema as { properties: JsonObject; required?: string[] };
 }
 
@@ -42,7 +43,7 @@ describe('an agent tool of a driver integration', () => {
   });
 
   it('refuses arguments that it does not offer to the model', async () => {
-    const tool = driverRow(context, { type: 'postgresql', operation: 'delete' }, integration);
+    const tool = offerDriverTool(context, { type: 'postgresql', operation: 'delete' }, integration);
     const signal = new AbortController().signal;
     const call = {
       idempotencyKey: 'k',
@@ -55,6 +56,8 @@ describe('an agent tool of a driver integration', () => {
   });
 
   it('does not exist for an operation that the integration does not have', () => {
-    expect(driverRow(context, { type: 'postgresql', operation: 'toString' }, integration)).toBeUndefined();
+    expect(
+      offerDriverTool(context, { type: 'postgresql', operation: 'toString' }, integration),
+    ).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { argumentsFrom, credentialIdIn } from '../integrations/arguments.ts';
-import { expectArguments, namesInRow, toolOfBlock, selectTool } from '../integrations/selection.ts';
+import { expectArguments, toolNamesIn, toolOfBlock, selectTool } from '../integrations/selection.ts';
 import { invalid } from '../invalid.ts';
 import { withRetries } from '../openapi/attempts.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
@@ -78,7 +78,7 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
       return bindReferences(value, {
         values,
         offset,
-        refuse: (why) => configError(`has a "${name}" that ${why}`),
+        errorFor: (why) => configError(`has a "${name}" that ${why}`),
       });
     },
     configError,
@@ -87,12 +87,12 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
 }
 
 /** Returns the tool that an entry in an agent's field "tools" names; undefined if the integration does not have it. */
-export function driverRow(
+export function offerDriverTool(
   context: Context,
   entry: JsonObject,
   integration: DriverIntegration,
 ): OfferedTool | undefined {
-  const selected = toolOf(withOperationsOf(integration, entry['type']), namesInRow(entry));
+  const selected = toolOf(withOperationsOf(integration, entry['type']), toolNamesIn(entry));
   if (!selected) return undefined;
   const { id, tool, schema, problemsOf } = selected;
   const params = isJsonObject(entry['params']) ? entry['params'] : {};

@@ -7,11 +7,11 @@ import { bindReferences, conditionProblem } from './statement.ts';
 /** Binds the references of a statement: each `@` in `authored` is a reference to `value`. */
 function bindStatement(authored: string, value: Json, offset = 0) {
   const values: Json[] = [];
-  const refuse = (why: string) => new BlockError('BLOCK_CONFIG_INVALID', why);
+  const errorFor = (why: string) => new BlockError('BLOCK_CONFIG_INVALID', why);
   const parts = authored
     .split('@')
     .flatMap((part, index): Json[] => (index === 0 ? [part] : [{ value }, part]));
-  return { sql: bindReferences(parts, { values, offset, refuse }), values };
+  return { sql: bindReferences(parts, { values, offset, errorFor }), values };
 }
 
 /** Returns the SQL with its references bound, or why it is refused. */

@@ -8,7 +8,7 @@ interface Binding {
   values: Json[];
   /** Number of parameters in the author's own list, which precede `values`. */
   offset: number;
-  refuse: (why: string) => BlockError;
+  errorFor: (why: string) => BlockError;
 }
 
 type State = 'code' | 'string' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
@@ -113,16 +113,16 @@ class StatementBinder {
   }
 
   addValue(value: Json): void {
-    const { refuse } = this.#binding;
+    const { errorFor } = this.#binding;
     switch (this.#reader.state) {
       case 'dollar':
       case 'escaped':
-        throw refuse(
+        throw errorFor(
           'has a reference in a dollar-quoted string or a string with the prefix E: use plain quotes',
         );
       case 'code':
         if (WORD_END.test(this.#lastCharacter()))
-          throw refuse('has a reference directly after a word: put a space before it');
+          throw errorFor('has a reference directly after a word: put a space before it');
         this.#addParameter(value);
         break;
       case 'name':
@@ -130,7 +130,7 @@ class StatementBinder {
         break;
       case 'string':
         if (this.#openString.isPrefixed)
-          throw refuse(
+          throw errorFor(
             "has a reference in a string directly after a word: write a cast after the string, as in '…'::date",
           );
         this.#openString.content += plainText(value);
@@ -143,7 +143,7 @@ class StatementBinder {
 
   end(): string {
     if (this.#reader.state === 'string' && this.#openString.isBound)
-      throw this.#binding.refuse('has a string without a closing quote');
+      throw this.#binding.errorFor('has a string without a closing quote');
     return this.#sql.join('');
   }
 

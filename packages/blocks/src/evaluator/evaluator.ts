@@ -53,12 +53,12 @@ export const evaluator = defineLazyBlock({
         ],
       ),
     );
-    const { value, facts } = await askForObject(call, { system, user: content }, properties);
+    const { value, usage } = await askForObject(call, { system, user: content }, properties);
     const scores = [...byKey].map(([key, { range }]): [string, number] => [
       key,
       Math.min(range.max, Math.max(range.min, Number(value[key]))),
     ]);
-    return { output: { content, ...facts, ...Object.fromEntries(scores) } };
+    return { output: { content, ...usage, ...Object.fromEntries(scores) } };
   },
 });
 

@@ -4,7 +4,7 @@ import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
-import { groundingOf } from './grounding.ts';
+import { checkGrounding } from './grounding.ts';
 import { entityTypes, findPersonalData, maskEntities } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';
 
@@ -89,7 +89,7 @@ export const guardrails = defineLazyBlock({
     const { input, validationType } = call.fields;
     const verdict =
       validationType === 'hallucination'
-        ? await groundingOf(call)
+        ? await checkGrounding(call)
         : await verdictOf(call.fields, call.context);
     return { output: { ...verdict, validationType, input } };
   },

@@ -71,19 +71,19 @@ export function missingFieldsProblem(
 }
 
 /** Returns a string without surrounding spaces; '' for any other value. */
-export function textIn(value: Json | undefined): string {
+export function trimmedStringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
 /** Returns the first non-empty string in these fields; undefined if there is none. */
-export function firstText(
+export function firstNonEmptyString(
   names: readonly string[],
   read: (name: string) => Json | undefined,
 ): string | undefined {
-  return names.map((name) => textIn(read(name))).find((value) => value !== '');
+  return names.map((name) => trimmedStringOrEmpty(read(name))).find((value) => value !== '');
 }
 
 /** Returns the id of the stored credential that fields name. */
 export function credentialIdIn(read: (name: string) => Json | undefined): string | undefined {
-  return firstText(['credential', 'manualCredential'], read);
+  return firstNonEmptyString(['credential', 'manualCredential'], read);
 }

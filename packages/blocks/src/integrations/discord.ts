@@ -1,4 +1,4 @@
-import { defineIntegration, integer, members, text } from './integration.ts';
+import { defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const channel_id = text('Id of the channel', {
   required: true,
@@ -32,7 +32,7 @@ export const integration = defineIntegration({
           schema: { maxLength: 2000 },
         }),
       },
-      json: members('content'),
+      json: bodyMembers('content'),
     },
     discord_get_messages: {
       description: 'Reads the newest messages of a channel.',

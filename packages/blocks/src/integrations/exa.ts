@@ -1,4 +1,4 @@
-import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+import { arg, data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 export const integration = defineIntegration({
   service: 'exa',
@@ -20,7 +20,7 @@ export const integration = defineIntegration({
           schema: { enum: ['auto', 'neural', 'keyword', 'fast'] },
         }),
       },
-      json: members('query', 'numResults', 'type'),
+      json: bodyMembers('query', 'numResults', 'type'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { results: 'results' } },
     },
@@ -44,7 +44,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/answer',
       arguments: { query: text('Question to answer', { required: true }) },
-      json: members('query'),
+      json: bodyMembers('query'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { answer: 'answer', citations: 'citations' } },
     },

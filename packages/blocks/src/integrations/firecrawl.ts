@@ -1,4 +1,4 @@
-import { data, defineIntegration, flag, integer, members, text } from './integration.ts';
+import { data, defineIntegration, flag, integer, bodyMembers, text } from './integration.ts';
 
 export const integration = defineIntegration({
   service: 'firecrawl',
@@ -23,7 +23,7 @@ export const integration = defineIntegration({
         onlyMainContent: flag('Whether to leave out headers, menus and footers; default true'),
         waitFor: integer('Delay before the page is read, in milliseconds', [0, 60_000]),
       },
-      json: members('url', 'formats', 'onlyMainContent', 'waitFor'),
+      json: bodyMembers('url', 'formats', 'onlyMainContent', 'waitFor'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: 'data' },
     },
@@ -35,7 +35,7 @@ export const integration = defineIntegration({
         query: text('Search query', { required: true }),
         limit: integer('Number of results, up to 100', [1, 100]),
       },
-      json: members('query', 'limit'),
+      json: bodyMembers('query', 'limit'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: 'data' },
     },
@@ -48,7 +48,7 @@ export const integration = defineIntegration({
         search: text('Words that the listed URLs contain'),
         limit: integer('Number of URLs, up to 5000', [1, 5000]),
       },
-      json: members('url', 'search', 'limit'),
+      json: bodyMembers('url', 'search', 'limit'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { links: 'links' } },
     },

@@ -1,4 +1,4 @@
-import { data, defineIntegration, integer, members, text } from './integration.ts';
+import { data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const repository = {
   owner: text('User or organization that owns the repository', {
@@ -80,7 +80,7 @@ export const integration = defineIntegration({
         base: text('Branch to merge into', { required: true }),
         body: text('Description of the pull request, as Markdown'),
       },
-      json: members('title', 'head', 'base', 'body'),
+      json: bodyMembers('title', 'head', 'base', 'body'),
     },
     github_merge_pr: {
       description: 'Merges a pull request.',
@@ -94,7 +94,7 @@ export const integration = defineIntegration({
         }),
         commit_title: text('Title of the merge commit'),
       },
-      json: members('merge_method', 'commit_title'),
+      json: bodyMembers('merge_method', 'commit_title'),
       idempotent: false,
     },
     github_issue_comment: {
@@ -106,7 +106,7 @@ export const integration = defineIntegration({
         issue_number: { ...issue, fields: ['issue_number', 'pullNumber'] },
         body: text('Text of the comment, as Markdown', { required: true }),
       },
-      json: members('body'),
+      json: bodyMembers('body'),
     },
     github_get_issue: {
       description: 'Returns an issue.',
@@ -125,7 +125,7 @@ export const integration = defineIntegration({
         labels: data({ type: 'array', items: { type: 'string' } }, 'Names of the labels'),
         assignees: data({ type: 'array', items: { type: 'string' } }, 'User names of the assignees'),
       },
-      json: members('title', 'body', 'labels', 'assignees'),
+      json: bodyMembers('title', 'body', 'labels', 'assignees'),
     },
     github_list_issues: {
       description: 'Lists issues.',

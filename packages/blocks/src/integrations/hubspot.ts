@@ -1,4 +1,4 @@
-import { data, defineIntegration, integer, members, text } from './integration.ts';
+import { data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const contactId = text('Id of the contact', { required: true });
 const properties = data(
@@ -48,14 +48,14 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/crm/v3/objects/contacts',
       arguments: { properties },
-      json: members('properties'),
+      json: bodyMembers('properties'),
     },
     hubspot_update_contact: {
       description: 'Changes a contact.',
       method: 'PATCH',
       path: '/crm/v3/objects/contacts/{contactId}',
       arguments: { contactId, properties },
-      json: members('properties'),
+      json: bodyMembers('properties'),
       idempotent: true,
     },
   },

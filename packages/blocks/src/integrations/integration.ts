@@ -38,7 +38,7 @@ export interface IntegrationTool extends Partial<
 /** The context of `prepare`. */
 export interface PrepareContext {
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
-  file: (record: FileRecord) => Promise<string | undefined>;
+  readFileAsBase64: (record: FileRecord) => Promise<string | undefined>;
 }
 
 /** A service with its tools, as data. */
@@ -108,7 +108,7 @@ export function arg(name: string): JsonObject {
 }
 
 /** Returns members of a JSON body: a placeholder for each argument, under its name. */
-export function members(...names: readonly string[]): { [name: string]: Json } {
+export function bodyMembers(...names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(names.map((name) => [name, arg(name)]));
 }
 

@@ -1,4 +1,4 @@
-import { arg, defineIntegration, integer, members, text } from './integration.ts';
+import { arg, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const ISSUE_FIELDS =
   'id identifier title description priority url createdAt updatedAt state { id name } team { id name }';
@@ -49,7 +49,7 @@ export const integration = defineIntegration({
       json: {
         query: `mutation ($input: IssueCreateInput!) { issueCreate(input: $input) { success issue { ${ISSUE_FIELDS} } } }`,
         variables: {
-          input: members(
+          input: bodyMembers(
             'teamId',
             'projectId',
             'title',
@@ -79,7 +79,7 @@ export const integration = defineIntegration({
         query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE_FIELDS} } } }`,
         variables: {
           id: arg('issueId'),
-          input: members('title', 'description', 'stateId', 'assigneeId', 'priority'),
+          input: bodyMembers('title', 'description', 'stateId', 'assigneeId', 'priority'),
         },
       },
       idempotent: true,
@@ -96,7 +96,7 @@ export const integration = defineIntegration({
       json: {
         query:
           'mutation ($input: CommentCreateInput!) { commentCreate(input: $input) { success comment { id body url createdAt } } }',
-        variables: { input: members('issueId', 'body') },
+        variables: { input: bodyMembers('issueId', 'body') },
       },
       answer: { ok: 'data.commentCreate.success', output: { comment: 'data.commentCreate.comment' } },
     },
@@ -123,7 +123,7 @@ export const integration = defineIntegration({
       },
       json: {
         query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE_FIELDS} } pageInfo { hasNextPage endCursor } } } }`,
-        variables: members('teamId', 'first', 'after'),
+        variables: bodyMembers('teamId', 'first', 'after'),
       },
       ...{ idempotent: true, readOnly: true },
       answer: {

@@ -15,7 +15,7 @@ async function withDocument(args: JsonObject, context: PrepareContext): Promise<
     return { ...args, document: { type: 'document_url', document_url: source } };
   }
   const [record] = isJsonObject(source) ? filesIn(source) : [];
-  const base64 = record && (await context.file(record));
+  const base64 = record && (await context.readFileAsBase64(record));
   if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is not a file of this run');
   const type = /^[\w.+-]+\/[\w.+-]+$/.test(record.type) ? record.type : 'application/pdf';
   const url = `data:${type};base64,${base64}`;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
-import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+import { arg, data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 /** Maximum number of characters that Notion accepts in one text object. */
 const MAX_TEXT = 2000;
@@ -179,7 +179,7 @@ export const integration = defineIntegration({
           { fields: [] },
         ),
       },
-      json: members('filter', 'sorts', 'page_size', 'start_cursor'),
+      json: bodyMembers('filter', 'sorts', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },
       paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
       answer: { output: { results: 'results' } },
@@ -195,7 +195,7 @@ export const integration = defineIntegration({
           fields: [],
         }),
       },
-      json: members('query', 'page_size', 'start_cursor'),
+      json: bodyMembers('query', 'page_size', 'start_cursor'),
       ...{ idempotent: true, readOnly: true },
       paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 3 },
       answer: { output: { results: 'results' } },

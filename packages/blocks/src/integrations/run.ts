@@ -9,10 +9,10 @@ import { callService, isRepeatable, permanentError } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
-import { argumentsFrom, credentialIdIn, firstText } from './arguments.ts';
+import { argumentsFrom, credentialIdIn, firstNonEmptyString } from './arguments.ts';
 import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
-import { expectArguments, namesInRow, toolOfBlock, selectTool } from './selection.ts';
+import { expectArguments, toolNamesIn, toolOfBlock, selectTool } from './selection.ts';
 
 /** Fields that contain an API key. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
@@ -59,12 +59,12 @@ export async function runIntegration(context: Context, integration: Integration)
 }
 
 /** Returns the tool that an entry in an agent's field "tools" names; undefined if the integration does not have it. */
-export function integrationRow(
+export function offerIntegrationTool(
   context: Context,
   entry: JsonObject,
   integration: Integration,
 ): OfferedTool | undefined {
-  const selected = toolOf(integration, namesInRow(entry));
+  const selected = toolOf(integration, toolNamesIn(entry));
   if (!selected) return undefined;
   const { definition, loaded } = selected;
   const { tool, schema } = loaded;
@@ -150,7 +150,7 @@ async function prepareArguments(
 ): Promise<JsonObject> {
   if (!tool.prepare) return args;
   try {
-    return await tool.prepare(args, { file: (record) => services.readFile(record) });
+    return await tool.prepare(args, { readFileAsBase64: (record) => services.readFile(record) });
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
     throw permanentError('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`);
@@ -158,5 +158,5 @@ async function prepareArguments(
 }
 
 function accessOf(read: (name: string) => Json | undefined): Access {
-  return { credentialId: credentialIdIn(read), key: firstText(KEY_FIELDS, read) };
+  return { credentialId: credentialIdIn(read), key: firstNonEmptyString(KEY_FIELDS, read) };
 }

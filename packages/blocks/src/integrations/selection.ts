@@ -3,7 +3,7 @@ import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { permanentError } from '../openapi/call.ts';
-import { missingFieldsProblem, textIn } from './arguments.ts';
+import { missingFieldsProblem, trimmedStringOrEmpty } from './arguments.ts';
 import type { WithArguments } from './arguments.ts';
 
 /** An integration: its tools by their ids, and the operations of its block. */
@@ -28,7 +28,7 @@ export function selectTool<Tool>(
 }
 
 /** Returns how an entry in an agent's field "tools" names its tool: by operation, by id, by both, or not at all. */
-export function namesInRow(entry: JsonObject): string[] {
+export function toolNamesIn(entry: JsonObject): string[] {
   return [entry['operation'], entry['toolId']].filter(
     (name): name is string => typeof name === 'string' && name !== '',
   );
@@ -40,7 +40,7 @@ export function toolOfBlock<Found>(
   { title, operations }: WithTools<unknown>,
   find: (names: readonly string[]) => Found | undefined,
 ): Found {
-  const operation = textIn(context.field('operation'));
+  const operation = trimmedStringOrEmpty(context.field('operation'));
   const found = find(operation === '' ? [] : [operation]);
   if (found) return found;
   const supported = Object.keys(operations).join(', ');

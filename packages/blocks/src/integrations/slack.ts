@@ -1,4 +1,4 @@
-import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+import { arg, data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const channel = text('Id or name of the channel, such as C0123456789 or #general', {
   required: true,
@@ -91,7 +91,7 @@ export const integration = defineIntegration({
           'Layout of the message, as a list of blocks in the format of Slack Block Kit',
         ),
       },
-      json: members('channel', 'text', 'thread_ts', 'blocks'),
+      json: bodyMembers('channel', 'text', 'thread_ts', 'blocks'),
       answer: { output: { ts: 'ts', channel: 'channel', message: 'message' } },
     },
     slack_update_message: {
@@ -103,7 +103,7 @@ export const integration = defineIntegration({
         ts: timestamp('updateTimestamp'),
         text: text('New text of the message', { required: true, fields: ['updateText'] }),
       },
-      json: members('channel', 'ts', 'text'),
+      json: bodyMembers('channel', 'ts', 'text'),
       idempotent: true,
       answer: { output: { ts: 'ts', channel: 'channel', text: 'text' } },
     },
@@ -112,7 +112,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/chat.delete',
       arguments: { channel, ts: timestamp('deleteTimestamp') },
-      json: members('channel', 'ts'),
+      json: bodyMembers('channel', 'ts'),
       answer: { output: { ts: 'ts', channel: 'channel' } },
     },
     slack_message_reader: {

@@ -1,4 +1,4 @@
-import { data, defineIntegration, integer, members, text } from './integration.ts';
+import { data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 export const integration = defineIntegration({
   service: 'tavily',
@@ -17,7 +17,7 @@ export const integration = defineIntegration({
         query: text('Search query', { required: true }),
         max_results: integer('Number of results, up to 20', [1, 20], { fields: ['maxResults'] }),
       },
-      json: members('query', 'max_results'),
+      json: bodyMembers('query', 'max_results'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { query: 'query', results: 'results', answer: 'answer' } },
     },
@@ -32,7 +32,7 @@ export const integration = defineIntegration({
           { required: true },
         ),
       },
-      json: members('urls'),
+      json: bodyMembers('urls'),
       ...{ idempotent: true, readOnly: true },
       answer: { output: { results: 'results', failed_results: 'failed_results' } },
     },

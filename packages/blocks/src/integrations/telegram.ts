@@ -1,4 +1,4 @@
-import { data, defineIntegration, flag, integer, members, text } from './integration.ts';
+import { data, defineIntegration, flag, integer, bodyMembers, text } from './integration.ts';
 
 const chat_id = text('Id of the chat, or the name of a channel such as @news', {
   required: true,
@@ -48,7 +48,7 @@ export const integration = defineIntegration({
           },
         ),
       },
-      json: members('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
+      json: bodyMembers('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
       answer: messageAnswer,
     },
     telegram_send_photo: {
@@ -56,7 +56,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/bot{token}/sendPhoto',
       arguments: { chat_id, photo: fileArgument('photo', 'photo'), caption, parse_mode },
-      json: members('chat_id', 'photo', 'caption', 'parse_mode'),
+      json: bodyMembers('chat_id', 'photo', 'caption', 'parse_mode'),
       answer: messageAnswer,
     },
     telegram_send_video: {
@@ -64,7 +64,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/bot{token}/sendVideo',
       arguments: { chat_id, video: fileArgument('video', 'video'), caption, parse_mode },
-      json: members('chat_id', 'video', 'caption', 'parse_mode'),
+      json: bodyMembers('chat_id', 'video', 'caption', 'parse_mode'),
       answer: messageAnswer,
     },
     telegram_send_audio: {
@@ -72,7 +72,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/bot{token}/sendAudio',
       arguments: { chat_id, audio: fileArgument('audio file', 'audio'), caption, parse_mode },
-      json: members('chat_id', 'audio', 'caption', 'parse_mode'),
+      json: bodyMembers('chat_id', 'audio', 'caption', 'parse_mode'),
       answer: messageAnswer,
     },
     telegram_delete_message: {
@@ -83,7 +83,7 @@ export const integration = defineIntegration({
         chat_id,
         message_id: integer('Id of the message', [1, 2 ** 31 - 1], { required: true, fields: ['messageId'] }),
       },
-      json: members('chat_id', 'message_id'),
+      json: bodyMembers('chat_id', 'message_id'),
       answer: { output: { deleted: 'result' } },
     },
   },

@@ -1,4 +1,4 @@
-import { defineIntegration, integer, members, text } from './integration.ts';
+import { defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 const FIELDS = { 'tweet.fields': 'author_id,created_at,public_metrics,lang' };
 
@@ -46,7 +46,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/2/tweets',
       arguments: { text: text('Text of the post', { required: true }) },
-      json: members('text'),
+      json: bodyMembers('text'),
       answer: { output: 'data' },
     },
     x_get_user: {

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { compileForeignSchema } from '../agent/json-schema.ts';
+import { compileThirdPartySchema } from '../agent/json-schema.ts';
 import { presetOf } from '../agent/preset.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, findTool } from './find.ts';
@@ -19,7 +19,7 @@ const TOOL_TYPE = 'mcp';
 const SERVER_TYPES = ['mcp-server', 'mcp-server-advanced'];
 
 /** Returns whether an entry in an agent's field "tools" names an MCP server. */
-export function isMcpRow({ type }: JsonObject): boolean {
+export function isMcpTool({ type }: JsonObject): boolean {
   return type === TOOL_TYPE || SERVER_TYPES.includes(type as string);
 }
 
@@ -91,7 +91,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
 
 function isUsable(tool: Tool): boolean {
   try {
-    compileForeignSchema(tool.inputSchema as JsonObject, (why) => new Error(why));
+    compileThirdPartySchema(tool.inputSchema as JsonObject, (why) => new Error(why));
     return true;
   } catch {
     return false;

@@ -8,7 +8,7 @@ import type {
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
-import { compileForeignSchema } from '../agent/json-schema.ts';
+import { compileThirdPartySchema } from '../agent/json-schema.ts';
 import { toFetch } from '../models/http.ts';
 import type { McpServerOptions } from '../options.ts';
 import type { McpServer } from './server.ts';
@@ -18,9 +18,9 @@ const MAX_PAGES = 10;
 const CACHE_MS = 60_000;
 const MAX_CACHES = 100;
 /** Time limit of one call; a block with a shorter timeout ends it earlier. */
-export const CALL_MS = 300_000;
+export const CALL_TIMEOUT_MS = 300_000;
 /** Time limit of connecting, of subscribing, and of listing tools. */
-export const LIST_MS = 30_000;
+export const SETUP_TIMEOUT_MS = 30_000;
 /** Time limit of ending a session. A server also drops sessions that were not ended. */
 const CLOSE_MS = 1000;
 
@@ -68,7 +68,7 @@ export async function connect(
     ? stdioTransport(endpoint, options)
     : httpTransport(endpoint, headers));
   try {
-    await client.connect(transport, { signal, timeout: LIST_MS });
+    await client.connect(transport, { signal, timeout: SETUP_TIMEOUT_MS });
   } catch (error) {
     await client.close();
     // A client that has not connected does not end the process of its transport.
@@ -93,7 +93,7 @@ export async function connect(
  */
 function subscribeToChanges(client: Client): void {
   if (client.getServerCapabilities()?.tools?.listChanged !== true) return;
-  client.listen({ toolsListChanged: true }, { timeout: LIST_MS }).catch(() => undefined);
+  client.listen({ toolsListChanged: true }, { timeout: SETUP_TIMEOUT_MS }).catch(() => undefined);
 }
 
 /** Ends the session and the connection. Never rejects. */
@@ -174,7 +174,7 @@ function limitedClient(http: HttpClient): HttpClient {
   const withLimits = (request: Parameters<HttpClient['open']>[0]) => ({
     ...request,
     maxResponseBytes: MAX_RESPONSE_BYTES,
-    timeoutMs: request.method === 'DELETE' ? CLOSE_MS : CALL_MS,
+    timeoutMs: request.method === 'DELETE' ? CLOSE_MS : CALL_TIMEOUT_MS,
   });
   return {
     fetch: (request) => http.fetch(withLimits(request)),
@@ -189,7 +189,7 @@ function secretHeaders(secret: string | undefined, { header }: McpServerOptions)
 }
 
 function createOutputValidator(schema: JsonObject) {
-  const problemsOf = compileForeignSchema(schema, (why) => new Error(`The schema of an output ${why}`));
+  const problemsOf = compileThirdPartySchema(schema, (why) => new Error(`The schema of an output ${why}`));
   return <T>(input: unknown) => {
     const problems = problemsOf(input as JsonObject);
     return problems === undefined

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { Tool } from '@modelcontextprotocol/client';
 import { defineLazyBlock } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { compileForeignSchema } from '../agent/json-schema.ts';
+import { compileThirdPartySchema } from '../agent/json-schema.ts';
 import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
 import { isIdempotent, findTool } from './find.ts';
@@ -36,7 +36,7 @@ export const mcp = defineLazyBlock({
 });
 
 function createArgumentsValidator(tool: Tool) {
-  return compileForeignSchema(
+  return compileThirdPartySchema(
     tool.inputSchema as JsonObject,
     (why) =>
       new BlockError('MCP_FAILED', `The schema of the tool "${tool.name.slice(0, 100)}" ${why}.`, {

@@ -3,7 +3,14 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import type { BlocksOptions } from '../options.ts';
-import { CALL_MS, connect, disconnect, LIST_MS, closeWhenIdle, requestOn } from './connection.ts';
+import {
+  CALL_TIMEOUT_MS,
+  connect,
+  disconnect,
+  SETUP_TIMEOUT_MS,
+  closeWhenIdle,
+  requestOn,
+} from './connection.ts';
 import type { Connection } from './connection.ts';
 import { findServer } from './server.ts';
 import type { McpServer } from './server.ts';
@@ -127,7 +134,7 @@ export class McpSession {
   async tools(): Promise<Tool[]> {
     const { signal } = this.#context;
     const { tools } = await this.#request(({ client }) =>
-      client.listTools(undefined, { signal, timeout: LIST_MS, maxTotalTimeout: LIST_MS }),
+      client.listTools(undefined, { signal, timeout: SETUP_TIMEOUT_MS, maxTotalTimeout: SETUP_TIMEOUT_MS }),
     );
     if (tools.length > MAX_LISTED_TOOLS)
       throw mcpError(this.#server.name, `it has more than ${MAX_LISTED_TOOLS} tools`);
@@ -142,7 +149,13 @@ export class McpSession {
   call(tool: Tool, args: JsonObject, id: string): Promise<CallToolResult> {
     const { signal } = this.#context;
     const onprogress = progressReporter(this.#context, id);
-    const options = { signal, onprogress, timeout: CALL_MS, maxTotalTimeout: CALL_MS, toolDefinition: tool };
+    const options = {
+      signal,
+      onprogress,
+      timeout: CALL_TIMEOUT_MS,
+      maxTotalTimeout: CALL_TIMEOUT_MS,
+      toolDefinition: tool,
+    };
     return this.#request(({ client }) => client.callTool({ name: tool.name, arguments: args }, options));
   }
 

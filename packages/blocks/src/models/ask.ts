@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** The model that answered, its tokens and their cost, for the output of a block. */
-export interface ModelFacts {
+export interface ModelUsage {
   model: string;
   tokens: { [name: string]: number };
   cost?: { [name: string]: number };
@@ -25,9 +25,9 @@ export interface ModelFacts {
 type Call = Pick<BlockCall<unknown>, 'context' | 'options'>;
 
 /** Asks the model of the block. The answer is emitted as it arrives. Throws a BlockError. */
-export async function askText(call: Call, question: Question): Promise<{ text: string; facts: ModelFacts }> {
+export async function askText(call: Call, question: Question): Promise<{ text: string; usage: ModelUsage }> {
   const output = await askModel(call.context, call.options, { prompt: promptOf(question) });
-  return { text: output['content'] as string, facts: usageOf(output) };
+  return { text: output['content'] as string, usage: usageOf(output) };
 }
 
 /**
@@ -40,7 +40,7 @@ export async function askForObject(
   call: Call,
   question: Question,
   properties: JsonObject,
-): Promise<{ value: JsonObject; facts: ModelFacts }> {
+): Promise<{ value: JsonObject; usage: ModelUsage }> {
   const answer = {
     type: 'object',
     properties,
@@ -62,7 +62,7 @@ export async function askForObject(
   const prompt = promptOf({ ...question, system });
   const output = await askModel(withoutEvents(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;
-  return { value: isJsonObject(value) ? value : {}, facts: usageOf(output) };
+  return { value: isJsonObject(value) ? value : {}, usage: usageOf(output) };
 }
 
 function promptOf({ system, user }: Question): LanguageModelV4Prompt {
@@ -73,8 +73,8 @@ function promptOf({ system, user }: Question): LanguageModelV4Prompt {
   ];
 }
 
-function usageOf({ model, tokens, cost }: JsonObject): ModelFacts {
-  return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelFacts;
+function usageOf({ model, tokens, cost }: JsonObject): ModelUsage {
+  return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelUsage;
 }
 
 /** Returns the context with an `emit` that does nothing. */

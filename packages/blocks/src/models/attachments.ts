@@ -16,7 +16,7 @@ const MAX_BYTES = 20_000_000;
 const MAX_TEXT_BYTES = 1_000_000;
 
 /** The kind of file that a block accepts, as its messages name it: only images, or any file that models can read. */
-export type AttachmentNoun = 'image' | 'file';
+export type AttachmentKind = 'image' | 'file';
 
 /** A file that a model reads together with the question. */
 interface Attachment {
@@ -39,7 +39,7 @@ const TEXT = 'text/plain';
 /** The block of a question, and the kind of its attachments. */
 interface AttachmentScope {
   context: Context;
-  noun: AttachmentNoun;
+  kind: AttachmentKind;
 }
 
 /**
@@ -51,9 +51,9 @@ interface AttachmentScope {
  */
 export async function attachmentsOf(
   value: Json,
-  { context, noun }: AttachmentScope,
+  { context, kind: noun }: AttachmentScope,
 ): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
-  const scope: AttachmentScope = { context, noun };
+  const scope: AttachmentScope = { context, kind: noun };
   const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
   if (sources.length === 0) throw unknownSourceError(scope);
   if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
@@ -101,11 +101,11 @@ async function bytesAtLocation(
   location: string,
   scope: AttachmentScope,
 ): Promise<{ name: string; bytes: Uint8Array }> {
-  if (/^data:/i.test(location)) return { name: scope.noun, bytes: bytesOfDataUrl(location, scope.context) };
+  if (/^data:/i.test(location)) return { name: scope.kind, bytes: bytesOfDataUrl(location, scope.context) };
   const url = URL.canParse(location) ? new URL(location) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSourceError(scope);
-  const what = `The ${scope.noun} at ${url.origin}${url.pathname}`;
-  const { bytes } = await download(scope.context, { url, what, maxBytes: MAX_BYTES });
+  const what = `The ${scope.kind} at ${url.origin}${url.pathname}`;
+  const { bytes } = await download(scope.context, { url, subject: what, maxBytes: MAX_BYTES });
   return { name: fileName(url.pathname), bytes };
 }
 
@@ -115,7 +115,7 @@ function bytesOfDataUrl(dataUrl: string, context: Context): Uint8Array {
   return Buffer.from(base64, 'base64');
 }
 
-function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: AttachmentScope): string {
+function mediaTypeOf(bytes: Uint8Array, name: string, { context, kind: noun }: AttachmentScope): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
   if (noun === 'image' && !mediaType?.startsWith('image/'))
@@ -138,10 +138,10 @@ function unknownSourceError(scope: AttachmentScope): BlockError {
   );
 }
 
-function tooLargeError({ context, noun }: AttachmentScope): BlockError {
+function tooLargeError({ context, kind: noun }: AttachmentScope): BlockError {
   return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 
-function nounWithArticle({ noun }: AttachmentScope): string {
+function nounWithArticle({ kind: noun }: AttachmentScope): string {
   return noun === 'image' ? 'an image' : 'a file';
 }

@@ -78,10 +78,10 @@ async function callWithRetries(context: Context, call: ModelCall): Promise<Model
       return await callMetered(context, call, (onOutput) => callOnce(context, call, onOutput));
     } catch (error) {
       context.signal.throwIfAborted();
-      const failure = modelFailure(error, { ...call.opened, nowMs: context.clock.now() });
+      const failure = modelFailure(error, { ...call.openedModel, nowMs: context.clock.now() });
       if (!failure.retryable) throw failure;
       const delayMs = failure.retryAfterMs ?? INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1);
-      await pauseAfterRateLimit(context, call.opened, failure, delayMs);
+      await pauseAfterRateLimit(context, call.openedModel, failure, delayMs);
       if (attempt === MAX_ATTEMPTS || delayMs > maxRetryDelayMs(context)) throw failure;
       await context.services.withoutSlot(() => sleep(context, delayMs));
     }
@@ -93,9 +93,12 @@ async function callOnce(
   call: ModelCall,
   onOutput: (text: string) => void,
 ): Promise<ModelResponse> {
-  const reader = new ResponseReader(context, call.opened, onOutput);
+  const reader = new ResponseReader(context, call.openedModel, onOutput);
   try {
-    for await (const part of await streamParts(call.opened, { ...call.options, abortSignal: context.signal }))
+    for await (const part of await streamParts(call.openedModel, {
+      ...call.options,
+      abortSignal: context.signal,
+    }))
       reader.read(part);
     return reader.response();
   } catch (error) {

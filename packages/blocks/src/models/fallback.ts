@@ -47,25 +47,28 @@ export class FallbackModels {
   }
 
   /** Returns the response of the first available model. Each call is a step, named `key`. Throws a BlockError. */
-  async ask(key: string, request: RequestOptions): Promise<{ response: ModelResponse; opened: OpenModel }> {
+  async ask(
+    key: string,
+    request: RequestOptions,
+  ): Promise<{ response: ModelResponse; openedModel: OpenModel }> {
     for (;;) {
       const number = this.#unavailable.length;
-      const opened = this.#models[number] as OpenModel;
+      const openedModel = this.#models[number] as OpenModel;
       const response = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
-        opened,
-        options: this.#optionsOf(opened, request),
+        openedModel,
+        options: this.#optionsOf(openedModel, request),
         hasFallback: number + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
         conversation: this.#conversationId,
       });
-      if (!('unavailable' in response)) return { response, opened };
-      this.#unavailable.push({ model: nameOf(opened), ...response.unavailable });
+      if (!('unavailable' in response)) return { response, openedModel };
+      this.#unavailable.push({ model: nameOf(openedModel), ...response.unavailable });
       this.#messagesBeforeSwitch = request.prompt.length;
     }
   }
 
   /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
-  facts(): JsonObject {
+  outputFields(): JsonObject {
     const { model } = this.#models[this.#unavailable.length] as OpenModel;
     const unavailable = this.#unavailable.map((each) => ({ ...each }));
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };

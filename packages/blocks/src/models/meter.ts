@@ -12,7 +12,7 @@ const ADDS_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
 
 /** A call whose tokens are counted. */
 export interface MeteredCall {
-  opened: OpenModel;
+  openedModel: OpenModel;
   options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
   /** Maximum cost of this execution of the block, in millionths of a dollar. */
   maxMicros: number | undefined;
@@ -32,13 +32,13 @@ export async function callMetered<T extends { tokens: Tokens }>(
   call: MeteredCall,
   work: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
-  const { opened, options } = call;
-  const { info, prices, provider } = opened;
+  const { openedModel, options } = call;
+  const { info, prices, provider } = openedModel;
   const limitIncludesReasoning = options.reasoning === undefined || !ADDS_REASONING.has(provider);
   const estimate = estimateOf(options, { info, limitIncludesReasoning });
   // Half of the estimate of the input: the estimate assumes two bytes per token, but English text has about four.
   // Providers count the requested limit of the output in advance; without a limit they count no output.
-  const correctRate = await awaitRate(context, opened, {
+  const correctRate = await awaitRate(context, openedModel, {
     input: Math.ceil(estimate.input / 2),
     output: options.maxOutputTokens ?? 0,
   });
@@ -50,7 +50,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
   let spentMicros = inputMicros;
   const onOutput = (text: string): void => {
     spentMicros += tokensIn(text) * outputTokenMicros;
-    reservation.progress(spentMicros);
+    reservation.reportCost(spentMicros);
   };
   try {
     const result = await work(onOutput);
@@ -68,11 +68,11 @@ export async function callMetered<T extends { tokens: Tokens }>(
 
 async function reserve(
   { services }: Context,
-  { opened, maxMicros, conversation }: MeteredCall,
+  { openedModel, maxMicros, conversation }: MeteredCall,
   cost: { maxMicros: number; minMicros: number } | undefined,
 ) {
   return services.spending.reserve({
-    model: `${opened.provider}/${opened.model.modelId}`,
+    model: `${openedModel.provider}/${openedModel.model.modelId}`,
     cost,
     ...(maxMicros !== undefined && { maxMicros }),
     ...(conversation !== undefined && { conversation }),

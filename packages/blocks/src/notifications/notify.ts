@@ -1,14 +1,14 @@
 import { isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { presetOf } from '../agent/preset.ts';
-import { toolRows, withStructure } from '../agent/rows.ts';
+import { toolRows, withParsedParams } from '../agent/rows.ts';
 import type { ToolRow } from '../agent/rows.ts';
-import { offeredTools, usageOf, withSchema } from '../agent/tools.ts';
+import { offeredTools, usageOf, toReadyTool } from '../agent/tools.ts';
 import type { ReadyTool } from '../agent/ready-tool.ts';
 import { isWorkflowRow } from '../agent/workflow-rows.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
+import { isMcpTool, mcpTools } from '../mcp/agent-tools.ts';
 import type { BlocksOptions } from '../options.ts';
 
 /** Maximum number of notifications of a pause. Further ones are not sent. */
@@ -160,11 +160,11 @@ async function toolOf(
   // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowRow(row))
     throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
-  const tools = isMcpRow(row)
-    ? await mcpTools(context, options, withStructure(context, notification), new Set())
+  const tools = isMcpTool(row)
+    ? await mcpTools(context, options, withParsedParams(context, notification), new Set())
     : await offeredTools(context, notification, options);
   const [tool] = tools;
-  if (tool && tools.length === 1) return withSchema(context, tool, row);
+  if (tool && tools.length === 1) return toReadyTool(context, tool, row);
   throw invalid(context, `has a notification that names ${tools.length} tools: name one of them`);
 }
 

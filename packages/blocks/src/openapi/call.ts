@@ -6,13 +6,13 @@ import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { withRetries } from './attempts.ts';
 import { outputOf } from './response.ts';
-import { checkLink, collectPages, isOnePage } from './pages.ts';
+import { checkLink, collectPages, isSinglePageCall } from './pages.ts';
 import type { NextPage } from './pages.ts';
-import { awaitKey, refuseKey } from './rate.ts';
+import { awaitRate, blockKey } from './rate.ts';
 import type { KeyRate } from './rate.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
-import { isRefused, sendOnce } from './send.ts';
+import { isRateLimited, sendOnce } from './send.ts';
 import type { ServiceResponse } from './send.ts';
 import { uploadHeaders, sourceOf, uploadParts } from './upload.ts';
 import { ArgumentError } from './wire.ts';
@@ -51,7 +51,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
   }
   const request = await requestFor(call, target);
   const firstPage = await callWithRetries(request, call, target);
-  if (!paging || isOnePage(tool, args)) return { ...firstPage, data: outputOf(tool, firstPage.data) };
+  if (!paging || isSinglePageCall(tool, args)) return { ...firstPage, data: outputOf(tool, firstPage.data) };
   const send = async (next: NextPage): Promise<ServiceResponse> => {
     if ('argument' in next) {
       const nextRequest = await requestFor(
@@ -131,17 +131,17 @@ async function sendWithinRate(
   { service, keyRate }: Target,
 ): Promise<ServiceResponse | BlockError> {
   const { context, tool } = call;
-  if (keyRate !== undefined) await awaitKey(context, keyRate, tool.service);
+  if (keyRate !== undefined) await awaitRate(context, keyRate, tool.service);
   const response = await sendOnce(request, call, service);
   if (keyRate === undefined || !(response instanceof BlockError)) return response;
-  if (response.retryAfterMs !== undefined && isRefused(response))
-    await refuseKey(context, keyRate, response.retryAfterMs);
+  if (response.retryAfterMs !== undefined && isRateLimited(response))
+    await blockKey(context, keyRate, response.retryAfterMs);
   return response;
 }
 
 /** True if a call may be repeated. A refused call, such as a call with status 429, had no effect. */
 function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
-  return failure.retryable && (isRepeatable(tool) || isRefused(failure));
+  return failure.retryable && (isRepeatable(tool) || isRateLimited(failure));
 }
 
 /** True if a second call with the same arguments and the same idempotency key has no further effect. */

@@ -82,7 +82,7 @@ export function valueAt({ root }: OpenApiDocument, reference: string): Json {
 }
 
 /** Returns the text as one token of a JSON Pointer in a `$ref`: escaped and percent-encoded. */
-export function pointerStep(text: string): string {
+export function encodePointerToken(text: string): string {
   return encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import {
   documentOf,
   importSpec,
-  ok,
+  okResponses,
   pathsWithBody,
   schemas,
   modelBodySchema,
@@ -51,7 +51,7 @@ describe('operations that cannot be tools', () => {
     ],
   ])('are listed with a reason: %s', async (_title, operation, reason) => {
     const result = await importSpec({
-      paths: { '/x': { post: { operationId: 'x', ...ok, ...operation }, get: { ...ok } } },
+      paths: { '/x': { post: { operationId: 'x', ...okResponses, ...operation }, get: { ...okResponses } } },
       components: {
         parameters: { Circle: { $ref: '#/components/parameters/Circle' } },
         securitySchemes: {
@@ -68,7 +68,7 @@ describe('operations that cannot be tools', () => {
   });
 
   it('include those whose path leads to another path or host, or whose path item is shared', async () => {
-    const item = { get: { ...ok } };
+    const item = { get: { ...okResponses } };
     const { file, skipped } = await importSpec({
       paths: {
         '/ok': item,
@@ -78,7 +78,7 @@ describe('operations that cannot be tools', () => {
         'no-slash': item,
         '/same': { $ref: '#/components/pathItems/Shared' },
         '/again': { $ref: '#/components/pathItems/Shared' },
-        '/trace': { trace: { ...ok } },
+        '/trace': { trace: { ...okResponses } },
         '/null': null,
       },
       components: { pathItems: { Shared: item } },
@@ -136,7 +136,7 @@ describe('documents', () => {
                 { name: 'body', in: 'body', schema: { $ref: '#/definitions/Thing' } },
               ],
               security: [{ key: [] }],
-              ...ok,
+              ...okResponses,
             },
             put: {
               operationId: 'y',
@@ -145,7 +145,7 @@ describe('documents', () => {
                 { name: 'id', in: 'path', type: 'integer', required: true },
                 { name: 'file', in: 'formData', type: 'file' },
               ],
-              ...ok,
+              ...okResponses,
             },
           },
         },

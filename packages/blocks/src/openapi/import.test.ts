@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { importSpec, ok, pathsWithBody, schemas, modelBodySchema } from '../../../../test/support/openapi.ts';
+import {
+  importSpec,
+  okResponses,
+  pathsWithBody,
+  schemas,
+  modelBodySchema,
+} from '../../../../test/support/openapi.ts';
 import { readToolFile } from './file.ts';
 import type { ImportOptions } from './import.ts';
 import { ServiceTools } from './service-tools.ts';
@@ -9,15 +15,15 @@ describe('names of imported tools', () => {
   it('come from the operations, or from method and path', async () => {
     const { file } = await importSpec({
       paths: {
-        '/a': { get: { operationId: 'issues/list-all', ...ok }, post: { ...ok } },
-        '/a/{id}': { get: { operationId: '  ', ...ok } },
+        '/a': { get: { operationId: 'issues/list-all', ...okResponses }, post: { ...okResponses } },
+        '/a/{id}': { get: { operationId: '  ', ...okResponses } },
       },
     });
     expect(file.tools.map(({ id }) => id)).toEqual(['svc_issues_list-all', 'svc_post_a', 'svc_get_a_id']);
   });
 
   it('stay the same when operations are added, and differ in more than the case of letters', async () => {
-    const get = (operationId: string): JsonObject => ({ get: { operationId, ...ok } });
+    const get = (operationId: string): JsonObject => ({ get: { operationId, ...okResponses } });
     const long = 'l'.repeat(100);
     const first = await importSpec({ paths: { '/a': get('Same'), '/b': get('same'), '/c': get(long) } });
     const ids = first.file.tools.map(({ id }) => id);
@@ -41,7 +47,7 @@ describe('names of imported tools', () => {
     ];
     const requestBody = { content: { 'application/json': {} } };
     const { file } = await importSpec({
-      paths: { '/a/{id}': { post: { operationId: 'x', parameters, requestBody, ...ok } } },
+      paths: { '/a/{id}': { post: { operationId: 'x', parameters, requestBody, ...okResponses } } },
     });
     const [tool] = file.tools;
     const names = tool?.parameters?.map(({ argument }) => argument);
@@ -156,7 +162,13 @@ describe('schemas of imported tools', () => {
     const paths = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [
         `/p${index}`,
-        { get: { operationId: `o${index}`, parameters: [{ $ref: '#/components/parameters/P' }], ...ok } },
+        {
+          get: {
+            operationId: `o${index}`,
+            parameters: [{ $ref: '#/components/parameters/P' }],
+            ...okResponses,
+          },
+        },
       ]),
     );
     const result = await importSpec({ paths, components: { parameters: { P: parameter } } });
@@ -171,7 +183,7 @@ describe('servers of documents', () => {
     servers: Json,
     options: Partial<ImportOptions> = {},
   ): Promise<string | undefined> => {
-    const { file } = await importSpec({ servers, paths: { '/x': { get: { ...ok } } } }, options);
+    const { file } = await importSpec({ servers, paths: { '/x': { get: { ...okResponses } } } }, options);
     return file.services['svc']?.address;
   };
 
@@ -204,8 +216,14 @@ describe('servers of documents', () => {
 
 describe('selections of operations', () => {
   const paths = {
-    '/a': { get: { operationId: 'getA', tags: ['alpha'], ...ok }, post: { operationId: 'addA', ...ok } },
-    '/b': { get: { operationId: 'getB', tags: ['beta'], ...ok }, patch: { operationId: 'setB', ...ok } },
+    '/a': {
+      get: { operationId: 'getA', tags: ['alpha'], ...okResponses },
+      post: { operationId: 'addA', ...okResponses },
+    },
+    '/b': {
+      get: { operationId: 'getB', tags: ['beta'], ...okResponses },
+      patch: { operationId: 'setB', ...okResponses },
+    },
   };
 
   it.each<[pattern: string, ids: string[]]>([

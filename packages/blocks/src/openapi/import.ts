@@ -6,11 +6,11 @@ import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
 import { MAX_TOOLS, serviceTool, TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
-import { isReservedHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
+import { isReservedHeader, listOrEmpty, objectOrEmpty, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundleSchema, SchemaConverter } from './schemas.ts';
 import { isTextType } from './send.ts';
-import { keyLocations, locationOf, securityOf } from './security.ts';
+import { apiKeyLocations, locationOf, securityOf } from './security.ts';
 import { serverOf } from './servers.ts';
 import type { ServerOptions } from './servers.ts';
 
@@ -92,7 +92,7 @@ class Importer {
     this.#document = document;
     this.#options = options;
     this.#schemas = new SchemaConverter(document);
-    this.#apiKeyLocations = keyLocations(document);
+    this.#apiKeyLocations = apiKeyLocations(document);
   }
 
   import(): ImportedTools {
@@ -102,7 +102,7 @@ class Importer {
       else operations.push(result.operation);
     }
     const names = operationNames(this.#options.name, operations);
-    const [mainServer] = listOf(own(this.#document.root, 'servers'));
+    const [mainServer] = listOrEmpty(own(this.#document.root, 'servers'));
     this.#mainServer = isJsonObject(mainServer) ? mainServer : operations[0]?.servers[0];
     const tools: ServiceTool[] = [];
     let unselected = 0;
@@ -219,7 +219,7 @@ class Importer {
     const reference = own(converted, '$ref');
     const target =
       typeof reference === 'string' ? own(this.#schemas.defs, reference.slice('#/$defs/'.length)) : converted;
-    const type = own(objectOf(target), 'type');
+    const type = own(objectOrEmpty(target), 'type');
     if (type === undefined || [type].flat().includes('object')) return converted;
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
@@ -248,7 +248,7 @@ class Importer {
     compileSchema(checked, (why) => new UnsupportedDocumentError(`has arguments whose schema ${why}`));
     if (unchecked.length > 0)
       this.#simplified.push({ operation: operation.key, reason: uncheckedReason(unchecked) });
-    if (!bundle.isWhole)
+    if (!bundle.isComplete)
       this.#simplified.push({
         operation: operation.key,
         reason: 'inner parts of its arguments accept any value',
@@ -380,15 +380,15 @@ const MAX_FIELDS = 500;
 /** Returns up to MAX_FIELDS properties of a schema, including those of its reference and of `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, result: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return result;
-  for (const name in objectOf(own(schema, 'properties'))) {
+  for (const name in objectOrEmpty(own(schema, 'properties'))) {
     if (Object.keys(result).length >= MAX_FIELDS) return result;
-    result[name] ??= objectOf(own(schema, 'properties'))[name] ?? {};
+    result[name] ??= objectOrEmpty(own(schema, 'properties'))[name] ?? {};
   }
   const reference = own(schema, '$ref');
   const target = typeof reference === 'string' ? own(defs, reference.slice('#/$defs/'.length)) : undefined;
   const all = own(schema, 'allOf');
   const parts = [...(Array.isArray(all) ? all.slice(0, 20) : []), ...(target === undefined ? [] : [target])];
-  for (const part of parts) propertiesOf(objectOf(part), defs, result, depth + 1);
+  for (const part of parts) propertiesOf(objectOrEmpty(part), defs, result, depth + 1);
   return result;
 }
 
@@ -396,7 +396,7 @@ function fieldOf(
   schema: Json | undefined,
   encoding: Json | undefined,
 ): NonNullable<ServiceBody['fields']>[string] {
-  const options = objectOf(encoding);
+  const options = objectOrEmpty(encoding);
   const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(options, key));
   const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
   const items = isJsonObject(schema) ? own(schema, 'items') : undefined;
@@ -415,9 +415,9 @@ function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']
   if (!isJsonObject(properties)) return schema;
   const entries = Object.entries(properties).map(([name, property]): [string, Json] => {
     if (fields[name]?.file !== true) return [name, property];
-    const { description } = objectOf(property);
+    const { description } = objectOrEmpty(property);
     const file = { ...FILE_SCHEMA, ...(description !== undefined && { description }) };
-    return [name, own(objectOf(property), 'type') === 'array' ? { type: 'array', items: file } : file];
+    return [name, own(objectOrEmpty(property), 'type') === 'array' ? { type: 'array', items: file } : file];
   });
   return { ...schema, properties: Object.fromEntries(entries) };
 }

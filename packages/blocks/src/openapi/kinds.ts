@@ -37,7 +37,7 @@ interface Failure {
  * for the status; without a matching rule, the usual meaning of the status decides. Undefined if the kind is unknown,
  * such as for a failure with status 200.
  */
-export function kindOf(
+export function errorKindOf(
   answer: ErrorRules | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {

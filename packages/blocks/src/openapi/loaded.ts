@@ -6,7 +6,7 @@ const cachedTools = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
 /**
  * Returns the tools of the files in the options, read once; undefined if there are no files. Throws OPTIONS_INVALID.
  */
-export async function serviceToolsOf(options: BlocksOptions): Promise<ServiceTools | undefined> {
+export async function loadServiceTools(options: BlocksOptions): Promise<ServiceTools | undefined> {
   const { toolFiles = [] } = options;
   if (toolFiles.length === 0) return undefined;
   const tools =

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { pointerStep, resolve, UnsupportedDocumentError } from './document.ts';
+import { encodePointerToken, resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument, Resolved } from './document.ts';
 
 export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'] as const;
@@ -77,7 +77,7 @@ const MAX_TEXT = 5000;
 
 /** Returns all operations of the document, in its order. */
 export function* operationsOf(document: OpenApiDocument): Generator<OperationResult> {
-  const paths = objectOf(own(document.root, 'paths'));
+  const paths = objectOrEmpty(own(document.root, 'paths'));
   const seen = new Set<JsonObject>();
   for (const [path, value] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue;
@@ -135,16 +135,16 @@ function operationOf(
     path: path.replace(/[?#].*$/s, ''),
     key: `${method} ${path}`,
     operationId: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : undefined,
-    summary: textOf(own(value, 'summary')) || textOf(own(item, 'summary')),
-    description: textOf(own(value, 'description')) || textOf(own(item, 'description')),
-    tags: listOf(own(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
+    summary: trimmedOrEmpty(own(value, 'summary')) || trimmedOrEmpty(own(item, 'summary')),
+    description: trimmedOrEmpty(own(value, 'description')) || trimmedOrEmpty(own(item, 'description')),
+    tags: listOrEmpty(own(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
     parameters: parametersOf(document, path, [item, value]),
     body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, own(value, 'requestBody')),
     responses: responsesOf(document, own(value, 'responses')),
     security: Array.isArray(security)
       ? security.slice(0, MAX_ALTERNATIVES).filter((each) => isJsonObject(each))
       : undefined,
-    servers: listOf(servers.find((each) => listOf(each).length > 0))
+    servers: listOrEmpty(servers.find((each) => listOrEmpty(each).length > 0))
       .slice(0, 1)
       .filter((each) => isJsonObject(each)),
   };
@@ -166,7 +166,7 @@ function checkPath(path: string): void {
 function parametersOf(document: OpenApiDocument, path: string, sources: readonly JsonObject[]): Parameter[] {
   const placeholders = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
-  const values = sources.flatMap((each) => listOf(own(each, 'parameters')));
+  const values = sources.flatMap((each) => listOrEmpty(own(each, 'parameters')));
   if (values.length > MAX_PARAMETERS)
     throw new UnsupportedDocumentError(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
@@ -220,7 +220,7 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
     in: location,
     name,
     required: location === 'path' || own(object, 'required') === true,
-    description: textOf(own(object, 'description')) || undefined,
+    description: trimmedOrEmpty(own(object, 'description')) || undefined,
     schema: media ? media.schema : schemaOf(found, []),
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form',
@@ -255,16 +255,16 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   const found = value === undefined ? undefined : resolve(document, value);
   if (!found) return undefined;
   const { object } = found;
-  if (Object.keys(objectOf(own(object, 'content'))).length === 0) return undefined;
+  if (Object.keys(objectOrEmpty(own(object, 'content'))).length === 0) return undefined;
   const media = mediaOf(document, found, PREFERRED_TYPES);
   if (!media) throw new UnsupportedDocumentError('has a body without a usable media type');
   return {
     mediaType: media.mediaType,
     required: own(object, 'required') === true,
-    description: textOf(own(object, 'description')) || undefined,
+    description: trimmedOrEmpty(own(object, 'description')) || undefined,
     schema: media.schema,
     encoding: Object.fromEntries(
-      Object.entries(objectOf(own(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
+      Object.entries(objectOrEmpty(own(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
     ),
   };
 }
@@ -285,7 +285,7 @@ function mediaOf(
   { object, pointer }: Resolved,
   preferred: readonly RegExp[],
 ): Media | undefined {
-  const content = objectOf(own(object, 'content'));
+  const content = objectOrEmpty(own(object, 'content'));
   const types = Object.keys(content).slice(0, MAX_MEDIA_TYPES).filter(isMediaType);
   const mediaType =
     preferred.map((each) => types.find((type) => each.test(type))).find((type) => type !== undefined) ??
@@ -315,20 +315,20 @@ function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json
   const size = sizes.get(schema) ?? JSON.stringify(schema).length;
   sizes.set(schema, size);
   if (size <= MAX_REPEATED_CHARS) return schema;
-  return { $ref: [pointer, ...steps.map(pointerStep), 'schema'].join('/') };
+  return { $ref: [pointer, ...steps.map(encodePointerToken), 'schema'].join('/') };
 }
 
 const responseTypes = new WeakMap<JsonObject, string[]>();
 
 /** Returns the media types of successful responses, at most ten. */
 function responsesOf(document: OpenApiDocument, value: Json | undefined): string[] {
-  const statuses = Object.entries(objectOf(value)).filter(([status]) => /^2|^default$/i.test(status));
+  const statuses = Object.entries(objectOrEmpty(value)).filter(([status]) => /^2|^default$/i.test(status));
   const types = statuses.slice(0, 10).flatMap(([, response]) => {
     try {
       const { object } = resolve(document, response) ?? {};
       if (!object) return [];
       const mediaTypes =
-        responseTypes.get(object) ?? Object.keys(objectOf(own(object, 'content'))).filter(isMediaType);
+        responseTypes.get(object) ?? Object.keys(objectOrEmpty(own(object, 'content'))).filter(isMediaType);
       responseTypes.set(object, mediaTypes.slice(0, 10));
       return mediaTypes;
     } catch (error) {
@@ -341,17 +341,17 @@ function responsesOf(document: OpenApiDocument, value: Json | undefined): string
 }
 
 /** Returns the object, or an empty one for anything else. */
-export function objectOf(value: Json | undefined): JsonObject {
+export function objectOrEmpty(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
 /** Returns the list, or an empty one for anything else. */
-export function listOf(value: Json | undefined): Json[] {
+export function listOrEmpty(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** Returns a string of at most MAX_TEXT characters, without surrounding spaces; empty for any other value. */
-export function textOf(value: Json | undefined): string {
+export function trimmedOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value.slice(0, MAX_TEXT).trim() : '';
 }
 

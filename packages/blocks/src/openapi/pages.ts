@@ -104,7 +104,7 @@ function nextLink(header: string): string | undefined {
 }
 
 /** True if the tool has no pages, or the caller requests a single page. */
-export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
+export function isSinglePageCall({ paging }: ServiceTool, args: JsonObject): boolean {
   return !paging || (paging.argument !== undefined && own(args, paging.argument) !== undefined);
 }
 

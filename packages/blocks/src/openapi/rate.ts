@@ -27,7 +27,7 @@ export interface KeyRate {
  *
  * Throws HTTP_FAILED if the wait would be longer than the longest delay or the remaining time of the block.
  */
-export async function awaitKey(context: Context, { key, rate }: KeyRate, service: string): Promise<void> {
+export async function awaitRate(context: Context, { key, rate }: KeyRate, service: string): Promise<void> {
   const { rates } = context.services;
   const periodMs = (rate?.seconds ?? 0) * 1000;
   const requestMs = rate === undefined ? 0 : periodMs / rate.calls;
@@ -57,6 +57,6 @@ function waitReason(rate: ServiceRate | undefined, waitMs: number): string {
 }
 
 /** Stops all calls with a key, in every process, for the delay that a service requests. */
-export async function refuseKey(context: Context, { key }: KeyRate, pauseMs: number): Promise<void> {
+export async function blockKey(context: Context, { key }: KeyRate, pauseMs: number): Promise<void> {
   await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
 }

@@ -15,7 +15,7 @@ export interface ServiceRequest {
   /** The URL for messages: without the query and without a key in the path. */
   displayUrl: string;
   /** API keys in the path, plain and encoded. They are removed from errors and redirects, which can repeat the path. */
-  pathKeys: string[];
+  pathSecrets: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
   /** Default: redirects are followed. */
@@ -23,7 +23,7 @@ export interface ServiceRequest {
 }
 
 /** The base URL and credential of a request, and access to files. */
-export interface RequestParts {
+export interface RequestContext {
   address: string;
   /** Undefined: the request has no credential. */
   secret: string | undefined;
@@ -41,7 +41,7 @@ export interface RequestParts {
 export async function requestOf(
   tool: ServiceTool,
   args: JsonObject,
-  context: RequestParts,
+  context: RequestContext,
 ): Promise<ServiceRequest> {
   const credential = credentialParts(tool, context.secret);
   const parameters = (tool.parameters ?? []).flatMap((parameter) => {
@@ -79,7 +79,7 @@ export async function requestOf(
   headers.push(...credential.headers);
   const base = context.address.replace(/\/+$/, '');
   const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  const pathKeys = Object.values(credential.path).flatMap((key) => {
+  const pathSecrets = Object.values(credential.path).flatMap((key) => {
     const secret = decodeURIComponent(key);
     return [key, secret, percentEncode(secret)];
   });
@@ -87,7 +87,7 @@ export async function requestOf(
   const visiblePath =
     placeholders.length === 0 ? path : fillPath(tool, args, Object.fromEntries(placeholders));
   const displayUrl = `${base}${visiblePath}`.slice(0, 300);
-  return { method: tool.method, url, displayUrl, pathKeys, headers, body };
+  return { method: tool.method, url, displayUrl, pathSecrets, headers, body };
 }
 
 /** Runs `work`. Adds the name of the argument to its errors. */
@@ -218,7 +218,7 @@ function acceptOf({ accept = [] }: ServiceTool): string {
 async function bodyOf(
   { body, json }: ServiceTool,
   args: JsonObject,
-  context: RequestParts,
+  context: RequestContext,
 ): Promise<{ type?: string; body: ServiceRequest['body'] }> {
   if (json !== undefined)
     return { type: 'application/json', body: JSON.stringify(fillJson(json, args) ?? null) };
@@ -284,7 +284,7 @@ function formText(body: ServiceBody, value: JsonObject): string {
 async function multipart(
   body: ServiceBody,
   value: JsonObject,
-  context: RequestParts,
+  context: RequestContext,
 ): Promise<{ type: string; body: Uint8Array }> {
   const form = new FormData();
   for (const [name, item] of Object.entries(value)) {
@@ -320,7 +320,7 @@ function fileRecordOf(value: Json): FileRecord | undefined {
 export async function fileOf(
   argument: string,
   value: Json,
-  context: Pick<RequestParts, 'readFile'>,
+  context: Pick<RequestContext, 'readFile'>,
 ): Promise<FileContent> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };

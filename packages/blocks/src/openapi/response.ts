@@ -13,7 +13,7 @@ export function valueAt(data: Json, path: string): Json | undefined {
 }
 
 /** Returns the reason of the failure that the body reports, whatever the status; undefined if it reports none. */
-export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
+export function failureReasonIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
   if (!answer || (answer.ok === undefined && answer.error === undefined)) return undefined;
   const { ok, error } = answer;
   const reason = error === undefined ? undefined : valueAt(data, error);

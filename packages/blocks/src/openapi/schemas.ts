@@ -263,10 +263,10 @@ export function bundleSchema(
   schema: JsonObject,
   defs: JsonObject,
   maxChars: number,
-): { schema: JsonObject; isWhole: boolean } | undefined {
+): { schema: JsonObject; isComplete: boolean } | undefined {
   for (const [index, detail] of DETAILS.entries()) {
     const result = bundleWith(schema, { defs, maxChars, detail });
-    if (result) return { schema: result.schema, isWhole: index === 0 && !result.isTruncated };
+    if (result) return { schema: result.schema, isComplete: index === 0 && !result.isTruncated };
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
-import { objectOf, textOf } from './operations.ts';
+import { objectOrEmpty, trimmedOrEmpty } from './operations.ts';
 import type { Operation, ParameterLocation } from './operations.ts';
 
 /** How one part of a credential is sent. */
@@ -81,9 +81,9 @@ function readScheme(document: OpenApiDocument, name: string, scopes: Json | unde
     const isScope = (scope: Json): scope is string => typeof scope === 'string' && scope.length <= 200;
     return { type: 'bearer', scopes: required.filter(isScope) };
   }
-  if (type === 'http') return httpScheme(textOf(own(scheme, 'scheme')).toLowerCase());
+  if (type === 'http') return httpScheme(trimmedOrEmpty(own(scheme, 'scheme')).toLowerCase());
   if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown location';
-  return `needs a credential of the type ${textOf(type).slice(0, 100)}`;
+  return `needs a credential of the type ${trimmedOrEmpty(type).slice(0, 100)}`;
 }
 
 function httpScheme(scheme: string): Scheme | string {
@@ -102,7 +102,7 @@ function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined
  * Returns the locations of API keys in requests, such as `header x-api-key`. Parameters at these locations are not
  * arguments: a model must not choose or replace a credential.
  */
-export function keyLocations(document: OpenApiDocument): Set<string> {
+export function apiKeyLocations(document: OpenApiDocument): Set<string> {
   const locations = new Set<string>();
   for (const value of Object.values(schemesOf(document))) {
     try {
@@ -121,5 +121,5 @@ export function locationOf({ in: location, name }: { in: string; name: string })
 }
 
 function schemesOf({ root }: OpenApiDocument): JsonObject {
-  return objectOf(own(objectOf(own(root, 'components')), 'securitySchemes'));
+  return objectOrEmpty(own(objectOrEmpty(own(root, 'components')), 'securitySchemes'));
 }

@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { retryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { codeIn, failureIn } from './response.ts';
+import { codeIn, failureReasonIn } from './response.ts';
 import { chunksFrom, readStart } from './body.ts';
 import type { ServiceTool } from './file.ts';
-import { isTransient, kindOf } from './kinds.ts';
+import { isTransient, errorKindOf } from './kinds.ts';
 import type { ErrorKind } from './kinds.ts';
 import type { ServiceRequest } from './request.ts';
 
@@ -46,13 +46,13 @@ export async function sendOnce(
   } catch (error) {
     signal.throwIfAborted();
     if (!isHttpClientError(error)) throw error;
-    return clientFailure(name, error, request.pathKeys);
+    return clientFailure(name, error, request.pathSecrets);
   }
   const { status, headers, data } = response;
-  const reportedReason = failureIn(tool, data);
+  const reportedReason = failureReasonIn(tool, data);
   if (status >= 200 && status < 400 && reportedReason === undefined) return response;
-  const reason = redact(reportedReason ?? excerpt(data), request.pathKeys);
-  const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
+  const reason = redact(reportedReason ?? excerpt(data), request.pathSecrets);
+  const kind = errorKindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
     (kind === 'rate' ? msUntilReset(tool, headers, context.clock.now()) : undefined);
@@ -193,7 +193,7 @@ function excerpt(data: Json): string {
 }
 
 /** True if the service has temporarily refused a call, which had no effect. */
-export function isRefused({ details }: Pick<BlockError, 'details'>): boolean {
+export function isRateLimited({ details }: Pick<BlockError, 'details'>): boolean {
   return isJsonObject(details) && details['kind'] === 'rate';
 }
 

@@ -1,7 +1,7 @@
 import { own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { OpenApiDocument } from './document.ts';
-import { objectOf, textOf } from './operations.ts';
+import { objectOrEmpty, trimmedOrEmpty } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
 /** Options for converting the servers of a document to base URLs. */
@@ -32,7 +32,7 @@ export function serverOf(
   options: ServerOptions,
 ): Server {
   const { root } = document;
-  const title = textOf(own(objectOf(own(root, 'info')), 'title')).slice(0, 200) || options.name;
+  const title = trimmedOrEmpty(own(objectOrEmpty(own(root, 'info')), 'title')).slice(0, 200) || options.name;
   const address = baseUrlOf(server, options);
   if (server === undefined || server === mainServer || address === undefined)
     return { name: options.name, title, address: address ?? baseUrlOf(undefined, options) };
@@ -50,13 +50,13 @@ function baseUrlOf(
   { variables = {}, source }: ServerOptions,
 ): string | undefined {
   const template = own(server ?? {}, 'url');
-  const declared = objectOf(own(server ?? {}, 'variables'));
+  const declared = objectOrEmpty(own(server ?? {}, 'variables'));
   const filled = (typeof template === 'string' ? template.slice(0, 1000).trim() : '/').replaceAll(
     /\{([^{}]*)\}/g,
     (whole, name: string) => {
       const value = Object.hasOwn(variables, name)
         ? variables[name]
-        : own(objectOf(own(declared, name)), 'default');
+        : own(objectOrEmpty(own(declared, name)), 'default');
       return value === undefined || value === null || typeof value === 'object'
         ? whole
         : String(value).slice(0, MAX_VARIABLE);

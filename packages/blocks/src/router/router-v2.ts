@@ -28,7 +28,7 @@ export const routerV2 = defineLazyBlock({
   async run({ fields: { context: text, routes }, ...call }) {
     if (routes.length === 0) throw invalid(call.context, 'has no routes');
     const choices = routes.map(({ id, title, value }) => ({ id, title, description: value }));
-    const { facts, port, reasoning, selectedRoute, selectedPath } = await chooseRoute(call, choices, text);
-    return { output: { context: text, ...facts, selectedRoute, reasoning, selectedPath }, port };
+    const { usage, port, reasoning, selectedRoute, selectedPath } = await chooseRoute(call, choices, text);
+    return { output: { context: text, ...usage, selectedRoute, reasoning, selectedPath }, port };
   },
 });

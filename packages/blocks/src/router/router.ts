@@ -16,8 +16,8 @@ export const router = defineLazyBlock({
   async run({ fields: { prompt }, ...call }) {
     const choices = blocksAfter(call.context);
     if (choices.length === 0) throw invalid(call.context, 'has no block after it to choose');
-    const { facts, port, selectedRoute, selectedPath } = await chooseRoute(call, choices, prompt);
-    return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
+    const { usage, port, selectedRoute, selectedPath } = await chooseRoute(call, choices, prompt);
+    return { output: { prompt, ...usage, selectedRoute, selectedPath }, port };
   },
 });
 

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
 import { callService, permanentError } from '../openapi/call.ts';
-import { serviceToolsOf } from '../openapi/loaded.ts';
+import { loadServiceTools } from '../openapi/loaded.ts';
 
 /** Calls a tool of a service, without a model. */
 export const tool = defineLazyBlock({
@@ -23,7 +23,7 @@ export const tool = defineLazyBlock({
     headers: z.record(z.string(), z.string()).describe('The headers, with names in lower case.'),
   }),
   async run({ fields, context, options }) {
-    const loadedTool = (await serviceToolsOf(options))?.get(fields.toolId);
+    const loadedTool = (await loadServiceTools(options))?.get(fields.toolId);
     if (!loadedTool)
       throw permanentError(
         'TOOL_UNKNOWN',

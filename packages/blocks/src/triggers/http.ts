@@ -14,7 +14,7 @@ export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: strin
 }
 
 /** Sends a request of a poll. Throws a BlockError that shows only the host of the request. */
-export async function pollRequest(
+export async function sendPollRequest(
   http: HttpClient,
   request: HttpRequest,
   { signal }: Pick<FeedCall, 'signal'>,

@@ -5,10 +5,10 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 
 /** A text field, without white space at its ends. */
-export const text = z.string({ error: 'text' }).trim();
+export const textField = z.string({ error: 'text' }).trim();
 
 /** A field with the id of a stored credential. */
-export const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
+export const credentialField = textField.max(128, { error: 'the id of a stored credential' }).optional();
 
 /** Returns a field for a whole number or its text: editors store numbers as text. `error`: what the value must be. */
 export function integerField(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
@@ -19,17 +19,17 @@ export function integerField(from: number, to: number, error = `a whole number f
 }
 
 /** Returns a field that has one of the values. */
-export function oneOf<const T extends readonly string[]>(values: T) {
+export function enumField<const T extends readonly string[]>(values: T) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
 /** A boolean field, which may be text. */
-export const flag = z
+export const booleanField = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');
 
 /** Returns the strings of a list: an array, the JSON text of an array, or a string with commas. */
-export function listOf(value: string | readonly string[] | undefined): string[] {
+export function parseList(value: string | readonly string[] | undefined): string[] {
   if (typeof value !== 'string') return [...(value ?? [])];
   const parsed = parseJson(value);
   const parts = Array.isArray(parsed) ? parsed.map(String) : value.split(',');
@@ -43,7 +43,7 @@ export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
 }
 
 /** Returns the fields that are not empty. Older blocks have their fields in `triggerConfig`: these are included. */
-export function filledFields(fields: JsonObject): JsonObject {
+export function withTriggerConfig(fields: JsonObject): JsonObject {
   const olderFields = fields['triggerConfig'] ?? null;
   const entries = Object.entries({
     ...(isJsonObject(olderFields) && olderFields),

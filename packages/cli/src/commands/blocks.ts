@@ -4,7 +4,7 @@ import { SimilarNames } from '@heddle/core/drafts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { DRAFT_7, schemaRows } from '../render/schema-rows.ts';
+import { DRAFT_7_URI, schemaRows } from '../render/schema-rows.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
@@ -31,7 +31,7 @@ export async function showBlock(
   if (!block) throw await unknownType(type, all);
   if (options.jsonSchema) {
     const { summary, fields } = block;
-    writeJson(io, { $schema: DRAFT_7, title: type, description: summary, ...fields });
+    writeJson(io, { $schema: DRAFT_7_URI, title: type, description: summary, ...fields });
   } else if (options.json) writeJson(io, { data: { ...block } });
   else show(io, block);
   return EXIT.completed;

@@ -5,9 +5,9 @@ import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { blockNames } from '../input/block-names.ts';
-import { countsOf, diagnosticLines, hasError } from '../render/diagnostics.ts';
+import { countsText, diagnosticLines, hasError } from '../render/diagnostics.ts';
 import { plural } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface CheckOptions extends BindingOptions {
@@ -31,14 +31,14 @@ export async function check(io: Io, files: readonly string[], options: CheckOpti
 
 function report(io: Io, { file, text, plan, diagnostics }: WorkflowFile): void {
   const style = styleFor(io.stdout);
-  const counts = countsOf(diagnostics);
+  const counts = countsText(diagnostics);
   const mark = plan ? style.green('✓') : style.red('✗');
   const summary = plan
-    ? `  ${safeLine(plan.workflow.name)}, ${plural(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
+    ? `  ${sanitizeLine(plan.workflow.name)}, ${plural(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
     : `  ${counts}`;
   const lines = [
     ...diagnosticLines(diagnostics, blockNames(text), style),
-    `${mark} ${style.bold(safeLine(file))}${summary}`,
+    `${mark} ${style.bold(sanitizeLine(file))}${summary}`,
     ...(diagnostics.length > 0 ? [''] : []),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);

@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { recordedIo } from '../../../../test/support/io.ts';
-import { lazyWorkflowOwnership } from '../serve/service-store.ts';
+import { lazyWorkerStore } from '../serve/service-store.ts';
 import { addCredential, listCredentials, removeCredential } from './credentials.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
@@ -27,7 +27,7 @@ async function openWorkspace() {
   const reportedErrors: unknown[] = [];
   /** Returns the credential that a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
-    const ownership = lazyWorkflowOwnership(options, (error) => reportedErrors.push(error));
+    const ownership = lazyWorkerStore(options, (error) => reportedErrors.push(error));
     try {
       return await ownership.credentials.find(tenant, query);
     } finally {

@@ -2,17 +2,17 @@ import type { StoredCredential } from '@heddle/service/credentials';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { CLIENTS_FILE, oauthClientsOf } from '../serve/oauth-clients.ts';
 import { listenForRedirect } from '../serve/redirect-listener.ts';
 import type { RedirectListener } from '../serve/redirect-listener.ts';
 import { withServiceStore } from '../serve/service-store.ts';
-import { expectData } from '../store-options.ts';
+import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed-store.ts';
+import { printDone, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -31,10 +31,10 @@ export type AddOptions = WorkspaceOptions & {
  * Stores a credential of a workspace. Reads the key from standard input, because other processes can see arguments.
  */
 export async function addCredential(io: Io, name: string, options: AddOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   if (options.oauth) return connectAccount(io, name, options);
   const { provider, description, serviceAccount } = options;
-  const key = await valueFrom(io, 'heddle credentials add NAME --provider PROVIDER < FILE');
+  const key = await readStdinValue(io, 'heddle credentials add NAME --provider PROVIDER < FILE');
   const { storeCredential } = await import('@heddle/service/credentials');
   const stored = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
@@ -81,13 +81,13 @@ function printStored(
   if (json) writeJson(io, { data: { ...credential, created: isNew } });
   else {
     io.stdout.write(`${credential.id}\n`);
-    printDone(io, `The credential ${safeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printDone(io, `The credential ${sanitizeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
 }
 
 /** Lists the credentials of a workspace, without their secrets. */
 export async function listCredentials(io: Io, options: WorkspaceOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const { listCredentials: list } = await import('@heddle/service/credentials');
   const credentials = await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
@@ -103,22 +103,22 @@ export async function listCredentials(io: Io, options: WorkspaceOptions): Promis
 }
 
 function row({ id, name, provider, type, state, description }: StoredCredential): string[] {
-  return [safeLine(name), provider, type, state, safeLine(id), safeLine(description ?? '')];
+  return [sanitizeLine(name), provider, type, state, sanitizeLine(id), sanitizeLine(description ?? '')];
 }
 
 /** Removes a credential of a workspace. */
 export async function removeCredential(io: Io, name: string, options: WorkspaceOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const { removeStoredCredential } = await import('@heddle/service/credentials');
   await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     if (await removeStoredCredential(store.database, { workspaceId, name })) return;
     throw new UsageError(
-      `There is no credential ${safeLine(name)}.`,
+      `There is no credential ${sanitizeLine(name)}.`,
       'heddle credentials list shows the names of all credentials.',
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The credential ${safeLine(name)} is removed.`);
+  else printDone(io, `The credential ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }

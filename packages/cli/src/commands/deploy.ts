@@ -3,17 +3,17 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
-import { blockNames, stateOf } from '../input/block-names.ts';
+import { blockNames, parseGraph } from '../input/block-names.ts';
 import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { dataOf, RequestError, ApiClient, textOf } from '../api-client.ts';
+import { dataOf, RequestError, ApiClient, stringAt } from '../api-client.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { diagnosticLines, reportInvalid } from '../render/diagnostics.ts';
 import { shellQuote } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 
 export interface DeployOptions extends RemoteOptions, BindingOptions {
@@ -60,12 +60,12 @@ function warn(io: Io, warnings: Json, printedMessages: ReadonlySet<string>): voi
   const style = styleFor(io.stderr);
   for (const warning of Array.isArray(warnings) ? warnings : [])
     if (typeof warning === 'string' && !printedMessages.has(warning))
-      io.stderr.write(`${style.yellow('!')} ${safeLine(warning)}\n`);
+      io.stderr.write(`${style.yellow('!')} ${sanitizeLine(warning)}\n`);
 }
 
 async function createWorkflow(remote: ApiClient, name: string): Promise<string> {
   const { workspaceId } = remote;
-  return textOf(dataOf(await remote.call('POST', '/api/v2/workflows', { workspaceId, name })), 'id');
+  return stringAt(dataOf(await remote.call('POST', '/api/v2/workflows', { workspaceId, name })), 'id');
 }
 
 /**
@@ -114,12 +114,12 @@ function errorMessages(details: Json | undefined): string[] {
   return diagnostics
     .filter(isJsonObject)
     .filter((diagnostic) => own(diagnostic, 'severity') === 'error')
-    .map((diagnostic) => textOf(diagnostic, 'message'));
+    .map((diagnostic) => stringAt(diagnostic, 'message'));
 }
 
 /** Returns the graph of a file, without the fields of the export format. */
 function draftOf(text: string): JsonObject {
-  const state = stateOf(text);
+  const state = parseGraph(text);
   const entries = DRAFT_KEYS.flatMap((key): [string, Json][] => {
     const value = isJsonObject(state) ? own(state, key) : undefined;
     return value === undefined || value === null ? [] : [[key, value]];
@@ -157,7 +157,7 @@ function withSuffix(draft: JsonObject, suffix: string): JsonObject {
 function report(io: Io, { name, version, url }: { name: string; version: Json; url: string }): void {
   const style = styleFor(io.stdout);
   const lines = [
-    `${style.green('✓')} ${style.bold(safeLine(name))} is deployed, version ${JSON.stringify(version)}`,
+    `${style.green('✓')} ${style.bold(sanitizeLine(name))} is deployed, version ${JSON.stringify(version)}`,
     ...table([[`  ${style.dim('url')}`, url]]),
     `  ${style.cyan('→')} heddle execute ${shellQuote(name)} --input '{}'`,
     `  ${style.cyan('→')} curl ${shellQuote(url)} -H "X-API-Key: $HEDDLE_API_KEY" -H 'Content-Type: application/json' -d '{"input": {}}'`,

@@ -13,7 +13,7 @@ import type { RunOptions } from '../run-options.ts';
 import { openServer } from '../temporal/dev-server.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startWorker } from '../temporal/start-worker.ts';
-import { untilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/until-stopped.ts';
 
 export type DevOptions = Pick<RunOptions, 'json' | 'data'> &
   EnvOptions &
@@ -52,8 +52,8 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
     const worker = await startWorker(io, { ...options, server, data, queue, env });
     const { address, ui } = serverInfo;
     const info = { address, namespace, queue, data, ui, server: serverInfo.server?.pid };
-    return await untilStopped(io, worker, {
-      ready: () => printReady(io, info, options),
+    return await runUntilStopped(io, worker, {
+      onReady: () => printReady(io, info, options),
       drainMs: grace * 1000,
       failed: failureOf(serverInfo.server),
     });

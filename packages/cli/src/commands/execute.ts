@@ -2,14 +2,14 @@ import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { readEnv } from '../env.ts';
-import { EXIT, exitOf } from '../exit-code.ts';
-import { jsonSource } from '../input/json-source.ts';
+import { EXIT, exitCodeOf } from '../exit-code.ts';
+import { readJsonOption } from '../input/json-source.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { dataOf, ApiClient, textOf } from '../api-client.ts';
+import { dataOf, ApiClient, stringAt } from '../api-client.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { duration } from '../render/format.ts';
-import { safe, safeLine, styleFor } from '../render/style.ts';
+import { formatDuration } from '../render/format.ts';
+import { sanitize, sanitizeLine, styleFor } from '../render/style.ts';
 import { shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -26,7 +26,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Executes a deployed workflow by its name or id and prints its output. */
 export async function execute(io: Io, workflow: string, options: ExecuteOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
+  const input = options.input === undefined ? {} : await readJsonOption(io, '--input', options.input);
   const workflowId = UUID.test(workflow) ? workflow : await remote.findWorkflowId(workflow);
   if (workflowId === undefined) {
     throw new UsageError(
@@ -38,22 +38,22 @@ export async function execute(io: Io, workflow: string, options: ExecuteOptions)
   if (options.async) {
     const receipt = dataOf(await remote.call('POST', path, { input, async: true }));
     if (options.json) writeJson(io, { data: receipt });
-    else io.stdout.write(`${textOf(receipt, 'runId')}\n`);
+    else io.stdout.write(`${stringAt(receipt, 'runId')}\n`);
     return EXIT.completed;
   }
   const select = options.select.length > 0 && { selectedOutputs: [...options.select] };
-  const run = await resultOf(remote.lines(path, { input, ...select }));
+  const run = await resultOf(remote.streamObjects(path, { input, ...select }));
   if (options.json) writeJson(io, { data: run });
   else report(io, run);
-  return exitOf(textOf(run, 'status'));
+  return exitCodeOf(stringAt(run, 'status'));
 }
 
 async function resultOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
   for await (const line of lines) {
-    const type = textOf(line, 'type');
+    const type = stringAt(line, 'type');
     if (type === 'final') return dataOf(line);
     if (type === 'error')
-      throw new UsageError(`The server failed: ${textOf(line, 'error')}.`, 'See its log.');
+      throw new UsageError(`The server failed: ${stringAt(line, 'error')}.`, 'See its log.');
   }
   throw new UsageError(
     'The server closed the response before the end of the run.',
@@ -63,18 +63,18 @@ async function resultOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
 
 function report(io: Io, run: JsonObject): void {
   const style = styleFor(io.stderr);
-  const status = textOf(run, 'status');
+  const status = stringAt(run, 'status');
   const ms = own(run, 'durationMs');
-  const took = typeof ms === 'number' ? ` in ${duration(ms)}` : '';
+  const took = typeof ms === 'number' ? ` in ${formatDuration(ms)}` : '';
   const mark =
     status === 'completed' ? style.green('✓') : status === 'failed' ? style.red('✗') : style.yellow('‖');
   const lines = [
-    `${mark} ${style.bold(status)}${took}${style.dim(`  run ${shortId(textOf(run, 'runId'))}`)}`,
+    `${mark} ${style.bold(status)}${took}${style.dim(`  run ${shortId(stringAt(run, 'runId'))}`)}`,
   ];
   const error = own(run, 'error');
   if (isJsonObject(error)) {
-    lines.push(`  ${style.dim('code')}   ${safeLine(textOf(error, 'code'))}`);
-    lines.push(`  ${style.dim('error')}  ${style.red(safe(textOf(error, 'message')))}`);
+    lines.push(`  ${style.dim('code')}   ${sanitizeLine(stringAt(error, 'code'))}`);
+    lines.push(`  ${style.dim('error')}  ${style.red(sanitize(stringAt(error, 'message')))}`);
   }
   io.stderr.write(`${lines.join('\n')}\n`);
   const output: Json = own(run, 'output') ?? null;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core/blocks';
-import { textOf } from '../api-client.ts';
-import { safeLine } from '../render/style.ts';
+import { stringAt } from '../api-client.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Returns the trigger with this id, or the only trigger of the workflow with this name or id. Throws usage errors. */
@@ -9,22 +9,24 @@ export function findTrigger(
   idOrName: string,
   noun: 'schedule' | 'trigger' | 'webhook',
 ): JsonObject {
-  const byId = triggers.filter((trigger) => textOf(trigger, 'id') === idOrName);
+  const byId = triggers.filter((trigger) => stringAt(trigger, 'id') === idOrName);
   const matches = byId.length > 0 ? byId : triggers.filter((trigger) => belongsToWorkflow(trigger, idOrName));
   const [trigger] = matches;
   if (!trigger) {
     throw new UsageError(
-      `The workspace has no ${noun} "${safeLine(idOrName)}".`,
+      `The workspace has no ${noun} "${sanitizeLine(idOrName)}".`,
       `heddle ${noun}s list shows the ${noun}s of deployed workflows.`,
     );
   }
   if (matches.length > 1) {
-    const ids = matches.map((each) => `${textOf(each, 'id')} (${safeLine(textOf(each, 'name'))})`).join(', ');
-    throw new UsageError(`"${safeLine(idOrName)}" has several ${noun}s.`, `Use the id of one: ${ids}.`);
+    const ids = matches
+      .map((each) => `${stringAt(each, 'id')} (${sanitizeLine(stringAt(each, 'name'))})`)
+      .join(', ');
+    throw new UsageError(`"${sanitizeLine(idOrName)}" has several ${noun}s.`, `Use the id of one: ${ids}.`);
   }
   return trigger;
 }
 
 function belongsToWorkflow(trigger: JsonObject, idOrName: string): boolean {
-  return ['workflowName', 'workflowId'].some((key) => textOf(trigger, key) === idOrName);
+  return ['workflowName', 'workflowId'].some((key) => stringAt(trigger, key) === idOrName);
 }

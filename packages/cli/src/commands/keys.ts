@@ -2,10 +2,10 @@ import type { ApiKeyInfo, ServiceStore } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { expectData } from '../store-options.ts';
+import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { localTime } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
 import { UsageError } from '../usage-error.ts';
@@ -50,7 +50,7 @@ export async function workspaceOf(
   const all = await store.workspaces.list();
   const [workspace, ...others] = prefix === true ? all : all.filter(({ id }) => id.startsWith(prefix));
   if (workspace && others.length === 0) return { workspaceId: workspace.id };
-  const names = all.map(({ id, name }) => `${safeLine(name)} (${id})`).join(', ');
+  const names = all.map(({ id, name }) => `${sanitizeLine(name)} (${id})`).join(', ');
   throw new UsageError(
     workspace ? `${others.length + 1} workspaces match.` : 'There is no such workspace.',
     names === '' ? 'Run heddle serve once: it creates one.' : `Use the id of one: ${names}`,
@@ -59,7 +59,7 @@ export async function workspaceOf(
 
 /** Lists keys, oldest first. */
 export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const keys = await withServiceStore(options, (store) => store.keys.list());
   if (options.json) {
     writeJson(io, { data: keys.map(toApiResource) });
@@ -84,7 +84,7 @@ function row(key: ApiKeyInfo): string[] {
   const lastUsed = key.last_used_at === null ? 'never' : localTime(Date.parse(key.last_used_at));
   return [
     key.id.slice(0, 8),
-    safeLine(key.name),
+    sanitizeLine(key.name),
     key.kind === 'personal' ? 'person' : 'workspace',
     key.hint,
     localTime(Date.parse(key.created_at)),
@@ -100,7 +100,7 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyInfo): 
 
 /** Revokes the key whose id has this prefix: every process rejects it from now on. */
 export async function revokeKey(io: Io, idPrefix: string, options: KeysOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const id = await withServiceStore(options, async (store) => {
     const matches = (await store.keys.list()).filter((each) => each.id.startsWith(idPrefix));
     const [key] = matches;
@@ -118,12 +118,16 @@ export async function revokeKey(io: Io, idPrefix: string, options: KeysOptions):
 
 /** Lists workspaces, oldest first. */
 export async function listWorkspaces(io: Io, options: KeysOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const workspaces = await withServiceStore(options, (store) => store.workspaces.list());
   if (options.json) writeJson(io, { data: workspaces });
   else if (workspaces.length === 0) io.stderr.write('No workspaces. heddle serve creates the first one.\n');
   else {
-    const rows = workspaces.map(({ id, name, personalKeys }) => [id, safeLine(name), onOrOff(personalKeys)]);
+    const rows = workspaces.map(({ id, name, personalKeys }) => [
+      id,
+      sanitizeLine(name),
+      onOrOff(personalKeys),
+    ]);
     writeTable(io, ['WORKSPACE', 'NAME', 'PERSONAL KEYS'], rows);
   }
   return EXIT.completed;
@@ -139,7 +143,7 @@ export async function setWorkspace(
   workspace: string,
   options: KeysOptions & { personalKeys: 'on' | 'off' },
 ): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const personalKeys = options.personalKeys === 'on';
   const workspaceId = await withServiceStore(options, async (store) => {
     const { workspaceId: id } = await workspaceOf(store, workspace);

@@ -5,7 +5,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { ApiClient, textOf } from '../api-client.ts';
+import { ApiClient, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import type { Io } from '../io.ts';
@@ -138,7 +138,7 @@ async function* fetchPages(client: ApiClient, query: URLSearchParams): AsyncGene
     const page: JsonObject = await client.call('GET', `/api/v2/logs?${query.toString()}`);
     const entries = own(page, 'data');
     yield Array.isArray(entries) ? entries.filter((entry) => isJsonObject(entry)) : [];
-    cursor = textOf(page, 'nextCursor') || undefined;
+    cursor = stringAt(page, 'nextCursor') || undefined;
   }
 }
 
@@ -156,7 +156,7 @@ function rowOf(entry: JsonObject): { [column: string]: Json } {
   const cost = own(entry, 'cost');
   return {
     ...entry,
-    workflowName: isJsonObject(workflow) ? textOf(workflow, 'name') : null,
+    workflowName: isJsonObject(workflow) ? stringAt(workflow, 'name') : null,
     costUsd: isJsonObject(cost) ? (own(cost, 'total') ?? null) : null,
   };
 }

@@ -7,7 +7,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { mermaid } from '../plan/mermaid.ts';
 import { planLines } from '../plan/plan-lines.ts';
-import { countsOf, reportInvalid } from '../render/diagnostics.ts';
+import { countsText, reportInvalid } from '../render/diagnostics.ts';
 import { styleFor } from '../render/style.ts';
 
 export interface PlanOptions extends BindingOptions {
@@ -31,7 +31,7 @@ function show(io: Io, compiled: Plan, { file, diagnostics }: WorkflowFile, optio
     return;
   }
   const style = styleFor(io.stdout);
-  const counts = countsOf(diagnostics);
+  const counts = countsText(diagnostics);
   const lines = [
     ...planLines(compiled, style),
     ...(counts === '' ? [] : ['', `${style.yellow('!')} ${counts}: heddle check ${file}`]),

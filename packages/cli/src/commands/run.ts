@@ -8,7 +8,7 @@ import { readEnv } from '../env.ts';
 import { deployChildren } from '../input/children.ts';
 import { envValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
-import { jsonSource } from '../input/json-source.ts';
+import { readJsonOption } from '../input/json-source.ts';
 import { mocksOf } from '../input/mocks.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
@@ -27,7 +27,7 @@ export async function run(io: Io, file: string, options: RunOptions): Promise<nu
   const workflowFile = await readWorkflow(io, file, options);
   const { plan } = workflowFile;
   if (!plan) return reportInvalid(io, workflowFile, options);
-  const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
+  const input = options.input === undefined ? {} : await readJsonOption(io, '--input', options.input);
   const { env, mocks } = await envAndMocks(options);
   if (!options.json)
     preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });

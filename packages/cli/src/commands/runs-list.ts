@@ -5,9 +5,9 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { storeName, withReader } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
-import { duration, localTime } from '../render/format.ts';
+import { formatDuration, localTime } from '../render/format.ts';
 import { statusText } from '../render/status.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip, writeTable } from '../render/table.ts';
 import { shortId } from '../run-id.ts';
@@ -58,9 +58,9 @@ function row(run: ShownRun, style: Style): string[] {
   const started = run.startedAt ?? run.createdAt;
   return [
     shortId(run.runId),
-    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(safeLine(run.workflowName), NAME_WIDTH)}`,
+    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(sanitizeLine(run.workflowName), NAME_WIDTH)}`,
     statusText(run, style),
     localTime(Date.parse(started)),
-    run.durationMs === null ? '' : duration(run.durationMs),
+    run.durationMs === null ? '' : formatDuration(run.durationMs),
   ];
 }

@@ -2,7 +2,7 @@ import type { Plan } from '@heddle/core';
 import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { deployChildren } from '../input/children.ts';
-import { jsonSource } from '../input/json-source.ts';
+import { readJsonOption } from '../input/json-source.ts';
 import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
@@ -43,7 +43,7 @@ export async function rerun(
   const { env, mocks } = await envAndMocks(options);
   if (workflowFile && !options.json)
     preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
-  const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
+  const input = options.input === undefined ? undefined : await readJsonOption(io, '--input', options.input);
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.runFromBlock(earlierRun.runId, options.from, {

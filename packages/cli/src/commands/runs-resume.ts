@@ -8,18 +8,18 @@ import { readEnv } from '../env.ts';
 import { decisionsOf } from '../input/decisions.ts';
 import type { DecisionOptions } from '../input/decisions.ts';
 import { envValues } from '../input/env-values.ts';
-import { jsonSource } from '../input/json-source.ts';
+import { readJsonOption } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
 import { isOnTemporal, withFolderClient, withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { shellQuote } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { RunOptions } from '../run-options.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
 import { blockArgs } from './run.ts';
-import { followRecorded } from './runs-tail.ts';
+import { followRecordedRun } from './runs-tail.ts';
 
 export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'stream' | 'select'> &
   BlockOptions &
@@ -71,7 +71,7 @@ async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefine
   const decisions = decisionsOf(options);
   if (options.input === undefined) return decisions;
   if (decisions) throw new UsageError('--input is the whole answer: omit --approve, --deny and --edit.');
-  return jsonSource(io, '--input', options.input);
+  return readJsonOption(io, '--input', options.input);
 }
 
 /**
@@ -96,7 +96,9 @@ async function findPauseToken(
     );
   }
   if (!second) return only.token;
-  const list = pauses.map(({ token, blockName }) => `--point ${shellQuote(token)}  ${safeLine(blockName)}`);
+  const list = pauses.map(
+    ({ token, blockName }) => `--point ${shellQuote(token)}  ${sanitizeLine(blockName)}`,
+  );
   throw new UsageError(
     `Run ${shortId(runId)} waits at ${pauses.length} pause points.`,
     ['Choose the one to answer:', ...list].join('\n  '),
@@ -142,7 +144,7 @@ async function requestResume(
   }
   return withFolderClient(options.data, async (client) => {
     if (token !== undefined) await submit(client, { runId, token, input });
-    return followRecorded(io, client, { ...options, runId, blockArgs: blockArgs(options) });
+    return followRecordedRun(io, client, { ...options, runId, blockArgs: blockArgs(options) });
   });
 }
 

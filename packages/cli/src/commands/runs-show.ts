@@ -7,13 +7,13 @@ import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { failureLines } from '../render/failure.ts';
-import { localTime, duration, plural } from '../render/format.ts';
+import { localTime, formatDuration, plural } from '../render/format.ts';
 import { runsCommand } from '../render/commands.ts';
 import { logRows } from '../render/logs.ts';
 import type { MarkedLog } from '../render/logs.ts';
 import { pauseLines } from '../render/pauses.ts';
 import { statusText } from '../render/status.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { findRunId, shortId } from '../run-id.ts';
@@ -64,7 +64,7 @@ function report(
   const command = `heddle runs show ${shortId(run.runId)} --json`;
   const omission = `… ${plural(omittedCount, 'more block log')}: ${command}`;
   const lines = [
-    `${style.bold(safeLine(run.workflowName))}${style.dim(`  ${safeLine(run.workflowId)}`)}`,
+    `${style.bold(sanitizeLine(run.workflowName))}${style.dim(`  ${sanitizeLine(run.workflowId)}`)}`,
     ...table(propertyRows(run, style)),
     '',
     ...table(logRows(listedLogs, plan, style)),
@@ -81,13 +81,13 @@ function propertyRows(run: RunWithReason, style: Style): string[][] {
   const started = run.startedAt ?? run.createdAt;
   return [
     ['run', run.runId],
-    ['X-Run-Id', run.callerId === null ? '' : safeLine(run.callerId)],
+    ['X-Run-Id', run.callerId === null ? '' : sanitizeLine(run.callerId)],
     ['status', statusText(run, style)],
-    ['reason', run.cancelReason === null ? '' : safeLine(run.cancelReason)],
+    ['reason', run.cancelReason === null ? '' : sanitizeLine(run.cancelReason)],
     ['started', localTime(Date.parse(started))],
-    ['took', run.durationMs === null ? '' : duration(run.durationMs)],
+    ['took', run.durationMs === null ? '' : formatDuration(run.durationMs)],
     ['parent', run.parentRunId ?? ''],
-    ['suspended', run.suspended === null ? '' : safeLine(run.suspended)],
+    ['suspended', run.suspended === null ? '' : sanitizeLine(run.suspended)],
   ]
     .filter(([, value]) => value !== '')
     .map(([name = '', value = '']) => [style.dim(name), value]);

@@ -1,7 +1,7 @@
 import type { RunEvent, RunResource } from '@heddle/engine';
 import type { RunReader } from '@heddle/engine/reader';
 import { showOutcome } from '../follow-run.ts';
-import { exitOf } from '../exit-code.ts';
+import { exitCodeOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
@@ -18,7 +18,7 @@ export interface TailOptions extends RuntimeOptions {
 export async function tailRun(io: Io, id: string, options: TailOptions): Promise<number> {
   return withReader(options, async (reader) => {
     const runId = await findRunId(reader, id, options);
-    return followRecorded(io, reader, { runId, ...options, blockArgs: [] });
+    return followRecordedRun(io, reader, { runId, ...options, blockArgs: [] });
   });
 }
 
@@ -31,7 +31,7 @@ interface FollowRecordedOptions extends TailOptions {
 }
 
 /** Shows a run of another process from its start until it pauses or ends. Returns the exit code. */
-export async function followRecorded(
+export async function followRecordedRun(
   io: Io,
   reader: RunReader,
   options: FollowRecordedOptions,
@@ -52,7 +52,7 @@ export async function followRecorded(
     ...options,
     ...{ plan, file: undefined, endedBlockCount, pauses, suspended, cancelReason },
   });
-  return exitOf(run.status);
+  return exitCodeOf(run.status);
 }
 
 async function* eventsSince(events: AsyncIterable<RunEvent>, sinceMs: number): AsyncGenerator<RunEvent> {

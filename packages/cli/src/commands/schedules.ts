@@ -1,12 +1,12 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { plural } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
@@ -18,7 +18,9 @@ type ScheduleOptions = RemoteOptions & { json: boolean };
 /** Lists the schedules of the workspace, ordered by their next run. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const schedules = (await remote.all(SCHEDULES)).toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1));
+  const schedules = (await remote.workspaceItems(SCHEDULES)).toSorted((a, b) =>
+    sortKeyOf(a) < sortKeyOf(b) ? -1 : 1,
+  );
   if (options.json) writeJson(io, { data: schedules });
   else if (schedules.length === 0) io.stderr.write('No schedules.\n');
   else {
@@ -30,15 +32,15 @@ export async function listSchedules(io: Io, options: ScheduleOptions): Promise<n
 
 /** Returns the key by which schedules are sorted: the time of the next run. Schedules without a next run come last. */
 function sortKeyOf(schedule: JsonObject): string {
-  return textOf(schedule, 'nextDueAt') || '~';
+  return stringAt(schedule, 'nextDueAt') || '~';
 }
 
 function row(schedule: JsonObject): string[] {
   const health = own(schedule, 'health');
-  const error = isJsonObject(health) ? textOf(health, 'lastError') : '';
-  const names = [textOf(schedule, 'workflowName'), textOf(schedule, 'name'), textOf(schedule, 'state')];
-  const times = [textOf(schedule, 'nextDueAt') || '-', textOf(schedule, 'lastDueAt') || '-'];
-  return [...names, ...times, textOf(schedule, 'id'), error].map(safeLine);
+  const error = isJsonObject(health) ? stringAt(health, 'lastError') : '';
+  const names = [stringAt(schedule, 'workflowName'), stringAt(schedule, 'name'), stringAt(schedule, 'state')];
+  const times = [stringAt(schedule, 'nextDueAt') || '-', stringAt(schedule, 'lastDueAt') || '-'];
+  return [...names, ...times, stringAt(schedule, 'id'), error].map(sanitizeLine);
 }
 
 /** Pauses or resumes a schedule. */
@@ -50,7 +52,7 @@ export async function changeSchedule(
   const remote = new ApiClient(options, readEnv());
   const { path, name } = await findSchedule(remote, schedule);
   const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
-  const next = textOf(changed, 'nextDueAt');
+  const next = stringAt(changed, 'nextDueAt');
   if (options.json) writeJson(io, { data: changed });
   else if (options.action === 'pause') report(io, `The schedule of ${name} is paused.`);
   else
@@ -67,7 +69,7 @@ export async function triggerSchedule(io: Io, schedule: string, options: Schedul
   const { path } = await findSchedule(remote, schedule);
   const run = dataOf(await remote.call('POST', `${path}/run`));
   if (options.json) writeJson(io, { data: run });
-  else io.stdout.write(`${textOf(run, 'runId')}\n`);
+  else io.stdout.write(`${stringAt(run, 'runId')}\n`);
   return EXIT.completed;
 }
 
@@ -82,10 +84,10 @@ export async function backfillSchedule(
   const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
   const started = own(result, 'started');
   const startedRuns = Array.isArray(started) ? started.filter(isJsonObject) : [];
-  const refusalReason = textOf(result, 'refused');
+  const refusalReason = stringAt(result, 'refused');
   if (options.json) writeJson(io, { data: result });
   else {
-    for (const run of startedRuns) io.stdout.write(`${textOf(run, 'runId')}\n`);
+    for (const run of startedRuns) io.stdout.write(`${stringAt(run, 'runId')}\n`);
     const earlierCount = Number(own(result, 'alreadyStarted'));
     report(
       io,
@@ -93,7 +95,7 @@ export async function backfillSchedule(
     );
     if (refusalReason)
       io.stderr.write(
-        `${styleFor(io.stderr).yellow('!')} Other runs were refused: ${safeLine(refusalReason)}\n`,
+        `${styleFor(io.stderr).yellow('!')} Other runs were refused: ${sanitizeLine(refusalReason)}\n`,
       );
   }
   return refusalReason ? EXIT.failed : EXIT.completed;
@@ -105,7 +107,7 @@ function report(io: Io, text: string): void {
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
 async function findSchedule(remote: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
-  const schedule = findTrigger(await remote.all(SCHEDULES), idOrName, 'schedule');
-  const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
-  return { path, name: safeLine(textOf(schedule, 'workflowName')) };
+  const schedule = findTrigger(await remote.workspaceItems(SCHEDULES), idOrName, 'schedule');
+  const path = `/api/v2/triggers/${encodeURIComponent(stringAt(schedule, 'id'))}`;
+  return { path, name: sanitizeLine(stringAt(schedule, 'workflowName')) };
 }

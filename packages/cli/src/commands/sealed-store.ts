@@ -10,7 +10,7 @@ import { UsageError } from '../usage-error.ts';
 // Shared by the commands for secrets, credentials and skills.
 
 /** Reads standard input, without its last line break. Throws a usage error if it is empty. */
-export async function valueFrom(io: Io, example: string): Promise<string> {
+export async function readStdinValue(io: Io, example: string): Promise<string> {
   const value = (await text(io.stdin)).replace(/\r?\n$/, '');
   if (value !== '') return value;
   throw new UsageError('There is no value on standard input.', `For example: ${example}`);

@@ -3,14 +3,14 @@ import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { localTime } from '../render/format.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
-import { expectData } from '../store-options.ts';
+import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed-store.ts';
+import { printDone, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
 
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
@@ -21,8 +21,8 @@ export async function setSecret(
   name: string,
   options: WorkspaceOptions & { description?: string },
 ): Promise<number> {
-  expectData(options);
-  const value = await valueFrom(io, 'heddle secrets set NAME < FILE');
+  requireDataFolder(options);
+  const value = await readStdinValue(io, 'heddle secrets set NAME < FILE');
   const { setStoredSecret } = await import('@heddle/service');
   const isNew = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
@@ -32,13 +32,13 @@ export async function setSecret(
     );
   });
   if (options.json) writeJson(io, { data: { name, created: isNew } });
-  else printDone(io, `The secret ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+  else printDone(io, `The secret ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   return EXIT.completed;
 }
 
 /** Lists the secrets of a workspace, without their values. */
 export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const { listSecrets: list } = await import('@heddle/service');
   const secrets = await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
@@ -51,32 +51,32 @@ export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<nu
 }
 
 function row({ name, description, updatedAt }: StoredSecret): string[] {
-  return [safeLine(name), safeLine(description ?? ''), localTime(Date.parse(updatedAt))];
+  return [sanitizeLine(name), sanitizeLine(description ?? ''), localTime(Date.parse(updatedAt))];
 }
 
 /** Removes a secret of a workspace. */
 export async function removeSecret(io: Io, name: string, options: WorkspaceOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const { removeStoredSecret } = await import('@heddle/service');
   await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     if (await removeStoredSecret(store.database, { workspaceId, name })) return;
     throw new UsageError(
-      `There is no secret ${safeLine(name)}.`,
+      `There is no secret ${sanitizeLine(name)}.`,
       'heddle secrets list shows the names of all secrets.',
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The secret ${safeLine(name)} is removed.`);
+  else printDone(io, `The secret ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
 /** Re-encrypts all secrets, credentials and webhook secrets with a new key. */
 export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
-  expectData(options);
+  requireDataFolder(options);
   const { rotateStoredSecrets } = await import('@heddle/service');
-  const rotation = await withSealedStore(options, (store, { sealer, folder }) =>
-    withUsageErrors(() => rotateStoredSecrets(store.database, sealer, folder)),
+  const rotation = await withSealedStore(options, (store, { sealer, folderKeys }) =>
+    withUsageErrors(() => rotateStoredSecrets(store.database, sealer, folderKeys)),
   );
   if (options.json) writeJson(io, { data: rotation });
   else

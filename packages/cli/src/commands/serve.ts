@@ -6,7 +6,7 @@ import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
 import type { BlockImages } from '../block-images.ts';
-import { openSession, reporter, type Session } from '../engine-session.ts';
+import { openSession, errorReporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { listsOf, toolFilesOf } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
@@ -17,15 +17,15 @@ import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
-import type { AccessOptions, ServedAccess } from '../serve/access.ts';
+import type { AccessOptions, ServerAccess } from '../serve/access.ts';
 import { openStore, ownershipOf, sealingOf, type Ownership } from '../serve/service-store.ts';
 import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
-import type { Listening } from '../serve/listen.ts';
+import type { ListeningServer } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
 import { openStudio } from '../serve/studio.ts';
-import { untilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/until-stopped.ts';
 
 export type ServeOptions = Omit<
   RunOptions,
@@ -59,7 +59,7 @@ interface FirstStart {
 interface RunningServer {
   engine: Engine;
   api: Pick<Api, 'close'>;
-  server: Listening;
+  server: ListeningServer;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -77,10 +77,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     return (await apiFetch.promise)(request);
   }, options);
   let store: ServiceStore | undefined;
-  let access: ServedAccess | undefined;
+  let access: ServerAccess | undefined;
   let session: Session | undefined;
   let storeParts: StoreParts | undefined;
-  const onError = (error: unknown): void => reporter(io)(error, undefined);
+  const onError = (error: unknown): void => errorReporter(io)(error, undefined);
   try {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);
@@ -98,7 +98,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const areas = await openAreas(options, { store, storeParts, session, ownership });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
-    const studio = await openStudio(options, { store, origin, listening: server.origin });
+    const studio = await openStudio(options, { store, origin, listeningUrl: server.origin });
     const peerOf = (request: Request): string | undefined => peerAddresses.get(request);
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
     const api = await createApi({
@@ -109,8 +109,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     });
     const fetch = await withMcpServers(api.fetch, { options, peerAddresses, onError });
     apiFetch.resolve(studio.wrap(access.wrap(fetch)));
-    return await untilStopped(io, toStoppable({ engine: session.engine, api, server }), {
-      ready: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
+    return await runUntilStopped(io, toStoppable({ engine: session.engine, api, server }), {
+      onReady: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
@@ -206,18 +206,18 @@ async function openStoreParts(
   const { triggerTypes } = await import('@heddle/blocks/triggers');
   const refresh = await refreshOptionsOf(options, onError);
   const { promise: blockImages, resolve } = Promise.withResolvers<BlockImages>();
-  const sandboxes = openSandboxes({ store, images: async () => (await blockImages).store(), onError });
+  const sandboxes = openSandboxes({ store, openImages: async () => (await blockImages).store(), onError });
   return {
     storedOwnership: {
       ...{ resolveChild, tenant },
-      oldestWorkspace: () => workspaces.oldest(),
+      oldestWorkspace: () => workspaces.oldestId(),
       secrets: secretEnvironments(database, sealer),
       credentials: storedCredentials(database, sealer, refresh),
       skills: storedSkills(database),
     },
     sealer,
     sandboxes,
-    credentialProviders: { keys: knownProviders, oauth: refresh.clients.providers },
+    credentialProviders: { keyProviders: knownProviders, oauth: refresh.clients.providers },
     triggers: triggerTypes,
     imagesOf(images) {
       resolve(images);
@@ -246,7 +246,7 @@ async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> 
 }
 
 /** Returns an object whose `stop` stops, in this order, requests, starts of runs, running blocks, and connections. */
-function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof untilStopped>[1] {
+function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof runUntilStopped>[1] {
   return {
     // A server ends only when it is stopped.
     finished: new Promise(() => undefined),
@@ -254,7 +254,7 @@ function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof 
       server.close();
       await api.close();
       await engine.close({ graceMs: drainMs ?? 0 });
-      await server.ended();
+      await server.waitUntilClosed();
     },
   };
 }

@@ -2,14 +2,14 @@ import type { ServiceStore } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safe, safeLine } from '../render/style.ts';
+import { sanitize, sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
-import { expectData } from '../store-options.ts';
+import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, valueFrom } from './sealed-store.ts';
+import { printDone, withUsageErrors, readStdinValue } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -20,7 +20,7 @@ function withWorkspaceStore<T>(
   options: WorkspaceOptions,
   use: (store: ServiceStore, workspaceId: string) => Promise<T>,
 ): Promise<T> {
-  expectData(options);
+  requireDataFolder(options);
   return withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     return use(store, workspaceId);
@@ -30,7 +30,7 @@ function withWorkspaceStore<T>(
 /** Stores the text from standard input as a skill of a workspace, or replaces the skill of this name. */
 export async function addSkill(io: Io, name: string, options: AddOptions): Promise<number> {
   const { description } = options;
-  const content = await valueFrom(io, 'heddle skills add NAME --description TEXT < FILE');
+  const content = await readStdinValue(io, 'heddle skills add NAME --description TEXT < FILE');
   const { storeSkill } = await import('@heddle/service/skills');
   const { skill, isNew } = await withWorkspaceStore(options, (store, workspaceId) =>
     withUsageErrors(() => storeSkill(store.database, { workspaceId, name, description, content })),
@@ -38,7 +38,7 @@ export async function addSkill(io: Io, name: string, options: AddOptions): Promi
   if (options.json) writeJson(io, { data: { ...skill, created: isNew } });
   else {
     io.stdout.write(`${skill.id}\n`);
-    printDone(io, `The skill ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printDone(io, `The skill ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
   return EXIT.completed;
 }
@@ -53,7 +53,7 @@ export async function listSkills(io: Io, options: WorkspaceOptions): Promise<num
   else if (skills.length === 0) io.stderr.write('No skills.\n');
   else {
     const rows = skills.map(({ name, id, updatedAt, description }) => [
-      ...[safeLine(name), id, updatedAt, safeLine(description)],
+      ...[sanitizeLine(name), id, updatedAt, sanitizeLine(description)],
     ]);
     writeTable(io, ['NAME', 'ID', 'CHANGED', 'DESCRIPTION'], rows);
   }
@@ -68,7 +68,7 @@ export async function showSkill(io: Io, name: string, options: WorkspaceOptions)
   );
   if (!skill) throw unknownSkill(name);
   if (options.json) writeJson(io, { data: skill });
-  else io.stdout.write(`${safe(skill.content)}\n`);
+  else io.stdout.write(`${sanitize(skill.content)}\n`);
   return EXIT.completed;
 }
 
@@ -80,13 +80,13 @@ export async function removeSkill(io: Io, name: string, options: WorkspaceOption
   );
   if (!existed) throw unknownSkill(name);
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The skill ${safeLine(name)} is removed.`);
+  else printDone(io, `The skill ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
 function unknownSkill(name: string): UsageError {
   return new UsageError(
-    `There is no skill ${safeLine(name)}.`,
+    `There is no skill ${sanitizeLine(name)}.`,
     'heddle skills list shows the names of all skills.',
   );
 }

@@ -4,8 +4,8 @@ import { toolFilesOf } from '../block-options.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { DRAFT_7, schemaRows } from '../render/schema-rows.ts';
-import { safe, styleFor } from '../render/style.ts';
+import { DRAFT_7_URI, schemaRows } from '../render/schema-rows.ts';
+import { sanitize, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -25,7 +25,7 @@ export async function listTools(
   else {
     const rows = tools.map((tool) => [
       style.bold(tool.id),
-      style.dim(safe(callSummary(tool))),
+      style.dim(sanitize(callSummary(tool))),
       titleOf(tool),
     ]);
     io.stdout.write(`${table(rows).join('\n')}\n`);
@@ -44,7 +44,7 @@ export async function showTool(
   const tool = tools.find((each) => each.id === id);
   if (!tool) throw unknownTool(id, tools);
   if (options.jsonSchema)
-    writeJson(io, { $schema: DRAFT_7, title: id, description: tool.description, ...tool.parameters });
+    writeJson(io, { $schema: DRAFT_7_URI, title: id, description: tool.description, ...tool.parameters });
   else if (options.json) writeJson(io, { data: { ...tool } });
   else show(io, tool);
   return EXIT.completed;
@@ -69,7 +69,7 @@ function callSummary({ method, path, language, service }: ToolDescription): stri
 }
 
 function titleOf({ description }: ToolDescription): string {
-  return safe((description.split('\n', 1)[0] ?? '').slice(0, MAX_TITLE));
+  return sanitize((description.split('\n', 1)[0] ?? '').slice(0, MAX_TITLE));
 }
 
 function show(io: Io, tool: ToolDescription): void {
@@ -83,16 +83,16 @@ function show(io: Io, tool: ToolDescription): void {
     ['idempotent', idempotent ? 'yes' : 'no'],
   ];
   const rows = properties.flatMap(([name, value]) =>
-    value === undefined ? [] : [[`  ${style.dim(name)}`, safe(value)]],
+    value === undefined ? [] : [[`  ${style.dim(name)}`, sanitize(value)]],
   );
   const fields = schemaRows(parameters).map(([name = '', type = '', text = '']) => [
-    `  ${style.cyan(safe(name))}`,
-    style.dim(safe(type)),
-    safe(text),
+    `  ${style.cyan(sanitize(name))}`,
+    style.dim(sanitize(type)),
+    sanitize(text),
   ]);
   const lines = [
     style.bold(id),
-    ...description.split('\n').map((line) => `  ${safe(line)}`),
+    ...description.split('\n').map((line) => `  ${sanitize(line)}`),
     ...['', ...table(rows)],
     ...(fields.length > 0 ? ['', style.bold('Arguments'), ...table(fields)] : []),
   ];

@@ -7,7 +7,7 @@ import { EXIT } from '../exit-code.ts';
 import { readFileOrStdin } from '../input/json-source.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safe, styleFor } from '../render/style.ts';
+import { sanitize, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -120,7 +120,7 @@ function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, 
   const services = Object.entries(file.services).map(([name, { address }]) => [
     `  ${style.bold(name)}`,
     address ?? `unknown: set it with --service ${name}=URL`,
-    safe(describeCredential(file, name)),
+    sanitize(describeCredential(file, name)),
   ]);
   const lines = [
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
@@ -149,7 +149,7 @@ function operationLines(label: string, operations: ImportedTools['skipped']): st
   if (operations.length === 0) return [];
   const rows = operations
     .slice(0, MAX_SHOWN)
-    .map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
+    .map(({ operation, reason }) => [sanitize(`  ${operation}`), sanitize(reason)]);
   const omittedCount = operations.length - rows.length;
   const omission = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
   return [`${count(operations.length, 'operation')} ${label}:`, ...table(rows), ...omission];

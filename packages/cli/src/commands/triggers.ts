@@ -1,11 +1,11 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
@@ -16,7 +16,7 @@ type TriggerOptions = RemoteOptions & { json: boolean };
 
 /** Lists the triggers of the workspace, of all types. */
 export async function listTriggers(io: Io, options: TriggerOptions): Promise<number> {
-  const triggers = await new ApiClient(options, readEnv()).all(TRIGGERS);
+  const triggers = await new ApiClient(options, readEnv()).workspaceItems(TRIGGERS);
   if (options.json) writeJson(io, { data: triggers });
   else if (triggers.length === 0) io.stderr.write('No triggers.\n');
   else {
@@ -27,12 +27,12 @@ export async function listTriggers(io: Io, options: TriggerOptions): Promise<num
 }
 
 function triggerRow(trigger: JsonObject): string[] {
-  const fields = ['workflowName', 'name', 'type', 'state', 'id'].map((field) => textOf(trigger, field));
+  const fields = ['workflowName', 'name', 'type', 'state', 'id'].map((field) => stringAt(trigger, field));
   const health = own(trigger, 'health');
   const { expires, error } = isJsonObject(health)
-    ? { expires: textOf(health, 'expiresAt'), error: textOf(health, 'lastError') }
+    ? { expires: stringAt(health, 'expiresAt'), error: stringAt(health, 'lastError') }
     : { expires: '', error: '' };
-  return [...fields, expires || '-', error].map(safeLine);
+  return [...fields, expires || '-', error].map(sanitizeLine);
 }
 
 /** Lists the latest events of a trigger with the decisions of its flow control, up to `limit`. */
@@ -52,7 +52,7 @@ export async function listEvents(
 
 function eventRow(event: JsonObject): string[] {
   return ['receivedAt', 'key', 'state', 'reason', 'runId'].map((field) =>
-    safeLine(textOf(event, field) || '-'),
+    sanitizeLine(stringAt(event, field) || '-'),
   );
 }
 
@@ -65,14 +65,15 @@ export async function changeTrigger(
   const remote = new ApiClient(options, readEnv());
   const path = await findTriggerPath(remote, trigger);
   const changed = dataOf(await remote.call('POST', `${path}/${action}`));
-  const name = `${textOf(changed, 'workflowName')} (${textOf(changed, 'name')})`;
+  const name = `${stringAt(changed, 'workflowName')} (${stringAt(changed, 'name')})`;
   if (options.json) writeJson(io, { data: changed });
-  else io.stderr.write(`The trigger of ${safeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
+  else
+    io.stderr.write(`The trigger of ${sanitizeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
   return EXIT.completed;
 }
 
 /** Returns the path of a trigger, by its id, or by the name or id of its workflow. Throws usage errors. */
 async function findTriggerPath(remote: ApiClient, idOrName: string): Promise<string> {
-  const trigger = findTrigger(await remote.all(TRIGGERS), idOrName, 'trigger');
-  return `${TRIGGERS}/${encodeURIComponent(textOf(trigger, 'id'))}`;
+  const trigger = findTrigger(await remote.workspaceItems(TRIGGERS), idOrName, 'trigger');
+  return `${TRIGGERS}/${encodeURIComponent(stringAt(trigger, 'id'))}`;
 }

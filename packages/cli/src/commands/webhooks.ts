@@ -1,11 +1,11 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
@@ -16,7 +16,7 @@ type WebhookOptions = RemoteOptions & { json: boolean };
 
 /** Lists the webhooks of the workspace with their URLs. */
 export async function listWebhooks(io: Io, options: WebhookOptions): Promise<number> {
-  const webhooks = await new ApiClient(options, readEnv()).all(WEBHOOKS);
+  const webhooks = await new ApiClient(options, readEnv()).workspaceItems(WEBHOOKS);
   if (options.json) writeJson(io, { data: webhooks });
   else if (webhooks.length === 0) io.stderr.write('No webhooks.\n');
   else
@@ -32,24 +32,24 @@ function webhookRow(webhook: JsonObject): string[] {
   const signed = own(webhook, 'isSigned') === true ? 'yes' : 'no';
   const refusals = own(webhook, 'refusals');
   const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
-  const latestRefusal = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
-  const names = [textOf(webhook, 'workflowName'), textOf(webhook, 'name'), textOf(webhook, 'state')];
+  const latestRefusal = latest ? `${stringAt(latest, 'reason')} (${stringAt(latest, 'lastAt')})` : '-';
+  const names = [stringAt(webhook, 'workflowName'), stringAt(webhook, 'name'), stringAt(webhook, 'state')];
   const hook = own(webhook, 'hook');
   const hookState = isJsonObject(hook) ? providerState(hook) : '-';
   return [
     ...names,
     signed,
     hookState,
-    textOf(webhook, 'lastDeliveryAt') || '-',
-    textOf(webhook, 'url'),
+    stringAt(webhook, 'lastDeliveryAt') || '-',
+    stringAt(webhook, 'url'),
     latestRefusal,
-  ].map(safeLine);
+  ].map(sanitizeLine);
 }
 
 /** Returns the state of the webhook at its provider, with its error. */
 function providerState(hook: JsonObject): string {
-  const error = textOf(hook, 'error');
-  return error ? `${textOf(hook, 'state')} (${error})` : textOf(hook, 'state');
+  const error = stringAt(hook, 'error');
+  return error ? `${stringAt(hook, 'state')} (${error})` : stringAt(hook, 'state');
 }
 
 /** Lists the latest deliveries of a webhook, up to `limit`. */
@@ -70,18 +70,18 @@ export async function listDeliveries(
 function deliveryRow(delivery: JsonObject): string[] {
   const duplicates = own(delivery, 'duplicates');
   return [
-    ...[textOf(delivery, 'receivedAt'), textOf(delivery, 'event') || '-', textOf(delivery, 'runId')],
+    ...[stringAt(delivery, 'receivedAt'), stringAt(delivery, 'event') || '-', stringAt(delivery, 'runId')],
     ...[typeof duplicates === 'number' ? String(duplicates) : '-', flowDecision(delivery)],
-    textOf(delivery, 'id'),
-  ].map(safeLine);
+    stringAt(delivery, 'id'),
+  ].map(sanitizeLine);
 }
 
 /** Returns the decision of flow control, and its reason. */
 function flowDecision(delivery: JsonObject): string {
   const flow = own(delivery, 'flow');
   if (!isJsonObject(flow)) return '-';
-  const reason = textOf(flow, 'reason');
-  return reason ? `${textOf(flow, 'state')} (${reason})` : textOf(flow, 'state');
+  const reason = stringAt(flow, 'reason');
+  return reason ? `${stringAt(flow, 'state')} (${reason})` : stringAt(flow, 'state');
 }
 
 /** Starts a run with the input of a delivery. */
@@ -94,12 +94,12 @@ export async function replayDelivery(
   const path = await findWebhookPath(remote, webhook);
   const run = dataOf(await remote.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
   if (options.json) writeJson(io, { data: run });
-  else io.stdout.write(`${textOf(run, 'runId')}\n`);
+  else io.stdout.write(`${stringAt(run, 'runId')}\n`);
   return EXIT.completed;
 }
 
 /** Returns the path of a webhook, by its id, or by the name or id of its workflow. Throws usage errors. */
 async function findWebhookPath(remote: ApiClient, idOrName: string): Promise<string> {
-  const webhook = findTrigger(await remote.all(WEBHOOKS), idOrName, 'webhook');
-  return `${WEBHOOKS}/${encodeURIComponent(textOf(webhook, 'id'))}`;
+  const webhook = findTrigger(await remote.workspaceItems(WEBHOOKS), idOrName, 'webhook');
+  return `${WEBHOOKS}/${encodeURIComponent(stringAt(webhook, 'id'))}`;
 }

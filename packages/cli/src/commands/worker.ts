@@ -1,7 +1,7 @@
 import type { HeddleWorker, ProcessRole, WorkerTuning } from '@heddle/temporal';
 import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
-import { reporter } from '../engine-session.ts';
+import { errorReporter } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
@@ -9,11 +9,11 @@ import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyWorkflowOwnership, ownershipOf } from '../serve/service-store.ts';
+import { lazyWorkerStore, ownershipOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
-import { untilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
-import type { OpenTriggerWork, TriggerWorkOptions } from '../serve/trigger-work.ts';
+import type { TriggerWorker, TriggerWorkerOptions } from '../serve/trigger-work.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
 
 export type WorkerOptions = EnvOptions &
@@ -42,11 +42,11 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
-  const report = reporter(io);
+  const report = errorReporter(io);
   const onError = (error: unknown): void => report(error, undefined);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
-  const workflowOwnership = lazyWorkflowOwnership(options, onError);
-  let triggers: OpenTriggerWork | undefined;
+  const workflowOwnership = lazyWorkerStore(options, onError);
+  let triggers: TriggerWorker | undefined;
   try {
     const ownership = ownershipOf(workflowOwnership, env);
     const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
@@ -57,8 +57,8 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
       ...version,
     });
     if (options.triggers) triggers = await openTriggers(io, { ...options, env, ownership, onError }, handle);
-    return await untilStopped(io, withTriggers(handle, triggers), {
-      ready: () => printReady(io, handle, { ...options, ...server, queue }),
+    return await runUntilStopped(io, withTriggers(handle, triggers), {
+      onReady: () => printReady(io, handle, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
@@ -70,13 +70,13 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
 /** Starts the runs of triggers on the worker's Temporal server. Stops the worker if that fails. */
 async function openTriggers(
   io: Io,
-  options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkOptions, 'env' | 'ownership' | 'onError'>,
+  options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkerOptions, 'env' | 'ownership' | 'onError'>,
   handle: HeddleWorker,
-): Promise<OpenTriggerWork> {
+): Promise<TriggerWorker> {
   try {
-    const { openTriggerWork } = await import('../serve/trigger-work.ts');
+    const { startTriggerWorker } = await import('../serve/trigger-work.ts');
     const { origin: _origin, triggers: _triggers, ...rest } = options;
-    return await openTriggerWork(io, { ...rest, runtime: 'temporal', worker: false });
+    return await startTriggerWorker(io, { ...rest, runtime: 'temporal', worker: false });
   } catch (error) {
     await handle.stop({ drainMs: 0 });
     throw error;
@@ -86,7 +86,7 @@ async function openTriggers(
 /** Returns the worker with a `stop` that first stops starting runs of triggers. */
 function withTriggers(
   handle: HeddleWorker,
-  triggers: OpenTriggerWork | undefined,
+  triggers: TriggerWorker | undefined,
 ): Pick<HeddleWorker, 'finished' | 'stop'> {
   return {
     finished: handle.finished,

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
 import { BLOCK_FIELDS, SimilarNames } from '@heddle/core/drafts';
 import { UsageError } from '../usage-error.ts';
-import { stateIn } from './block-names.ts';
-import { jsonFile } from './json-source.ts';
+import { unwrapGraph } from './block-names.ts';
+import { readJsonFile } from './json-source.ts';
 
 export interface BindingOptions {
   /** `BLOCK.FIELD=JSON`. */
@@ -27,7 +27,7 @@ const MAX_LISTED = 20;
 /** Returns the values of fields from files and options. Options take precedence. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
   const files = await Promise.all(
-    bindings.map(async (file) => bindingsInFile(file, await jsonFile('--bindings', file))),
+    bindings.map(async (file) => bindingsInFile(file, await readJsonFile('--bindings', file))),
   );
   return [...files.flat(), ...set.map((pair) => bindingInOption(pair))];
 }
@@ -69,7 +69,7 @@ function bindingInOption(pair: string): Binding {
 
 /** Sets the values of fields in a parsed workflow, with or without the envelopes of a file. Throws usage errors. */
 export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
-  const state = stateIn(workflow);
+  const state = unwrapGraph(workflow);
   const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
   // Problems of the workflow are reported when it is parsed.
   if (!isJsonObject(blocks)) return;

@@ -12,12 +12,12 @@ export function blockNames(text: string): (blockId: string) => string | undefine
 }
 
 function findBlocks(text: string): { [id: string]: Json } {
-  const blocks = valueAt(stateOf(text), 'blocks');
+  const blocks = valueAt(parseGraph(text), 'blocks');
   return isJsonObject(blocks) ? blocks : {};
 }
 
 /** Returns the graph in the text of a file, without its envelopes `data` and `state`. Null if the text is not JSON. */
-export function stateOf(text: string): Json {
+export function parseGraph(text: string): Json {
   let value: Json;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
@@ -25,11 +25,11 @@ export function stateOf(text: string): Json {
     // The diagnostics report this.
     return null;
   }
-  return stateIn(value);
+  return unwrapGraph(value);
 }
 
 /** Returns the graph in a parsed file, without its envelopes `data` and `state`. */
-export function stateIn(workflow: Json): Json {
+export function unwrapGraph(workflow: Json): Json {
   let state = workflow;
   for (const key of ['data', 'state']) state = valueAt(state, key) ?? state;
   return state;

@@ -4,7 +4,7 @@ import type { Diagnostic, Json } from '@heddle/core';
 import { isEngineError } from '@heddle/core/blocks';
 import type { Engine } from '@heddle/engine';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface ChildrenOptions {
@@ -28,7 +28,7 @@ export async function deployChildren(io: Io, engine: Engine, options: ChildrenOp
     if (file !== undefined && resolve(path) === resolve(file)) continue;
     const problem = await deploy(engine, { path, fileName, compat: options.compat });
     if (problem !== undefined && !options.json)
-      io.stderr.write(`${style.yellow('!')} ${path}: ${safeLine(problem)}\n`);
+      io.stderr.write(`${style.yellow('!')} ${path}: ${sanitizeLine(problem)}\n`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util';
 import type { Env } from '../env.ts';
 import { UsageError } from '../usage-error.ts';
-import { readInput } from './json-source.ts';
+import { readTextFile } from './json-source.ts';
 
 export interface EnvOptions {
   /** `NAME=VALUE`, or `NAME` for the value from the shell. */
@@ -14,7 +14,7 @@ export interface EnvOptions {
 export async function envValues(options: EnvOptions, environment: Env): Promise<{ [name: string]: string }> {
   const values = new Map<string, string>();
   for (const file of options.envFile) {
-    for (const [name, value] of Object.entries(parseEnv(await readInput(file, '--dotenv')))) {
+    for (const [name, value] of Object.entries(parseEnv(await readTextFile(file, '--dotenv')))) {
       if (value !== undefined) values.set(name, value);
     }
   }

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { recordedIo } from '../../../../test/support/io.ts';
 import { UsageError } from '../usage-error.ts';
-import { jsonSource } from './json-source.ts';
+import { readJsonOption } from './json-source.ts';
 
 async function rejectionOf(value: string, stdin = ''): Promise<UsageError> {
-  const error = await jsonSource(recordedIo(stdin), '--input', value).then(
+  const error = await readJsonOption(recordedIo(stdin), '--input', value).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -19,9 +19,9 @@ describe('a value that is JSON', () => {
   it('is read inline, from a file, or from standard input', async () => {
     const file = join(dataFolder(), 'input.json');
     writeFileSync(file, '\uFEFF{"from": "file"}');
-    expect(await jsonSource(recordedIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
-    expect(await jsonSource(recordedIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
-    expect(await jsonSource(recordedIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
+    expect(await readJsonOption(recordedIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
+    expect(await readJsonOption(recordedIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
+    expect(await readJsonOption(recordedIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
   });
 });
 

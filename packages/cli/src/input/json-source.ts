@@ -5,9 +5,9 @@ import type { Io } from '../io.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Reads the JSON of an option: inline, `@file`, or `-` for standard input. */
-export async function jsonSource(io: Io, option: string, value: string): Promise<Json> {
+export async function readJsonOption(io: Io, option: string, value: string): Promise<Json> {
   if (value === '-') return parse(await text(io.stdin), 'Standard input', `${option} - reads JSON from it.`);
-  if (value.startsWith('@')) return jsonFile(option, value.slice(1));
+  if (value.startsWith('@')) return readJsonFile(option, value.slice(1));
   const hint = /^[\s[{"]/.test(value)
     ? `Put single quotes around it for the shell: ${option} '{"name": "value"}'`
     : `A JSON string needs double quotes: ${option} '${JSON.stringify(value)}'. A file needs an @: ${option} @file.json`;
@@ -15,17 +15,17 @@ export async function jsonSource(io: Io, option: string, value: string): Promise
 }
 
 /** Reads a JSON file. */
-export async function jsonFile(option: string, file: string): Promise<Json> {
-  return parse(await readInput(file, option), `The file ${file}`, `${option} needs a JSON file.`);
+export async function readJsonFile(option: string, file: string): Promise<Json> {
+  return parse(await readTextFile(file, option), `The file ${file}`, `${option} needs a JSON file.`);
 }
 
 /** Reads a file, or standard input for `-`. */
 export async function readFileOrStdin(io: Io, file: string): Promise<string> {
-  return file === '-' ? text(io.stdin) : readInput(file, 'FILE');
+  return file === '-' ? text(io.stdin) : readTextFile(file, 'FILE');
 }
 
 /** Reads a file. Throws a usage error with the reason. */
-export async function readInput(file: string, option: string): Promise<string> {
+export async function readTextFile(file: string, option: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Json, Plan } from '@heddle/core';
 import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
 import { UsageError } from '../usage-error.ts';
-import { jsonFile } from './json-source.ts';
+import { readJsonFile } from './json-source.ts';
 
 export interface MockOptions {
   /** `TYPE=JSON`. */
@@ -16,7 +16,7 @@ type Mocks = { blocks: { [name: string]: Json }; types: { [type: string]: Json }
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const mocks: Mocks = { blocks: {}, types: {} };
-  for (const file of options.mocks) merge(mocks, await jsonFile('--mocks', file), file);
+  for (const file of options.mocks) merge(mocks, await readJsonFile('--mocks', file), file);
   for (const pair of options.mock) {
     const [type, value] = mockPair(pair);
     mocks.types[type] = value;

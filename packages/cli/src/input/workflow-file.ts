@@ -39,7 +39,8 @@ export async function readWorkflow(
   const fileName = basename(file);
   const parsed = parseWorkflowText(boundText, { fileName });
   const { integrationTypeInfos } = await import('@heddle/blocks');
-  const compiled = parsed.workflow && compile(parsed.workflow, { ...options, known: integrationTypeInfos() });
+  const compiled =
+    parsed.workflow && compile(parsed.workflow, { ...options, knownTypes: integrationTypeInfos() });
   const diagnostics = [...parsed.diagnostics, ...(compiled?.diagnostics ?? [])];
   return {
     file,

@@ -1,5 +1,5 @@
 import type { BlockLog } from '@heddle/core';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 
 /** A block that runs or waits for a time. */
 interface ActiveBlock {
@@ -24,7 +24,7 @@ export class Activity {
 
   start(log: BlockLog): void {
     this.#active.set(log.executionOrder, {
-      name: safeLine(log.blockName),
+      name: sanitizeLine(log.blockName),
       containers: containersOf(log),
       sinceMs: log.startedMs,
       isReported: false,
@@ -44,7 +44,7 @@ export class Activity {
   }
 
   iterate(blockId: string, name: string, at: { iteration: number; count: number | undefined }): void {
-    this.#iterations.set(blockId, { name: safeLine(name), ...at });
+    this.#iterations.set(blockId, { name: sanitizeLine(name), ...at });
   }
 
   /** Returns the blocks that have run for at least `ms` milliseconds and that no earlier call has returned. */

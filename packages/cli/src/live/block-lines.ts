@@ -1,7 +1,7 @@
 import type { BlockLog, Json, Plan } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
-import { duration, plural } from '../render/format.ts';
-import { safe, safeLine } from '../render/style.ts';
+import { formatDuration, plural } from '../render/format.ts';
+import { sanitize, sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { pad } from '../render/table.ts';
 import { containersOf } from './activity.ts';
@@ -51,7 +51,7 @@ function failedLines(log: BlockLog, format: LineFormat): string[] {
   if (!log.errorHandled && !isCollected) return [firstLine];
   return [
     firstLine,
-    ...safe(log.error?.message ?? '')
+    ...sanitize(log.error?.message ?? '')
       .split('\n')
       .map((text) => style.dim(`    ${text}`)),
   ];
@@ -77,7 +77,7 @@ export function resumesAtMs(output: Json): number | undefined {
 const DURATION_WIDTH = 9;
 
 function blockLine(mark: string, note: string, log: BlockLog, format: LineFormat): string {
-  const took = pad(duration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
+  const took = pad(formatDuration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
   const text = `${mark} ${pad(pathOf(log, format.plan), format.width)}  ${format.style.dim(took)}`;
   return note === '' ? text : `${text}  ${format.style.dim(note)}`;
 }
@@ -87,9 +87,9 @@ export function pathOf(log: BlockLog, plan: Plan): string {
   const containers = [...log.parents, ...(log.container ? [log.container] : [])];
   return [
     ...containers.map(
-      ({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`,
+      ({ blockId, index }) => `${sanitizeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`,
     ),
-    safeLine(log.blockName),
+    sanitizeLine(log.blockName),
   ].join(' › ');
 }
 
@@ -113,7 +113,7 @@ function branchNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'condition' || !isJsonObject(output)) return '';
   const path = own(output, 'selectedPath');
   const title = isJsonObject(path) ? own(path, 'blockTitle') : undefined;
-  if (typeof title === 'string') return `→ ${safeLine(title)}`;
+  if (typeof title === 'string') return `→ ${sanitizeLine(title)}`;
   return own(output, 'selectedOption') === null ? 'no branch' : '';
 }
 
@@ -125,7 +125,7 @@ function attemptsNote(log: BlockLog): string {
 function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];
-  const lines = safe(stdout).split('\n');
+  const lines = sanitize(stdout).split('\n');
   const omittedCount = lines.length - MAX_STDOUT_LINES;
   const shownLines = lines
     .slice(0, MAX_STDOUT_LINES)

@@ -1,7 +1,7 @@
 import type { Plan } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
-import { clockTime, duration } from '../render/format.ts';
-import { safeLine } from '../render/style.ts';
+import { clockTime, formatDuration } from '../render/format.ts';
+import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip } from '../render/table.ts';
 import stringWidth from 'fast-string-width';
@@ -51,7 +51,7 @@ export class LiveView {
     this.#startedMs = options.now();
     const nameWidths = Object.values(options.plan.blocks)
       .filter(({ containers }) => containers.length === 0)
-      .map(({ name }) => stringWidth(safeLine(name)));
+      .map(({ name }) => stringWidth(sanitizeLine(name)));
     this.#format = {
       style: options.style,
       plan: options.plan,
@@ -128,9 +128,9 @@ export class LiveView {
   #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
     const { style, painter } = this.#options;
     const waitMs = Math.max(0, event.dueMs - event.atMs);
-    const when = waitMs < 50 ? 'now' : `in ${duration(waitMs)}`;
+    const when = waitMs < 50 ? 'now' : `in ${formatDuration(waitMs)}`;
     painter.print([
-      `${style.yellow('↻')} ${safeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${when}`)}`,
+      `${style.yellow('↻')} ${sanitizeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${when}`)}`,
     ]);
   }
 
@@ -141,7 +141,7 @@ export class LiveView {
     const isNested = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
     if (hasStatusLine || isNested || !isMilestone(iteration + 1, count)) return;
     const total = count === undefined ? '' : `/${count}`;
-    painter.print([style.dim(`· ${safeLine(blockName)} ${iteration + 1}${total}`)]);
+    painter.print([style.dim(`· ${sanitizeLine(blockName)} ${iteration + 1}${total}`)]);
   }
 
   #tick(): void {
@@ -151,7 +151,7 @@ export class LiveView {
       if (statusText !== '' || this.#isDrawn) {
         this.#isDrawn = true;
         this.#spinnerIndex = (this.#spinnerIndex + 1) % SPINNER_FRAMES.length;
-        const elapsed = style.dim(duration(now() - this.#startedMs));
+        const elapsed = style.dim(formatDuration(now() - this.#startedMs));
         painter.status(
           `${style.cyan(SPINNER_FRAMES[this.#spinnerIndex] ?? '·')} ${clip(statusText === '' ? 'waiting' : statusText, 90)}  ${elapsed}`,
         );

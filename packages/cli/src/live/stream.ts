@@ -1,6 +1,6 @@
 import type { RunEvent } from '@heddle/engine';
 import type { Io } from '../io.ts';
-import { safe, safeLine, styleFor } from '../render/style.ts';
+import { sanitize, sanitizeLine, styleFor } from '../render/style.ts';
 
 /**
  * Writes the events of a run to stdout: with `json` each event once, as a line of JSON; else the text of its agents as
@@ -55,10 +55,10 @@ function textWriter(io: Io): EventWriter {
     const blockKey = [blockId, ...scope].join('/');
     if (blockKey !== currentBlockKey) {
       endLine();
-      io.stderr.write(`${style.dim(`  ${safeLine(blockName)}:`)}\n`);
+      io.stderr.write(`${style.dim(`  ${sanitizeLine(blockName)}:`)}\n`);
       currentBlockKey = blockKey;
     }
-    const text = safe(emission.text);
+    const text = sanitize(emission.text);
     if (text === '') return;
     io.stdout.write(text);
     isLineOpen = !text.endsWith('\n');

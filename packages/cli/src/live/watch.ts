@@ -4,7 +4,7 @@ import type { Engine, RunEvent, RunHandle, RunResource } from '@heddle/engine';
 import { readEnv } from '../env.ts';
 import { isMocked } from '../input/mocks.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { shortId } from '../run-id.ts';
 import { LiveView } from './live-view.ts';
 import type { Ticker } from './live-view.ts';
@@ -34,7 +34,7 @@ export function openView(
 ): LiveView {
   const style = styleFor(io.stderr);
   const hasStatusLine = io.stderr.isTTY === true && readEnv().canUpdateLines;
-  io.stderr.write(`${style.bold(safeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
+  io.stderr.write(`${style.bold(sanitizeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
   const mockedBlocks = Object.values(plan.blocks).filter((block) => isMocked(block, mocks));
   return new LiveView({
     plan,

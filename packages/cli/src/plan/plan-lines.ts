@@ -1,7 +1,7 @@
 import type { BlockConfig, Plan } from '@heddle/core';
 import type { Region } from '@heddle/core/blocks';
 import { plural } from '../render/format.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { describeContainer, describePorts, inputsOf, readsOf } from './describe.ts';
@@ -14,14 +14,14 @@ export function planLines(plan: Plan, style: Style): string[] {
   const headRows = [
     [
       style.dim('start'),
-      `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`,
+      `${sanitizeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${sanitizeLine(inputs)}`)}`,
     ],
     [style.dim('needs'), requirements(plan, style)],
     [style.dim('hash'), plan.hash],
   ].filter(([, value]) => value !== '') as string[][];
   return [
-    `${style.bold(safeLine(plan.workflow.name))}${style.dim(`  ${safeLine(plan.workflow.id)}`)}`,
-    ...(plan.workflow.description ? [safeLine(plan.workflow.description)] : []),
+    `${style.bold(sanitizeLine(plan.workflow.name))}${style.dim(`  ${sanitizeLine(plan.workflow.id)}`)}`,
+    ...(plan.workflow.description ? [sanitizeLine(plan.workflow.description)] : []),
     '',
     ...table(headRows),
     '',
@@ -35,8 +35,8 @@ export function planLines(plan: Plan, style: Style): string[] {
 function requirements(plan: Plan, style: Style): string {
   return [...blocksByEnvName(plan)]
     .map(([name, blocks]) => {
-      const names = blocks.map((block) => safeLine(block.name)).join(', ');
-      return `{{${safeLine(name)}}}${style.dim(` in ${names}`)}`;
+      const names = blocks.map((block) => sanitizeLine(block.name)).join(', ');
+      return `{{${sanitizeLine(name)}}}${style.dim(` in ${names}`)}`;
     })
     .join(', ');
 }
@@ -55,11 +55,11 @@ function rows(plan: Plan, region: Region, level: Level): string[][] {
     const number = `${numberPrefix}${index + 1}`;
     const row = [
       style.dim(number),
-      `${'  '.repeat(depth)}${safeLine(block.name)}`,
+      `${'  '.repeat(depth)}${sanitizeLine(block.name)}`,
       block.type,
       style.dim(node.class),
       notes(plan, region, node, block)
-        .map((note) => safeLine(note))
+        .map((note) => sanitizeLine(note))
         .join(style.dim(' · ')),
     ];
     const childRows = node.subflow

@@ -1,4 +1,4 @@
-import { safe } from './style.ts';
+import { sanitize } from './style.ts';
 import type { Style } from './style.ts';
 
 /** Returns the failing line with its neighbours, as authored. Empty if there is no such line. */
@@ -11,7 +11,7 @@ export function codeFrame(authored: string | undefined, line: unknown, style: St
   const width = String(lastNumber).length;
   const frame: string[] = [''];
   for (let number = firstNumber; number <= lastNumber; number++) {
-    const text = `${String(number).padStart(width)} │ ${safe(lines[number - 1] ?? '')}`;
+    const text = `${String(number).padStart(width)} │ ${sanitize(lines[number - 1] ?? '')}`;
     frame.push(number === line ? `  ${style.red('▸')} ${text}` : `    ${style.dim(text)}`);
   }
   return frame;

@@ -3,7 +3,7 @@ import { blockNames } from '../input/block-names.ts';
 import type { LocatedDiagnostic, WorkflowFile } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
 import { plural } from './format.ts';
-import { safe, safeLine, styleFor } from './style.ts';
+import { sanitize, sanitizeLine, styleFor } from './style.ts';
 import type { Style } from './style.ts';
 
 type NameOf = (blockId: string) => string | undefined;
@@ -25,11 +25,11 @@ function linesOf(diagnostic: LocatedDiagnostic, nameOf: NameOf, style: Style): s
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
   const location = locationOf(diagnostic, nameOf);
-  const [firstLine = '', ...otherLines] = safe(message).split('\n');
+  const [firstLine = '', ...otherLines] = sanitize(message).split('\n');
   return [
     `${label}  ${style.bold(firstLine)}${location === '' ? '' : style.dim(`  in ${location}`)}`,
     ...otherLines.map((line) => `         ${line}`),
-    `         ${style.cyan('→')} ${safeLine(hint)}`,
+    `         ${style.cyan('→')} ${sanitizeLine(hint)}`,
     `         ${style.dim(`${position(diagnostic)}  ${code}`)}`,
   ];
 }
@@ -41,10 +41,10 @@ function position({ file, line, column }: LocatedDiagnostic): string {
 
 /** Returns the block and the field in it: `Decide › code`. */
 function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: NameOf): string {
-  if (blockId === undefined) return safeLine(path.join('.'));
+  if (blockId === undefined) return sanitizeLine(path.join('.'));
   const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !WRAPPER_KEYS.has(key)) : [];
   return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])]
-    .map(safeLine)
+    .map(sanitizeLine)
     .join(' › ');
 }
 
@@ -52,7 +52,7 @@ function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: NameOf): strin
 const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
 /** Returns text such as `2 errors, 1 warning`; empty if there are none. */
-export function countsOf(diagnostics: readonly LocatedDiagnostic[]): string {
+export function countsText(diagnostics: readonly LocatedDiagnostic[]): string {
   const errorCount = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warningCount = diagnostics.length - errorCount;
   return [
@@ -75,7 +75,7 @@ export function reportInvalid(
   { json }: { json: boolean },
 ): number {
   const style = styleFor(io.stderr);
-  const message = `${file} cannot run: ${countsOf(diagnostics)}.`;
+  const message = `${file} cannot run: ${countsText(diagnostics)}.`;
   if (json) {
     io.stderr.write(
       `${JSON.stringify({ error: { code: 'WORKFLOW_INVALID', message, details: { diagnostics } } })}\n`,
@@ -83,6 +83,6 @@ export function reportInvalid(
     return EXIT.invalid;
   }
   const lines = diagnosticLines(diagnostics, blockNames(text), style);
-  io.stderr.write(`${[...lines, `${style.red('✗')} ${safeLine(message)}`].join('\n')}\n`);
+  io.stderr.write(`${[...lines, `${style.red('✗')} ${sanitizeLine(message)}`].join('\n')}\n`);
   return EXIT.invalid;
 }

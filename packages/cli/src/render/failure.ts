@@ -5,7 +5,7 @@ import { codeFrame } from './code-frame.ts';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
 import { shellQuote } from './format.ts';
-import { safe, safeLine } from './style.ts';
+import { sanitize, sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
 
 export interface FailureContext extends CommandContext {
@@ -21,14 +21,14 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
   const details = isJsonObject(error.details) ? error.details : {};
   const blockId = textAt(details, 'blockId');
   const block = blockId === undefined ? undefined : plan.blocks[blockId];
-  const location = block ? `${safeLine(block.name)} (${block.type})` : '';
+  const location = block ? `${sanitizeLine(block.name)} (${block.type})` : '';
   return [
     '',
     ...(location === ''
       ? []
       : [`  ${style.dim('block')}  ${style.bold(location)}${iterationText(details, context)}`]),
     `  ${style.dim('code')}   ${error.code}`,
-    ...labelLines('error', safe(error.message), style),
+    ...labelLines('error', sanitize(error.message), style),
     ...codeFrame(block?.code?.authored, own(details, 'line'), style),
     '',
     ...hints(error, details, context).map((hint) => `  ${style.cyan('→')} ${hint}`),
@@ -50,7 +50,7 @@ function iterationText(details: { [key: string]: Json }, { plan, style }: Failur
   if (!Array.isArray(scope)) return '';
   const iterations = scope.map((iteration, depth) => {
     const container = plan.blocks[containers[depth] ?? ''];
-    return `${safeLine(container?.name ?? '')} ${Number(iteration) + 1}`;
+    return `${sanitizeLine(container?.name ?? '')} ${Number(iteration) + 1}`;
   });
   return style.dim(`  in ${iterations.join(' › ')}`);
 }

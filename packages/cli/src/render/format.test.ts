@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime, duration, localTime, plural, shellQuote } from './format.ts';
+import { clockTime, formatDuration, localTime, plural, shellQuote } from './format.ts';
 
 describe('a duration', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('a duration', () => {
     [86_400_000, '1 d'],
     [273_600_000, '3 d 4 h'],
   ])('of %d ms reads %s', (ms, text) => {
-    expect(duration(ms)).toBe(text);
+    expect(formatDuration(ms)).toBe(text);
   });
 });
 

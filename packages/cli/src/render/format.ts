@@ -1,5 +1,5 @@
 /** Returns a duration as text: `0 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   // 59.96 s would round to "60.0 s".
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;

@@ -1,8 +1,8 @@
 import type { Json, Plan } from '@heddle/core';
 import type { LogDetail } from '@heddle/engine/reader';
 import { pathOf } from '../live/block-lines.ts';
-import { duration } from './format.ts';
-import { safeLine } from './style.ts';
+import { formatDuration } from './format.ts';
+import { sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
 import { clip } from './table.ts';
 
@@ -18,7 +18,7 @@ export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): s
     style.dim(String(log.executionOrder)),
     statusSymbol(log, style),
     clip(pathOf({ ...log, input: undefined, output: undefined }, plan), NAME_WIDTH),
-    style.dim(log.durationMs === undefined ? '' : duration(log.durationMs)),
+    style.dim(log.durationMs === undefined ? '' : formatDuration(log.durationMs)),
     log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : resultText(log, style),
   ]);
 }
@@ -39,7 +39,7 @@ function statusSymbol(log: LogDetail, style: Style): string {
 }
 
 function resultText(log: LogDetail, style: Style): string {
-  if (log.error) return style.red(clip(safeLine(log.error.message), VALUE_WIDTH));
+  if (log.error) return style.red(clip(sanitizeLine(log.error.message), VALUE_WIDTH));
   return log.status === 'completed' ? style.dim(clip(compactJson(log.output), VALUE_WIDTH)) : '';
 }
 
@@ -49,5 +49,5 @@ function mockedText(log: LogDetail, style: Style): string {
 }
 
 function compactJson(value: Json): string {
-  return safeLine(JSON.stringify(value)).slice(0, VALUE_WIDTH * 4);
+  return sanitizeLine(JSON.stringify(value)).slice(0, VALUE_WIDTH * 4);
 }

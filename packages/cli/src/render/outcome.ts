@@ -4,9 +4,9 @@ import { shortId } from '../run-id.ts';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
 import { failureLines } from './failure.ts';
-import { duration, plural } from './format.ts';
+import { formatDuration, plural } from './format.ts';
 import { pauseLines } from './pauses.ts';
-import { safeLine } from './style.ts';
+import { sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
 
 export interface OutcomeContext extends CommandContext {
@@ -26,7 +26,7 @@ export interface OutcomeContext extends CommandContext {
 export function outcomeLines(run: RunResource, context: OutcomeContext): string[] {
   const { style } = context;
   const id = style.dim(`  run ${shortId(run.runId)}`);
-  const took = run.durationMs === null ? '' : duration(run.durationMs);
+  const took = run.durationMs === null ? '' : formatDuration(run.durationMs);
   switch (statusOf(run, context)) {
     case 'completed':
       return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blockCountText(context)}${id}`];
@@ -59,7 +59,7 @@ function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResou
 }
 
 function cancelText({ cancelReason = null }: OutcomeContext): string {
-  return cancelReason === null ? '' : `: ${safeLine(cancelReason)}`;
+  return cancelReason === null ? '' : `: ${sanitizeLine(cancelReason)}`;
 }
 
 function blockCountText({ endedBlockCount: count }: OutcomeContext): string {

@@ -5,7 +5,7 @@ import type { InputField } from '@heddle/core/fields';
 import type { RunDetail } from '@heddle/engine';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
-import { CONTROLS, safeLine } from './style.ts';
+import { CONTROLS, sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
 import { table } from './table.ts';
 
@@ -25,7 +25,7 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
     const approve = runsCommand('resume', context, ...point, '--approve', 'all', ...blockArgs);
     return [
       '',
-      `  ${style.bold(safeLine(pause.blockName))} ${style.dim('waits for the approval of calls')}`,
+      `  ${style.bold(sanitizeLine(pause.blockName))} ${style.dim('waits for the approval of calls')}`,
       ...table(calls.map(([id, name, args]) => [`    ${style.cyan(id)}`, name, args])),
       `  ${style.cyan('→')} ${approve}`,
       style.dim('    or --approve CALLS, --deny CALLS --reason TEXT, --edit CALL=JSON'),
@@ -35,7 +35,7 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
   const input = example === '{}' ? [] : ['--input', example];
   return [
     '',
-    `  ${style.bold(safeLine(pause.blockName))} ${style.dim('waits for an answer')}`,
+    `  ${style.bold(sanitizeLine(pause.blockName))} ${style.dim('waits for an answer')}`,
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
     ...notificationsOf(pause).map((line) => `    ${style.yellow('!')} ${line}`),
     ...table(
@@ -59,14 +59,17 @@ function callsOf({ output }: Pause): [id: string, name: string, args: string][] 
       EACH_CONTROL,
       (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
-    return [safeLine(toText(own(call, 'id'))), safeLine(toText(own(call, 'name'))), escaped];
+    return [sanitizeLine(toText(own(call, 'id'))), sanitizeLine(toText(own(call, 'name'))), escaped];
   });
 }
 
 /** Returns the data that the pause point shows. */
 function shownRows(pause: Pause): [string, string][] {
   const items = itemsOf(pause, 'responseStructure');
-  return items.map((item) => [safeLine(toText(own(item, 'name'))), safeLine(toText(own(item, 'value')))]);
+  return items.map((item) => [
+    sanitizeLine(toText(own(item, 'name'))),
+    sanitizeLine(toText(own(item, 'value'))),
+  ]);
 }
 
 /** Returns a line for each notification that failed or whose outcome is unknown, with the reason. */
@@ -76,7 +79,7 @@ function notificationsOf(pause: Pause): string[] {
     .map((item) => {
       const name = toText(own(item, 'title')) || toText(own(item, 'type')) || 'notification';
       const outcome = own(item, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
-      return safeLine(`${name} ${outcome}: ${toText(own(item, 'error'))}`);
+      return sanitizeLine(`${name} ${outcome}: ${toText(own(item, 'error'))}`);
     });
 }
 
@@ -91,7 +94,7 @@ function itemsOf({ output }: Pause, name: string): JsonObject[] {
 /** Returns the name of a field and its type with its description. */
 function fieldRow({ name, type, required, description }: InputField): [string, string] {
   const explanation = description === undefined ? '' : `: ${description}`;
-  return [safeLine(name), safeLine(`${type}${required ? ', required' : ''}${explanation}`)];
+  return [sanitizeLine(name), sanitizeLine(`${type}${required ? ', required' : ''}${explanation}`)];
 }
 
 const EXAMPLES: { [type: string]: Json } = { boolean: true, number: 0, object: {}, array: [], 'file[]': [] };
@@ -99,7 +102,7 @@ const EXAMPLES: { [type: string]: Json } = { boolean: true, number: 0, object: {
 function exampleInput(pause: Pause): { [name: string]: Json } {
   return Object.fromEntries(
     inputFields(pause.inputFormat).map(({ name, type, value = '' }) => [
-      safeLine(name),
+      sanitizeLine(name),
       value === '' ? (EXAMPLES[type] ?? '') : value,
     ]),
   );

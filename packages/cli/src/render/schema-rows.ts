@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 
-export const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
+export const DRAFT_7_URI = 'http://json-schema.org/draft-07/schema#';
 
 /** Returns name, type and description of each property of a schema. */
 export function schemaRows({ properties = {}, required = [] }: JsonObject): string[][] {

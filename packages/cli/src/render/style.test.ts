@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { RecordedStream } from '../../../../test/support/io.ts';
-import { safe, safeLine, styleFor } from './style.ts';
+import { sanitize, sanitizeLine, styleFor } from './style.ts';
 
 describe('untrusted text', () => {
   it('cannot move the cursor, ring the bell, or rewrite or reorder the screen', () => {
-    expect(safe('a\u001B[2Jb\u0007c\rd\u202Ee\u009B31mf')).not.toMatch(/[\u001B\u0007\r\u202E\u009B]/);
+    expect(sanitize('a\u001B[2Jb\u0007c\rd\u202Ee\u009B31mf')).not.toMatch(/[\u001B\u0007\r\u202E\u009B]/);
   });
 
   it('keeps line breaks and tabs', () => {
-    expect(safe('a\r\nb\tc\n')).toBe('a\nb\tc\n');
+    expect(sanitize('a\r\nb\tc\n')).toBe('a\nb\tc\n');
   });
 
   it('fits on one line with safeLine', () => {
-    expect(safeLine('  two\n lines\t')).toBe('two lines');
+    expect(sanitizeLine('  two\n lines\t')).toBe('two lines');
   });
 });
 

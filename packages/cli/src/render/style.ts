@@ -38,11 +38,11 @@ export const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c
 const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
 /** Removes control characters and escape sequences, except line breaks and tabs. */
-export function safe(text: string): string {
+export function sanitize(text: string): string {
   return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(EACH_CONTROL, '');
 }
 
 /** Returns safe text on one line. */
-export function safeLine(text: string): string {
-  return safe(text).replaceAll(/\s+/g, ' ').trim();
+export function sanitizeLine(text: string): string {
+  return sanitize(text).replaceAll(/\s+/g, ' ').trim();
 }

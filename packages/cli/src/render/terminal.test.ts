@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { recordedIo, RecordedStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 import { createPainter } from '../live/painter.ts';
-import { guardIo, terminalText } from './terminal.ts';
+import { guardIo, escapeControls } from './terminal.ts';
 
 const HOSTILE = [
   '\u0007',
@@ -19,10 +19,10 @@ const HOSTILE = [
 ];
 
 it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostile) => {
-  const text = terminalText(`a${hostile}b\n`);
+  const text = escapeControls(`a${hostile}b\n`);
   expect(text).toMatch(/^a[ -~]*b\n$/);
   const json = JSON.stringify({ hostile });
-  expect(JSON.parse(terminalText(json))).toEqual({ hostile });
+  expect(JSON.parse(escapeControls(json))).toEqual({ hostile });
 });
 
 it('a terminal gets the escape sequences of the CLI itself', () => {

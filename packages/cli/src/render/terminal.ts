@@ -10,7 +10,7 @@ const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
  * Escapes control characters as in JSON (`\u202e`), except in the CLI's own sequences. A terminal does not interpret
  * the result, and JSON keeps its value.
  */
-export function terminalText(text: string): string {
+export function escapeControls(text: string): string {
   if (!ANY_CONTROL.test(text)) return text;
   return text.replaceAll(OWN_SEQUENCE_OR_CONTROL, (match) =>
     match.length > 1 ? match : escapeCharacter(match),
@@ -35,7 +35,7 @@ export function guardIo(io: Io): Io {
 function guardStream(stream: OutStream): OutStream {
   const writeChunk = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   const write = (chunk: unknown, ...args: unknown[]): boolean =>
-    writeChunk(typeof chunk === 'string' ? terminalText(chunk) : chunk, ...args);
+    writeChunk(typeof chunk === 'string' ? escapeControls(chunk) : chunk, ...args);
   return new Proxy(stream, {
     get(target, name) {
       if (name === 'write') return write;

@@ -9,7 +9,7 @@ import type { IsolationCheck, IsolationLevel, IsolationReport, SandboxVersions }
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 
@@ -55,8 +55,8 @@ function mark({ result }: IsolationCheck, style: Style): string {
 
 /** Returns the lines of a check and its remedy. */
 function checkLines(check: IsolationCheck, style: Style): string[] {
-  const line = `${mark(check, style)} ${safeLine(check.found)}`;
-  return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${safeLine(check.remedy)}`];
+  const line = `${mark(check, style)} ${sanitizeLine(check.found)}`;
+  return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${sanitizeLine(check.remedy)}`];
 }
 
 function section(title: string, values: Readonly<Record<string, number | string>>, style: Style): string[] {

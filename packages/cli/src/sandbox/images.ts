@@ -3,11 +3,11 @@ import { hasImages } from '../block-images.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
-import { listLines, buildLines } from './record-lines.ts';
+import { imageTableLines, buildLines } from './record-lines.ts';
 import { withImages, type ImagesOptions } from './open-images.ts';
-import { buildFile } from './spec-file.ts';
+import { buildImageFromFile } from './spec-file.ts';
 
 const CHECKSUM_PAIR = /^([^=]+)=([0-9a-f]{64})$/i;
 
@@ -29,7 +29,7 @@ export async function build(
   const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
   const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
   const result = await withImages(options, async (images) => {
-    const built = await buildFile(io, images, file, { refresh, quiet: json });
+    const built = await buildImageFromFile(io, images, file, { refresh, quiet: json });
     if (built) await collect(io, images);
     return built;
   });
@@ -50,7 +50,7 @@ async function collect(io: Io, images: Pick<Images, 'collectGarbage'>): Promise<
     await images.collectGarbage();
   } catch (error) {
     const message = `Unused images could not be deleted: ${(error as Error).message}`;
-    io.stderr.write(`${styleFor(io.stderr).yellow('!')} ${safeLine(message)}\n`);
+    io.stderr.write(`${styleFor(io.stderr).yellow('!')} ${sanitizeLine(message)}\n`);
   }
 }
 
@@ -62,8 +62,8 @@ export async function list(
   // Listing does not create the folder.
   const records = hasImages(folder) ? await withImages({ images: folder }, (images) => images.list()) : [];
   if (json) writeJson(io, { data: records });
-  else if (records.length === 0) io.stdout.write(`No images in ${safeLine(folder)}.\n`);
-  else io.stdout.write(`${listLines(records, styleFor(io.stdout)).join('\n')}\n`);
+  else if (records.length === 0) io.stdout.write(`No images in ${sanitizeLine(folder)}.\n`);
+  else io.stdout.write(`${imageTableLines(records, styleFor(io.stdout)).join('\n')}\n`);
   return EXIT.completed;
 }
 

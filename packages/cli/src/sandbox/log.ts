@@ -2,8 +2,8 @@ import { hasImages, imagesFolder } from '../block-images.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safe, safeLine } from '../render/style.ts';
-import { expectData } from '../store-options.ts';
+import { sanitize, sanitizeLine } from '../render/style.ts';
+import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { withImages } from './open-images.ts';
@@ -24,14 +24,14 @@ export async function log(io: Io, id: string, options: LogOptions): Promise<numb
   const stored = hasImages(folder) ? await readLog(folder, image) : undefined;
   if (!stored) {
     throw new UsageError(
-      `There is no image "${safeLine(id)}" in ${safeLine(folder)}.`,
+      `There is no image "${sanitizeLine(id)}" in ${sanitizeLine(folder)}.`,
       'heddle sandbox list shows the images of a folder. Use --images for another one.',
     );
   }
   const { state, log: text = null } = stored;
   if (json) writeJson(io, { data: { id: stored.id, state, log: text } });
   else if (text === null) io.stderr.write(`The image is ${state}, and no log of a build is stored.\n`);
-  else io.stdout.write(`${safe(text)}\n`);
+  else io.stdout.write(`${sanitize(text)}\n`);
   return text === null ? EXIT.failed : EXIT.completed;
 }
 
@@ -45,7 +45,7 @@ function readLog(folder: string, image: string) {
 
 /** Returns the id of a sandbox's image. Throws a usage error for a sandbox without one. */
 async function imageIdOf(sandboxId: string, options: StoreOptions): Promise<string> {
-  expectData(options);
+  requireDataFolder(options);
   const { imageOfSandbox } = await import('@heddle/service');
   const { withServiceStore } = await import('../serve/service-store.ts');
   const image = await withServiceStore(options, (store) => imageOfSandbox(store.database, sandboxId));

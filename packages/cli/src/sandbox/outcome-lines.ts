@@ -1,7 +1,7 @@
 import type { FunctionJob, FunctionOutcome } from '@heddle/sandbox';
 import type { Io } from '../io.ts';
 import { codeFrame } from '../render/code-frame.ts';
-import { safe, styleFor } from '../render/style.ts';
+import { sanitize, styleFor } from '../render/style.ts';
 
 /** The code that ran. */
 export interface ExecutedCode {
@@ -45,7 +45,7 @@ const HINTS: Readonly<Record<string, (code: ExecutedCode) => string | undefined>
 
 /** Prints the outcome as text: the value on stdout, everything else on stderr. */
 export function printOutcome(outcome: FunctionOutcome, code: ExecutedCode, io: Io): void {
-  for (const line of logsOf(outcome)) io.stderr.write(`${safe(line)}\n`);
+  for (const line of logsOf(outcome)) io.stderr.write(`${sanitize(line)}\n`);
   if (outcome.ok) {
     io.stdout.write(`${JSON.stringify(JSON.parse(outcome.json), null, 2)}\n`);
     return;
@@ -57,7 +57,7 @@ export function printOutcome(outcome: FunctionOutcome, code: ExecutedCode, io: I
   const frame = codeFrame(code.text.trimEnd(), line, style);
   const hint = HINTS[errorCode]?.(code);
   const lines = [
-    `${style.red('✗')} ${style.bold(errorCode)} ${safe(`${type}${message}`)}${at}`,
+    `${style.red('✗')} ${style.bold(errorCode)} ${sanitize(`${type}${message}`)}${at}`,
     ...frame,
     ...(hint === undefined ? [] : [...(frame.length === 0 ? [] : ['']), `${style.cyan('→')} ${hint}`]),
   ];

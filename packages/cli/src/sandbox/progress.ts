@@ -1,14 +1,14 @@
 import { readEnv } from '../env.ts';
 import type { Io } from '../io.ts';
 import { createPainter } from '../live/painter.ts';
-import { duration } from '../render/format.ts';
+import { formatDuration } from '../render/format.ts';
 import { styleFor } from '../render/style.ts';
 
 /** Display of the progress of a build. */
 export interface Progress {
   report(step: string): void;
   /** Time since the first step; undefined before it. */
-  tookMs(): number | undefined;
+  elapsedMs(): number | undefined;
   end(): void;
 }
 
@@ -26,7 +26,7 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   let step = { text: '', startedAtMs: 0 };
   const paint = (): void => {
     const seconds = Math.floor((performance.now() - step.startedAtMs) / SECOND_MS);
-    const elapsed = seconds === 0 ? '' : ` ${duration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
+    const elapsed = seconds === 0 ? '' : ` ${formatDuration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
     painter.status(style.dim(`${step.text} …${elapsed}`));
   };
   const timer = isTerminal ? setInterval(() => step.text !== '' && paint(), SECOND_MS) : undefined;
@@ -38,7 +38,7 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
       if (isTerminal) paint();
       else if (isNewKind && !quiet) painter.print([`${text} …`]);
     },
-    tookMs: () => (firstStepAtMs === undefined ? undefined : performance.now() - firstStepAtMs),
+    elapsedMs: () => (firstStepAtMs === undefined ? undefined : performance.now() - firstStepAtMs),
     end() {
       clearInterval(timer);
       painter.status('');

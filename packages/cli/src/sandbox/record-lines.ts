@@ -1,6 +1,6 @@
 import type { ImageRecord } from '@heddle/images';
-import { duration, plural } from '../render/format.ts';
-import { safe, safeLine, type Style } from '../render/style.ts';
+import { formatDuration, plural } from '../render/format.ts';
+import { sanitize, sanitizeLine, type Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { BuildResult } from './spec-file.ts';
 
@@ -36,10 +36,10 @@ function packageLines(record: ImageRecord, style: Style): string[] {
   const indirect = record.packages.filter((text) => !isDirect(text));
   const summary = `  and ${plural(indirect.length, 'dependency')} (--json lists them)`;
   return [
-    ...[...record.spec.cliTools, ...direct].map((text) => `  ${safeLine(text)}`),
+    ...[...record.spec.cliTools, ...direct].map((text) => `  ${sanitizeLine(text)}`),
     ...(indirect.length > MAX_INDIRECT
       ? [style.dim(summary)]
-      : indirect.map((text) => style.dim(`  ${safeLine(text)}`))),
+      : indirect.map((text) => style.dim(`  ${sanitizeLine(text)}`))),
   ];
 }
 
@@ -52,12 +52,12 @@ function readyLines({ record, name, tookMs }: BuildResult, style: Style): string
     plural(packages.length, 'package'),
     `${(bytes / MIB).toFixed(1)} MiB`,
   ];
-  const origin = tookMs === undefined ? 'already built' : `built in ${duration(tookMs)}`;
+  const origin = tookMs === undefined ? 'already built' : `built in ${formatDuration(tookMs)}`;
   return [
-    `${style.green('✓')} ${style.bold(safeLine(label))}  ${properties.join(', ')}, ${origin}`,
+    `${style.green('✓')} ${style.bold(sanitizeLine(label))}  ${properties.join(', ')}, ${origin}`,
     `  ${style.dim(id)}`,
     ...packageLines(record, style),
-    ...warnings.map((warning) => `${style.yellow('!')} ${safeLine(warning)}`),
+    ...warnings.map((warning) => `${style.yellow('!')} ${sanitizeLine(warning)}`),
   ];
 }
 
@@ -66,23 +66,25 @@ export function buildLines(result: BuildResult, style: Style): string[] {
   const { record, name } = result;
   if (record.state === 'ready') return readyLines(result, style);
   const { id, errorCode, errorMessage, errorDetail } = record;
-  const label = style.bold(safeLine(name ?? id.slice(0, ID_CHARS)));
+  const label = style.bold(sanitizeLine(name ?? id.slice(0, ID_CHARS)));
   const lines = [
     `${style.red('✗')} ${label}  ${stateOf(record, style)}${errorCode === null ? '' : `: ${errorCode}`}`,
-    ...(errorMessage === null ? [] : [safe(errorMessage)]),
+    ...(errorMessage === null ? [] : [sanitize(errorMessage)]),
   ];
-  return errorDetail === null || errorDetail === '' ? lines : [...lines, '', style.dim(safe(errorDetail))];
+  return errorDetail === null || errorDetail === ''
+    ? lines
+    : [...lines, '', style.dim(sanitize(errorDetail))];
 }
 
 /** Returns a table of images, with the error below each failed image. */
-export function listLines(records: readonly ImageRecord[], style: Style): string[] {
+export function imageTableLines(records: readonly ImageRecord[], style: Style): string[] {
   const rows = records.map((record) => [
     style.dim(record.id.slice(0, ID_CHARS)),
-    safeLine(record.names.join(', ')) || '-',
+    sanitizeLine(record.names.join(', ')) || '-',
     stateOf(record, style),
     record.spec.language,
     record.builtAt === null ? '-' : record.builtAt.slice(0, 16).replace('T', ' '),
-    safeLine(entriesOf(record).join(' ')),
+    sanitizeLine(entriesOf(record).join(' ')),
   ]);
   const titles = ['id', 'name', 'state', 'language', 'built (UTC)', 'contents'];
   const [head = '', ...lines] = table([titles.map((title) => style.bold(title)), ...rows]);
@@ -90,7 +92,7 @@ export function listLines(records: readonly ImageRecord[], style: Style): string
     const { errorCode, errorMessage } = record;
     const line = lines[index] ?? '';
     if (errorCode === null) return [line];
-    return [line, `${' '.repeat(ID_CHARS + 2)}${style.red(errorCode)}: ${safeLine(errorMessage ?? '')}`];
+    return [line, `${' '.repeat(ID_CHARS + 2)}${style.red(errorCode)}: ${sanitizeLine(errorMessage ?? '')}`];
   });
   return [head, ...groups.flat()];
 }

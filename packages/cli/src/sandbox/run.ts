@@ -6,7 +6,7 @@ import { egressOf } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
-import { jsonSource, readInput } from '../input/json-source.ts';
+import { readJsonOption, readTextFile } from '../input/json-source.ts';
 import { onInterrupt } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { styleFor } from '../render/style.ts';
@@ -14,7 +14,7 @@ import { UsageError } from '../usage-error.ts';
 import { isolationOf, withImages, type ImagesOptions } from './open-images.ts';
 import { outcomeJson, printOutcome } from './outcome-lines.ts';
 import { buildLines } from './record-lines.ts';
-import { buildFile } from './spec-file.ts';
+import { buildImageFromFile } from './spec-file.ts';
 
 export interface RunOptions extends ImagesOptions, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
   image?: string;
@@ -86,7 +86,7 @@ async function resolveImage(
   { image = '', json }: RunOptions,
 ): Promise<{ id: string } | { outcome: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
-  const result = await buildFile(io, images, image, { refresh: false, quiet: json });
+  const result = await buildImageFromFile(io, images, image, { refresh: false, quiet: json });
   if (!result) return { outcome: CANCELLED_OUTCOME };
   if (result.record.state === 'ready' || json) return { id: result.record.id };
   io.stderr.write(`${buildLines(result, styleFor(io.stderr)).join('\n')}\n`);
@@ -120,8 +120,8 @@ async function runInSandbox(
 /** Runs a file in the sandbox and prints its value. Returns 0, or 1 if the code failed. */
 async function runFile(io: Io, file: string, options: RunOptions): Promise<number> {
   const language = languageOf(file);
-  const text = (await readInput(file, 'FILE')).replace(/^\uFEFF/, '');
-  const input = options.input === undefined ? null : await jsonSource(io, '--input', options.input);
+  const text = (await readTextFile(file, 'FILE')).replace(/^\uFEFF/, '');
+  const input = options.input === undefined ? null : await readJsonOption(io, '--input', options.input);
   const limits = limitsOf(options.timeout);
   const controller = new AbortController();
   const removeHandlers = onInterrupt(() => controller.abort(), undefined, ['SIGINT', 'SIGTERM']);

@@ -1,8 +1,8 @@
 import { isSandboxError } from '@heddle/sandbox';
 import { SpecError, type ImageRecord, type Images } from '@heddle/images';
-import { jsonFile } from '../input/json-source.ts';
+import { readJsonFile } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
-import { safeLine } from '../render/style.ts';
+import { sanitizeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { createProgress } from './progress.ts';
 
@@ -44,7 +44,7 @@ function issueText(error: SpecError): string {
 function invalidSpec(file: string, language: unknown, issues: string): UsageError {
   const example = EXAMPLES[language === 'python' ? 'python' : 'javascript'];
   return new UsageError(
-    `The file ${safeLine(file)} is not a valid image specification.\n${issues}`,
+    `The file ${sanitizeLine(file)} is not a valid image specification.\n${issues}`,
     `Example of a specification: ${example}`,
   );
 }
@@ -53,7 +53,7 @@ function invalidSpec(file: string, language: unknown, issues: string): UsageErro
 async function readSpecFile(
   file: string,
 ): Promise<{ spec: Record<string, unknown>; name: string | undefined }> {
-  const value = await jsonFile('FILE', file);
+  const value = await readJsonFile('FILE', file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalidSpec(file, null, 'it is not a JSON object');
   const spec = value as Record<string, unknown>;
@@ -72,7 +72,7 @@ async function readSpecFile(
  * Builds the image of a specification file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the
  * build. Throws a usage error for an invalid specification.
  */
-export async function buildFile(
+export async function buildImageFromFile(
   io: Io,
   images: Images,
   file: string,
@@ -83,7 +83,7 @@ export async function buildFile(
   try {
     const onProgress = (step: string): void => progress.report(step);
     const record = await images.build(spec, { refresh, onProgress, ...(name !== undefined && { name }) });
-    return { record, name, tookMs: progress.tookMs() };
+    return { record, name, tookMs: progress.elapsedMs() };
   } catch (error) {
     if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return undefined;
     if (!isSandboxError(error) || !(error instanceof SpecError)) throw error;

@@ -13,7 +13,7 @@ export interface AccessOptions extends LimitOptions, TokenOptions {
 }
 
 /** The access control of the server: options of `createApi`, the limits, and a wrapper for the API's `fetch`. */
-export interface ServedAccess {
+export interface ServerAccess {
   settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
   limits: Limits;
   /** Returns `fetch` with the metadata that tells callers where to get tokens. */
@@ -38,7 +38,7 @@ interface AccessDependencies {
 export async function openAccess(
   options: AccessOptions,
   { store, operationIds, origin, peerOf, onError, sessions }: AccessDependencies,
-): Promise<ServedAccess> {
+): Promise<ServerAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { combineAuthenticators, withResourceMetadata } = await import('@heddle/service/access');
   const keyAuth = keyAuthenticator(store.keys);

@@ -16,7 +16,7 @@ export interface LimitOptions extends StoreOptions {
 }
 
 /** The limits of a server. `close` closes their shared store. */
-export interface ServedLimits {
+export interface ServerLimits {
   limits: Limits;
   close: () => Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface ServedLimits {
 export async function openLimits(
   options: LimitOptions,
   { operationIds, report }: { operationIds: readonly string[]; report: (error: unknown) => void },
-): Promise<ServedLimits> {
+): Promise<ServerLimits> {
   const access = await import('@heddle/service/access');
   const defaults = LOOPBACK.test(options.host) ? access.PLANS.none : access.PLANS.enterprise;
   const plan = options.limits === undefined ? defaults : await readPlan(options.limits, operationIds);

@@ -14,7 +14,7 @@ it('500 connections that never send their bodies do not block an execution', asy
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
-    await server.ended();
+    await server.waitUntilClosed();
   });
   const { port } = new URL(server.url);
   const head = [`POST ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${api.key}`, 'Content-Length: 100', '', '{'];
@@ -35,7 +35,7 @@ it.each([
   const server = await listen(echo, { host: '127.0.0.1', port: 0 }, timeouts);
   onTestFinished(async () => {
     server.close();
-    await server.ended();
+    await server.waitUntilClosed();
   });
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   socket.write(lines.join('\r\n'));

@@ -16,7 +16,7 @@ const LOOPBACK_OF: { [address: string]: string | undefined } = { '0.0.0.0': '127
 const TIMEOUTS = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5000 };
 
 /** A listening server. */
-export interface Listening {
+export interface ListeningServer {
   /** `http://host:port`. */
   url: string;
   /** URL from this machine: `url`, with the loopback address in place of a wildcard. */
@@ -26,7 +26,7 @@ export interface Listening {
   /** Stops accepting connections. */
   close(): void;
   /** Resolves when all connections have ended. Closes connections that remain after a second. */
-  ended(): Promise<void>;
+  waitUntilClosed(): Promise<void>;
 }
 
 /** Answers a request. `peer` is the address of the other end of the connection. */
@@ -37,7 +37,7 @@ export async function listen(
   fetch: RequestHandler,
   { host, port }: { host: string; port: number },
   timeouts = TIMEOUTS,
-): Promise<Listening> {
+): Promise<ListeningServer> {
   const listener = getRequestListener(
     (request, { incoming }) => fetch(request, incoming.socket.remoteAddress),
     { overrideGlobalObjects: false },
@@ -66,7 +66,7 @@ export async function listen(
       server.close(() => resolveClosed());
       server.closeIdleConnections();
     },
-    async ended() {
+    async waitUntilClosed() {
       // All responses already exist and only need to be sent.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
       await closed;

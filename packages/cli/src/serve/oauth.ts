@@ -17,7 +17,7 @@ export interface TokenOptions {
 
 interface UserLookup {
   userById(id: string): Promise<string | undefined>;
-  userByEmail(email: string): Promise<string | undefined>;
+  userIdByEmail(email: string): Promise<string | undefined>;
 }
 
 /** Accepts access tokens, and tells clients where to get tokens. */

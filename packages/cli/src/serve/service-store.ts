@@ -79,7 +79,7 @@ const SEALING_KEYS = 'HEDDLE_SECRET_KEYS';
 /** The sealer of secrets, and its keys if they are in the data folder. */
 export interface Sealing {
   sealer: Sealer;
-  folder: RotatableKeys | undefined;
+  folderKeys: RotatableKeys | undefined;
 }
 
 /** Returns the sealer with the keys of the environment, else of the data folder. Throws usage errors. */
@@ -94,7 +94,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   const text = readEnv().value(SEALING_KEYS);
   if (text !== undefined) {
     try {
-      return { sealer: new SealerOf(keysInText(text)), folder: undefined };
+      return { sealer: new SealerOf(keysInText(text)), folderKeys: undefined };
     } catch (error) {
       if (error instanceof SealingError) throw new UsageError(`${SEALING_KEYS}: ${error.message}`);
       throw error;
@@ -104,23 +104,23 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
     const keys = missingKeys(
       `${SEALING_KEYS} is not set: it must have the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
     );
-    return { sealer: new SealerOf(keys), folder: undefined };
+    return { sealer: new SealerOf(keys), folderKeys: undefined };
   }
-  const folder = new KeyFolder(join(data, 'secret-keys'));
-  return { sealer: new SealerOf(folder), folder };
+  const folderKeys = new KeyFolder(join(data, 'secret-keys'));
+  return { sealer: new SealerOf(folderKeys), folderKeys };
 }
 
 /** The part of the service's store that workers need, opened on first use, and the images for blocks. */
-export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
+export interface WorkerStore extends Omit<ServiceOwnership, 'database'> {
   /** Returns the image source for blocks: in a workspace the images of its sandboxes, otherwise `images`. */
   sandboxImages(images: BlockImages): ImageSource;
 }
 
 /** Returns the part of the service's store that workers need, opened on first use. `report` gets background errors. */
-export function lazyWorkflowOwnership(
+export function lazyWorkerStore(
   options: StoreOptions & BlockOptions,
   report: (error: unknown) => void,
-): WorkerOwnership {
+): WorkerStore {
   const { data, postgres } = options;
   const ownership = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
@@ -149,7 +149,11 @@ export function lazyWorkflowOwnership(
       const lazySandboxes = lazy(async () => {
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
-        const dependencies = { store: await ownership.get(), images: () => images.store(), onError: report };
+        const dependencies = {
+          store: await ownership.get(),
+          openImages: () => images.store(),
+          onError: report,
+        };
         return openSandboxes({ ...dependencies, waitsForBuilds: true });
       });
       sandboxes = lazySandboxes;

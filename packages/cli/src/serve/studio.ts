@@ -17,7 +17,7 @@ export interface ServedStudio {
 interface StudioDependencies {
   store: ServiceStore;
   /** `http://host:port` of the listening server, from this machine. */
-  listening: string;
+  listeningUrl: string;
   /** Base URL in responses. */
   origin: string;
 }
@@ -25,19 +25,19 @@ interface StudioDependencies {
 /** Opens the Studio of a server that listens on `host`, unless the options switch it off. */
 export async function openStudio(
   { host, studio }: { host: string; studio: boolean },
-  { store, listening, origin }: StudioDependencies,
+  { store, listeningUrl, origin }: StudioDependencies,
 ): Promise<ServedStudio> {
   if (!studio) return { wrap: (fetch) => fetch };
   const { studioPages } = await import('@heddle/studio');
   const { OneTimeToken, sessionAuthenticator, withSessions } = await import('@heddle/service/access');
-  const { port } = new URL(listening);
+  const { port } = new URL(listeningUrl);
   const isLoopback = LOOPBACK.test(host);
   const originUrl = new URL(origin);
   const user = isLoopback ? await store.workspaces.firstUser() : undefined;
   const token = user && new OneTimeToken(user.id);
   const sessionOptions = {
     // A server that other machines can reach accepts any host name, unless it has an origin.
-    hosts: isLoopback || origin !== listening ? hostsOf(port, originUrl.host) : undefined,
+    hosts: isLoopback || origin !== listeningUrl ? hostsOf(port, originUrl.host) : undefined,
     cookie: `heddle_session_${port}`,
     secure: originUrl.protocol === 'https:',
   };
@@ -57,7 +57,7 @@ export async function openStudio(
         return isKnown ? page : unknownHostResponse();
       };
     },
-    browserUrl: token ? `${listening}/#token=${token.text}` : `${origin}/`,
+    browserUrl: token ? `${listeningUrl}/#token=${token.text}` : `${origin}/`,
   };
 }
 

@@ -6,7 +6,7 @@ import { openLimits } from './limits.ts';
 import { openStore } from './service-store.ts';
 import type { Ownership } from './service-store.ts';
 
-export type TriggerWorkOptions = Omit<SessionOptions, 'recover' | 'ownership'> & {
+export type TriggerWorkerOptions = Omit<SessionOptions, 'recover' | 'ownership'> & {
   ownership: Ownership;
   /** A limits file. */
   limits?: string;
@@ -14,7 +14,7 @@ export type TriggerWorkOptions = Omit<SessionOptions, 'recover' | 'ownership'> &
 };
 
 /** Starts the runs of schedules, feeds and events of the service. */
-export interface OpenTriggerWork {
+export interface TriggerWorker {
   /** Stops starting runs. Another process starts the rest. */
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ const rejectAll: Authenticator = { authenticate: () => Promise.resolve(undefined
  * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute.
  * Throws usage errors, and the errors of `openSession`.
  */
-export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
+export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions): Promise<TriggerWorker> {
   const { ownership, onError } = options;
   const closeSteps: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { DevServer } from '@heddle/temporal/server';
 import type { Env } from '../env.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
+import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { loadTemporalServer } from './runtime.ts';
 
@@ -30,7 +30,7 @@ export async function openServer(
 ): Promise<OpenServer> {
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
-  const logLine = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
+  const logLine = (line: string): void => void io.stderr.write(`${style.dim(sanitizeLine(line))}\n`);
   const source = await findServer({ env: env.all, log: logLine });
   if (source.kind === 'none') throw new UsageError(source.reason);
   if (source.kind === 'address') return { address: source.address, ui: undefined, server: undefined };

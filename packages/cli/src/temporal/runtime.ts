@@ -3,7 +3,7 @@ import type * as Temporal from '@heddle/temporal';
 import type * as TemporalServer from '@heddle/temporal/server';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readEnv } from '../env.ts';
-import { storesOf } from '../store-options.ts';
+import { temporalStoreOption } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { DEFAULTS, serverOf } from './server-options.ts';
@@ -42,7 +42,7 @@ export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvide
   const { temporal } = await loadTemporal();
   return temporal({
     ...server,
-    ...storesOf(options),
+    ...temporalStoreOption(options),
     ...(checkpoint && { checkpoint }),
     taskQueue: queue,
     worker,

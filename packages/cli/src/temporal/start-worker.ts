@@ -9,17 +9,17 @@ import type { EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from '../block-images.ts';
 import type { BlockImages } from '../block-images.ts';
-import { blockOptions } from '../block-options.ts';
+import { blockEngineOptions } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
-import { reporter } from '../engine-session.ts';
+import { errorReporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
-import { storesOf } from '../store-options.ts';
+import { temporalStoreOption } from '../store-options.ts';
 import { loadTemporal } from './runtime.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { Ownership } from '../serve/service-store.ts';
 
 /** Options of a worker process. */
-export interface StartOptions extends StoreOptions, BlockOptions {
+export interface StartWorkerOptions extends StoreOptions, BlockOptions {
   server: ServerOptions & Pick<DeploymentOptions, 'encryption'>;
   checkpoint?: DeploymentOptions['checkpoint'];
   queue: string;
@@ -44,16 +44,27 @@ export interface StartOptions extends StoreOptions, BlockOptions {
  */
 export async function startWorker(
   io: Io,
-  { server, checkpoint, env, roles, version, health, ownership, pauseLinks, imagesOf, ...rest }: StartOptions,
+  {
+    server,
+    checkpoint,
+    env,
+    roles,
+    version,
+    health,
+    ownership,
+    pauseLinks,
+    imagesOf,
+    ...rest
+  }: StartWorkerOptions,
 ): Promise<HeddleWorker> {
-  const blocks = await blockOptions(rest);
+  const blocks = await blockEngineOptions(rest);
   const { createWorker } = await loadTemporal();
   const images = blockImages(rest.data, rest.isolation);
-  const report = reporter(io);
+  const report = errorReporter(io);
   const worker = await createWorker({
     ...server,
     ...blocks,
-    ...storesOf(rest),
+    ...temporalStoreOption(rest),
     taskQueue: rest.queue,
     env,
     ...(checkpoint && { checkpoint }),

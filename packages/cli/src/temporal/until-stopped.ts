@@ -2,12 +2,12 @@ import type { HeddleWorker } from '@heddle/temporal';
 import { EXIT } from '../exit-code.ts';
 import { onInterrupt, PROCESS } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { safe, styleFor } from '../render/style.ts';
+import { sanitize, styleFor } from '../render/style.ts';
 
 /** Options for stopping a process. */
 export interface StopOptions {
   /** Reports that the process is ready. Called after the signal handlers are set, because a signal may follow. */
-  ready: () => void;
+  onReady: () => void;
   /** Grace period of running blocks, in milliseconds. */
   drainMs: number;
   /** Resolves with a reason if something else that the process needs has failed. */
@@ -22,21 +22,21 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
  * Waits for SIGTERM, Ctrl-C or a failure, then stops the worker gracefully. Returns the exit code. A second signal
  * kills the process, with exit code 130.
  */
-export async function untilStopped(
+export async function runUntilStopped(
   io: Io,
   worker: Pick<HeddleWorker, 'finished' | 'stop'>,
-  { ready, drainMs, failed }: StopOptions,
+  { onReady, drainMs, failed }: StopOptions,
 ): Promise<number> {
   const style = styleFor(io.stderr);
   const { promise: signalled, resolve: stop } = Promise.withResolvers<undefined>();
   const removeHandlers = onInterrupt(() => stop(undefined), PROCESS, SIGNALS);
   try {
-    ready();
+    onReady();
     const reason = await Promise.race([signalled, failureOf(worker), ...(failed ? [failed] : [])]);
     io.stderr.write(
       reason === undefined
         ? `${style.yellow('○')} Stopping: running blocks have ${drainMs / 1000} s to finish ${style.dim('(press again to kill)')}\n`
-        : `${style.red('✗')} ${safe(reason)}\n`,
+        : `${style.red('✗')} ${sanitize(reason)}\n`,
     );
     await worker.stop({ drainMs: reason === undefined ? drainMs : 0, killMs: KILL_MS });
     exitLater(reason === undefined ? EXIT.completed : EXIT.failed);

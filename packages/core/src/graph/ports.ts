@@ -8,13 +8,13 @@ import type { RowBlock } from './rows.ts';
  * `unknown`: the block does not have the port. It acts as `source`, except on conditions and routers, where a removed
  * branch is never taken.
  */
-export interface ReadPort {
+export interface EdgePort {
   port: string;
   unknown?: boolean;
 }
 
 /** Returns the port of one edge of a block. `position` is the index of the edge among the block's edges. */
-export type PortReader = (port: string | undefined, position: number, target: string) => ReadPort;
+export type PortReader = (port: string | undefined, position: number, target: string) => EdgePort;
 
 /** Other names of the port `source`, from editors that draw it on each side of a block. */
 const SIDE_PORT = /^source-(top|right|bottom|left)$/;
@@ -36,7 +36,7 @@ export function portReader(block: RowBlock, extraPorts: readonly string[] = []):
   };
 }
 
-function plainPort(port: string | undefined): ReadPort {
+function plainPort(port: string | undefined): EdgePort {
   if (port === undefined || port === 'source' || SIDE_PORT.test(port)) return { port: 'source' };
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }

@@ -2,7 +2,7 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Block, StoredContainer } from '../schema/workflow.ts';
 import { append } from './lists.ts';
-import type { Lists } from './lists.ts';
+import type { Multimap } from './lists.ts';
 
 type Blocks = ReadonlyMap<string, Block>;
 
@@ -18,7 +18,7 @@ export function storedParents(
   blocks: Blocks,
   sink: DiagnosticSink,
 ): Map<string, string> {
-  const childrenByParent: Lists<string> = new Map();
+  const childrenByParent: Multimap<string> = new Map();
   for (const { id, parentId } of blocks.values())
     if (parentId !== undefined) append(childrenByParent, parentId, id);
   const parents = new Map<string, string>();
@@ -84,7 +84,7 @@ class Nesting {
   /**
    * `children`: the blocks that name each container. Blocks in a cycle of containers count as being in no container.
    */
-  constructor(blocks: Blocks, children: Lists<string>) {
+  constructor(blocks: Blocks, children: Multimap<string>) {
     const stack: { id: string; iterator: Iterator<string> }[] = [];
     const enter = (id: string): void => {
       this.#enterPositions.set(id, this.#enterPositions.size);

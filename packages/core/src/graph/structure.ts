@@ -6,7 +6,7 @@ import { parentOf, resolveContainment } from './containment.ts';
 import type { ContainedBlock, ContainedBlocks } from './containment.ts';
 import { findCycles } from './cycles.ts';
 import { append } from './lists.ts';
-import type { Lists } from './lists.ts';
+import type { Multimap } from './lists.ts';
 import { topologicalOrder } from './order.ts';
 import { wireEdges } from './wiring.ts';
 import type { Wire } from './wiring.ts';
@@ -71,7 +71,7 @@ function buildRegions(
   { places, members, into, outOf }: Omit<Structure, 'regions'>,
   starts: ReadonlyMap<string, readonly string[]>,
 ): Map<string, RegionGraph> {
-  const idsByContainer: Lists<string> = new Map();
+  const idsByContainer: Multimap<string> = new Map();
   for (const id of members) append(idsByContainer, parentOf(places.get(id) as ContainedBlock) ?? '', id);
   const containers = [...members].filter((id) =>
     isContainerType((places.get(id) as ContainedBlock).block.type),
@@ -105,8 +105,8 @@ function findMembers(
 }
 
 function indexWires(wires: readonly Wire[]): Pick<Structure, 'into' | 'outOf'> {
-  const into: Lists<Wire> = new Map();
-  const outOf: Lists<Wire> = new Map();
+  const into: Multimap<Wire> = new Map();
+  const outOf: Multimap<Wire> = new Map();
   for (const wire of wires) {
     append(into, wire.target, wire);
     append(outOf, wire.source, wire);

@@ -15,17 +15,17 @@ export interface NodeSettings {
 }
 
 /** Settings by block id. */
-export type Settings = ReadonlyMap<string, NodeSettings>;
+export type NodeSettingsById = ReadonlyMap<string, NodeSettings>;
 
 /**
  * Returns the skeleton: the graph of control flow, which the state machine reads. The nodes of each region are in
  * topological order, with ties broken by block id. Nodes refer to each other by index.
  */
-export function buildSkeleton(compilation: Compilation, settings: Settings): Region {
+export function buildSkeleton(compilation: Compilation, settings: NodeSettingsById): Region {
   return buildRegion(compilation, settings, '');
 }
 
-function buildRegion(compilation: Compilation, settings: Settings, container: string): Region {
+function buildRegion(compilation: Compilation, settings: NodeSettingsById, container: string): Region {
   const graph = compilation.structure.regions.get(container) as RegionGraph;
   const index = new Map(graph.order.map((id, position) => [id, position]));
   const indexOf = (id: string): number => index.get(id) as number;
@@ -44,7 +44,7 @@ function buildRegion(compilation: Compilation, settings: Settings, container: st
   };
 }
 
-function buildNode(compilation: Compilation, settings: Settings, id: string): Node {
+function buildNode(compilation: Compilation, settings: NodeSettingsById, id: string): Node {
   const { block } = compilation.structure.places.get(id) as { block: Block };
   const { retry, timeoutMs, subflow } = settings.get(id) ?? {};
   return {

@@ -1,5 +1,5 @@
 import { append } from '../graph/lists.ts';
-import type { Lists } from '../graph/lists.ts';
+import type { Multimap } from '../graph/lists.ts';
 import type { Structure } from '../graph/structure.ts';
 import type { Compilation, CompiledReference, FieldPosition } from './compilation.ts';
 import { diagnostic } from './diagnostics.ts';
@@ -12,7 +12,7 @@ import type { Block } from '../schema/workflow.ts';
 
 /** Reports names that references cannot use or cannot distinguish. */
 export function checkNames(compilation: Compilation): void {
-  const blocksByName: Lists<Block> = new Map();
+  const blocksByName: Multimap<Block> = new Map();
   for (const { block, enabled } of compilation.structure.places.values()) {
     const normalizedName = normalizeName(block.name);
     if (isReserved(block.name)) {

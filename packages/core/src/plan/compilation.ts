@@ -69,7 +69,7 @@ export class Compilation {
   }
 
   /** Returns the container in the stored map, `loops` or `parallels` of the file, that has the id of the block. */
-  storedOf(block: Block): StoredContainer | undefined {
+  storedContainerOf(block: Block): StoredContainer | undefined {
     return this.#stored.get(`${block.type} ${block.id}`);
   }
 

@@ -39,7 +39,7 @@ export interface CompileOptions {
   /** Types of registered executors. They override known types. */
   blocks?: readonly BlockTypeInfo[];
   /** Further properties of known types, for checks without registered executors. */
-  known?: readonly BlockTypeInfo[];
+  knownTypes?: readonly BlockTypeInfo[];
   /** The data that the host provides for blocks. Default: none. */
   features?: readonly HostFeature[];
   /** Trigger types that the host fires. Absent: triggers are not checked. */
@@ -100,9 +100,9 @@ function analyze(source: Workflow, options: CompileOptions): { plan?: Plan; diag
   runChecks(compilation, starts, blocks);
   checkTriggers(compilation, starts, options.triggers);
   const [start] = starts;
-  if (start === undefined || sink.hasErrors) return { diagnostics: sink.inOrder() };
+  if (start === undefined || sink.hasErrors) return { diagnostics: sink.allSorted() };
   const skeleton = buildSkeleton(compilation, settings);
-  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: sink.inOrder() };
+  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: sink.allSorted() };
 }
 
 function buildPlan(
@@ -128,7 +128,7 @@ function buildPlan(
 function createCompilation(source: Workflow, options: CompileOptions, sink: DiagnosticList): Compilation {
   const workflow = sortWorkflow(source);
   const { compat = false, limits = {} } = options;
-  const types = typeTable([...(options.known ?? []), ...(options.blocks ?? [])]);
+  const types = typeTable([...(options.knownTypes ?? []), ...(options.blocks ?? [])]);
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, sink);
   const names = buildNames(namedBlocks(structure.places), workflow.variables);

@@ -34,7 +34,7 @@ interface CompiledContainer {
 
 /** Returns the compiled settings of a loop or parallel; undefined if they have an error. */
 export function readContainer(compilation: Compilation, block: Block): CompiledContainer | undefined {
-  const kind = containerType(compilation, block);
+  const kind = readContainerKind(compilation, block);
   if (kind === undefined) return undefined;
   const config = readConfig(compilation, block, kind);
   if (!config) return undefined;
@@ -139,7 +139,10 @@ function reportOverLimit(
 const LOOP_TYPES = ['for', 'forEach', 'while', 'doWhile'] as const;
 
 /** Returns the kind of a loop or parallel, by default the one with a count; undefined for an unknown loop type. */
-export function containerType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
+export function readContainerKind(
+  compilation: Compilation,
+  block: Block,
+): ContainerConfig['kind'] | undefined {
   return block.type === 'loop' ? readLoopKind(compilation, block) : readParallelKind(compilation, block);
 }
 
@@ -193,7 +196,7 @@ export function containerValue(
   if (!isBlank(data)) return { value: data, location: dataLocation };
   const field = own(block.fields, key);
   if (!isBlank(field)) return { value: field, location: fieldLocation(block, key) };
-  const storedEntry = compilation.storedOf(block);
+  const storedEntry = compilation.storedContainerOf(block);
   const value = storedEntry && own(storedEntry.container, key);
   if (data === undefined && !isBlank(value))
     return { value, location: { block, path: [mapNameOf(block), block.id] } };
@@ -202,7 +205,7 @@ export function containerValue(
 
 /** Reports the `keys` whose values differ between a container and its stored map. */
 function reportStoredDifferences(compilation: Compilation, block: Block, keys: readonly string[]): void {
-  const storedEntry = compilation.storedOf(block);
+  const storedEntry = compilation.storedContainerOf(block);
   for (const key of keys) {
     const blockValue = own(block.container, key);
     const storedValue = storedEntry && own(storedEntry.container, key);

@@ -183,7 +183,7 @@ export class DiagnosticList implements DiagnosticSink {
   }
 
   /** Returns the diagnostics, errors first, then by path, independent of the key order of the input. */
-  inOrder(): Diagnostic[] {
+  allSorted(): Diagnostic[] {
     const sorted = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return [...sorted.map(([, each]) => each), ...this.#summary()];
   }

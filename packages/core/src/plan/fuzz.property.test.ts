@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { cut, cuts, mutate, mutation } from '../../../../test/fuzz/mutation.ts';
-import { outcomeOf } from '../../../../test/fuzz/no-throw.ts';
+import { applyTextEdits, textEdits, mutate, mutation } from '../../../../test/fuzz/mutation.ts';
+import { checkAndCompile } from '../../../../test/fuzz/no-throw.ts';
 import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
@@ -15,7 +15,7 @@ describe('hostile input', () => {
       fc.property(arbitraryFile, fc.array(mutation, { maxLength: 6 }), (file, mutations) => {
         const input = structuredClone(file);
         for (const each of mutations) mutate(input, each);
-        outcomeOf(parseWorkflow(input));
+        checkAndCompile(parseWorkflow(input));
       }),
       runs,
     );
@@ -23,8 +23,8 @@ describe('hostile input', () => {
 
   it('derived from the text of a workflow by any deletion or insertion is read without an exception', () => {
     fc.assert(
-      fc.property(arbitraryFile, cuts, (file, edits) => {
-        outcomeOf(parseWorkflowText(cut(JSON.stringify(file), edits)));
+      fc.property(arbitraryFile, textEdits, (file, edits) => {
+        checkAndCompile(parseWorkflowText(applyTextEdits(JSON.stringify(file), edits)));
       }),
       runs,
     );
@@ -33,9 +33,9 @@ describe('hostile input', () => {
   it('of any JSON is read without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (input) => {
-        outcomeOf(parseWorkflow(input));
-        outcomeOf(parseWorkflow({ blocks: input, edges: input, variables: input, loops: input }));
-        outcomeOf(
+        checkAndCompile(parseWorkflow(input));
+        checkAndCompile(parseWorkflow({ blocks: input, edges: input, variables: input, loops: input }));
+        checkAndCompile(
           parseWorkflow({
             blocks: { b: { type: 'loop', name: 'B', subBlocks: input, data: input } },
             edges: [],

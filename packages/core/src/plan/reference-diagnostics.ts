@@ -108,16 +108,16 @@ function unknownBlockSeverity(
   finding: ReferenceFinding,
   { kind, compat }: ReportOptions,
 ): Severity | undefined {
-  const { where, dotted, distance = Infinity, head } = finding;
+  const { where, hasPath, distance = Infinity, head } = finding;
   const isSimilar = distance <= 2 && distance < head.length;
   const severity: Severity = compat ? 'warning' : 'error';
   if (where === 'code') {
-    if (dotted) return severity;
+    if (hasPath) return severity;
     // `a<b>c` and `<b, b>` are comparisons. Without a path, only a plain name can be a reference.
     if (!/^[\p{L}\p{N}_ -]+$/u.test(head)) return undefined;
     return kind === 'expression' || isSimilar ? severity : 'warning';
   }
-  if (!dotted) return undefined;
+  if (!hasPath) return undefined;
   return isSimilar ? severity : 'warning';
 }
 

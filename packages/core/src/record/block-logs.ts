@@ -87,7 +87,7 @@ export class BlockLogs {
   }
 
   /** Applies a structural change at the node of `place`. */
-  notice(notice: Notice, place: Place, atMs: number): void {
+  applyNotice(notice: Notice, place: Place, atMs: number): void {
     if (notice.type === 'entered') this.#enteredMs.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
     if (this.#plan.blocks[place.block]?.container) {
@@ -159,7 +159,7 @@ export class BlockLogs {
   }
 
   /** Returns the number of executions of the block before the open execution at `place`. */
-  nth(place: Place): number {
+  earlierExecutionsAt(place: Place): number {
     return this.#openLogs.get(placeKey(place))?.earlierExecutions ?? 0;
   }
 

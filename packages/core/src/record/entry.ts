@@ -6,7 +6,7 @@ import type { Stored } from './stored.ts';
 export const JOURNAL_FORMAT = 2;
 
 /** Returns the oldest format whose readers understand a journal with this `reused` in its first entry. */
-export function formatOf(reused: Extract<EntryBody, { type: 'started' }>['reused']): number {
+export function oldestJournalFormat(reused: Extract<EntryBody, { type: 'started' }>['reused']): number {
   return reused?.inside ? JOURNAL_FORMAT : 1;
 }
 

@@ -126,7 +126,7 @@ export class Ledger {
   }
 
   /** Applies a structural change at the node of `place`. */
-  note(notice: Notice, place: Place): void {
+  applyNotice(notice: Notice, place: Place): void {
     if (notice.type === 'opened') this.#open(place, notice.iteration);
     else if (notice.type === 'closed') this.#close(place, notice.iteration, notice.failed);
     else if (notice.type === 'entered') this.#enter(place);

@@ -69,8 +69,8 @@ export class Replica {
     this.#updatePauses(entry);
     for (const notice of outcome.notices) {
       const place = this.index.placeOf(notice.at);
-      this.ledger.note(notice, place);
-      this.logs.notice(notice, place, entry.atMs);
+      this.ledger.applyNotice(notice, place);
+      this.logs.applyNotice(notice, place, entry.atMs);
     }
     for (const command of outcome.commands) {
       this.logs.command(command, entry.atMs);

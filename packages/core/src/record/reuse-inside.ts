@@ -74,7 +74,7 @@ class KeptData {
     for (const notice of notices) {
       const place = this.#path.index.placeOf(notice.at);
       if (!this.#path.isKeptNotice(notice, place)) continue;
-      this.ledger.note(notice, place);
+      this.ledger.applyNotice(notice, place);
       if (notice.type === 'exited' || notice.type === 'failed') this.#end(place);
     }
   }

@@ -1,7 +1,7 @@
 import type { Quote } from './template.ts';
 
 /** The extent of a literal. */
-export interface Literal {
+export interface LiteralExtent {
   /** End of the content: the closing quote, or the `$` of `${`. */
   contentEnd: number;
   /** After the closing quote or the `${`. */
@@ -11,7 +11,7 @@ export interface Literal {
 }
 
 /** Returns the extent of the string or template text after the opening quote (or `}`) at `start`. */
-export function scanLiteral(text: string, start: number, quote: Quote): Literal {
+export function scanLiteral(text: string, start: number, quote: Quote): LiteralExtent {
   for (let index = start + 1; index < text.length; index++) {
     const character = text.charAt(index);
     if (character === '\\') index++;

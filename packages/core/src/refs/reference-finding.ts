@@ -21,5 +21,5 @@ export interface ReferenceFinding {
   /** Edit distance of the normalised names, at most 2. */
   distance?: number;
   /** True if there is a path, so that the tag cannot be HTML. */
-  dotted: boolean;
+  hasPath: boolean;
 }

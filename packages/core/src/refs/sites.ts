@@ -139,7 +139,7 @@ export class SiteFinder {
       head: names.head,
       where,
       offset: tag.start,
-      dotted: tag.path !== undefined,
+      hasPath: tag.path !== undefined,
     };
     if (names.suggestion !== undefined)
       Object.assign(finding, { suggestion: names.suggestion.name, distance: names.suggestion.distance });

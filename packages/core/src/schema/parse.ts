@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { identify, openEnvelope } from './envelope.ts';
 import { validateInput, PARSE_LIMITS } from './validate.ts';
 import { readBlock } from './read-block.ts';
-import { readStored } from './read-stored.ts';
+import { readStoredContainers } from './read-stored.ts';
 import { readVariables } from './read-variables.ts';
 import { edgeShape, parseShape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
@@ -65,7 +65,7 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
     blocks: readBlocks(own(state, 'blocks'), sink),
     edges: readEdges(own(state, 'edges'), sink),
     variables: readVariables(own(state, 'variables'), sink),
-    stored: readStored(state, sink),
+    stored: readStoredContainers(state, sink),
   };
   const diagnostics = sink.all();
   return sink.hasErrors ? { diagnostics } : { workflow, diagnostics };

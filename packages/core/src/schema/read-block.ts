@@ -36,7 +36,7 @@ export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block
     trigger: raw.triggerMode ?? false,
     ...readParent(data),
     fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, sink),
-    container: isContainerType(raw.type) ? pickContainer(data) : {},
+    container: isContainerType(raw.type) ? pickContainerSettings(data) : {},
     outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
     ...(retry != null && { retry }),
     ...(timeoutMs != null && { timeoutMs }),
@@ -82,7 +82,7 @@ export function isContainerType(type: string): type is 'loop' | 'parallel' {
 }
 
 /** Returns the keys that control how a container runs. Null counts as absent. */
-export function pickContainer(data: JsonObject): JsonObject {
+export function pickContainerSettings(data: JsonObject): JsonObject {
   const settings: JsonObject = {};
   for (const key of CONTAINER_KEYS) {
     const value = own(data, key);

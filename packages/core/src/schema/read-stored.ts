@@ -1,7 +1,7 @@
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { pickContainer } from './read-block.ts';
+import { pickContainerSettings } from './read-block.ts';
 import { containerShape, parseShape } from './shapes.ts';
 import type { StoredContainer } from './workflow.ts';
 
@@ -12,7 +12,7 @@ const RENAMED_KEYS = {
 } as const;
 
 /** Returns the entries of the stored `loops` and `parallels` maps, with the keys of container blocks. */
-export function readStored(state: JsonObject, sink: DiagnosticSink): StoredContainer[] {
+export function readStoredContainers(state: JsonObject, sink: DiagnosticSink): StoredContainer[] {
   return [...readMap('loop', 'loops', state, sink), ...readMap('parallel', 'parallels', state, sink)];
 }
 
@@ -37,11 +37,11 @@ function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
     const value = own(raw, from);
     if (value != null) data[to] = value;
   }
-  return pickContainer(data);
+  return pickContainerSettings(data);
 }
 
 /** Returns the stored map entry of a container, with the keys of stored maps. */
-export function writeStored(stored: StoredContainer): JsonObject {
+export function serializeStoredContainer(stored: StoredContainer): JsonObject {
   const entry: JsonObject = { id: stored.id, nodes: stored.nodes, ...stored.container };
   for (const [storedKey, key] of Object.entries(RENAMED_KEYS[stored.kind])) {
     const value = own(entry, key);

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json.ts';
-import { writeStored } from './read-stored.ts';
+import { serializeStoredContainer } from './read-stored.ts';
 import type { Block, Workflow } from './workflow.ts';
 
 /** Returns the workflow as an export, from which `parseWorkflow` reads an equal workflow. Editor data is omitted. */
@@ -7,7 +7,9 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
   const containers = (kind: 'loop' | 'parallel'): JsonObject =>
     objectOf(
-      workflow.stored.filter((each) => each.kind === kind).map((each) => [each.id, writeStored(each)]),
+      workflow.stored
+        .filter((each) => each.kind === kind)
+        .map((each) => [each.id, serializeStoredContainer(each)]),
     );
   return {
     version: '1.0',

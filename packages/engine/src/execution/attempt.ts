@@ -1,6 +1,6 @@
 import type { BlockConfig, BlockContext, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
 import type { Command, Place, Replica } from '@heddle/core/run';
-import type { ContextParts } from '../executors/context.ts';
+import type { BlockContextOptions } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
 import type { AttemptHeader } from './attempt-entry.ts';
@@ -75,11 +75,11 @@ export interface AttemptParts {
   steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
   /** The emissions of the blocks. */
-  emissions: Pick<Emissions, 'add' | 'end' | 'flushed'>;
+  emissions: Pick<Emissions, 'add' | 'end' | 'flush'>;
 }
 
 /** The context of one attempt of a block. Most blocks use little of it, so values are computed at their first use. */
-export class Attempt implements ContextParts {
+export class Attempt implements BlockContextOptions {
   readonly place: Place;
   readonly block: BlockConfig;
   readonly task: BlockTask;
@@ -168,7 +168,7 @@ export class Attempt implements ContextParts {
     return this.#parts.replica.deadlineAt(this.#address);
   }
 
-  get givenFields(): JsonObject | undefined {
+  get fieldOverrides(): JsonObject | undefined {
     return this.lookup.fields();
   }
 
@@ -190,7 +190,7 @@ export class Attempt implements ContextParts {
   endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;
     this.#parts.emissions.end(this.place, options);
-    return this.#parts.emissions.flushed();
+    return this.#parts.emissions.flush();
   }
 
   onRead(name: string, value: Json): void {

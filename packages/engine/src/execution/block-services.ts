@@ -27,7 +27,7 @@ import { thenMaybe } from '../then-maybe.ts';
 import type { BlockTask } from './attempt.ts';
 import type { AttemptPlace } from './attempt-entry.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
-import type { CredentialSource } from '../secrets/credentials.ts';
+import type { CredentialContext } from '../secrets/credentials.ts';
 import { findCredential } from '../secrets/credentials.ts';
 import type { WarmUp } from './code-service.ts';
 import { conversationIds, conversationOf } from './conversation.ts';
@@ -43,7 +43,7 @@ import { skillsOf } from './skills.ts';
 import { tenantFilesOf } from './tenant-files.ts';
 import { tenantKnowledgeOf } from './tenant-knowledge.ts';
 import { runSpending } from './spending.ts';
-import { asInfrastructure, InfrastructureError } from '../records/infrastructure-error.ts';
+import { wrapStoreErrors, InfrastructureError } from '../records/infrastructure-error.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
@@ -97,7 +97,7 @@ export function createBlockServices(
       }
       return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
     },
-    files: () => fileReader(parts, header, { tenant, refuse: fileTooLarge }),
+    files: () => fileReader(parts, header, { tenant, tooLargeError: fileTooLarge }),
     services: (place, resolver, task) =>
       servicesOf({ parts, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
   };
@@ -206,7 +206,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     skills: skillsOf({ skills: parts.skills, ...tenantParts }),
     tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
     tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
-    readFile: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
+    readFile: (record) => fileReader(parts, run.header, { tenant, tooLargeError: fileTooLarge })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
     conversation: (id) =>
@@ -300,10 +300,10 @@ function sharedRates(parts: RuntimeParts): Rates {
     take: (key, demand) => {
       // Expired keys have no effect.
       pruneHourly(parts, store, demand.nowMs);
-      return asInfrastructure(async () => store.take(key, demand));
+      return wrapStoreErrors(async () => store.take(key, demand));
     },
-    correct: (key, tokensMs) => asInfrastructure(async () => store.correct(key, tokensMs)),
-    block: (key, untilMs) => asInfrastructure(async () => store.block(key, untilMs)),
+    correct: (key, tokensMs) => wrapStoreErrors(async () => store.correct(key, tokensMs)),
+    block: (key, untilMs) => wrapStoreErrors(async () => store.block(key, untilMs)),
   };
 }
 
@@ -311,7 +311,7 @@ function credentialSource(
   parts: RuntimeParts,
   { header, environment }: ServedRun,
   tenant: () => Promise<string | undefined>,
-): CredentialSource {
+): CredentialContext {
   return {
     credentials: parts.credentials,
     tenant,

@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { BlockConfig, BlockContext, Json, StepCall, StepOptions } from '@heddle/core/blocks';
 import type { Place, Stored } from '@heddle/core/run';
 import { idempotencyKeyOf } from '../executors/context.ts';
-import { asInfrastructure } from '../records/infrastructure-error.ts';
+import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { Sanitizer } from '../records/sanitizer.ts';
 import type { Values } from '../records/values.ts';
 import type { StepStore, StoredStep } from '../store/stores.ts';
@@ -120,7 +120,7 @@ export class BlockSteps {
   /** Accesses the store. Keeps an error for the attempt, because the executor may catch it. */
   async #access<T>(access: () => T | Promise<T>): Promise<T> {
     try {
-      return await asInfrastructure(access);
+      return await wrapStoreErrors(access);
     } catch (error) {
       this.failure ??= { error };
       throw error;

@@ -9,7 +9,7 @@ import type { FileReader } from '../files/storage.ts';
 import {
   wrapReadErrors,
   InfrastructureError,
-  unwrapInfrastructure,
+  unwrapInfrastructureError,
 } from '../records/infrastructure-error.ts';
 import { failureOf, resultEntry } from './attempt-entry.ts';
 import type { AttemptHeader, AttemptPlace } from './attempt-entry.ts';
@@ -83,7 +83,7 @@ export class CommandExecutor {
   }
 
   /** Resolves when all tasks have ended, except those that only wait for a child run. */
-  drained(): Promise<void> {
+  waitUntilDrained(): Promise<void> {
     return this.#isBusy() ? new Promise((resolve) => this.#drainListeners.push(resolve)) : Promise.resolve();
   }
 
@@ -194,7 +194,7 @@ export class CommandExecutor {
   /** Runs the block's executor. Returns the entry of the result; undefined if the attempt was stopped. */
   #runExecutor(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
-    const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.nth(place));
+    const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.earlierExecutionsAt(place));
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect' || (executor.class === 'pause' && this.#isEffect(place))
@@ -264,7 +264,7 @@ export class CommandExecutor {
       const failure = failureOf(error, this.#parts.environment.sanitizer);
       this.#parts.post({ type: 'failed', ...header, ...stored, ...failure, jitter: Math.random() });
     } catch (fatal) {
-      this.#parts.onError(unwrapInfrastructure(fatal));
+      this.#parts.onError(unwrapInfrastructureError(fatal));
     }
   }
 

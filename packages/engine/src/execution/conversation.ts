@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core/blocks';
 import type { Place } from '@heddle/core/run';
 import { idempotencyKeyOf } from '../executors/context.ts';
 import type { Conversation } from '../executors/services.ts';
-import { asInfrastructure } from '../records/infrastructure-error.ts';
+import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { ConversationStore } from '../store/stores.ts';
 import type { RunEnvironment } from './run-environment.ts';
 
@@ -31,7 +31,7 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
   const conversationKey = async () => ({ tenant: (await parts.tenant()) ?? '', id });
   return {
     newest: async (maxChars) => {
-      const exchanges = await asInfrastructure(async () => store.newest(await conversationKey(), maxChars));
+      const exchanges = await wrapStoreErrors(async () => store.newest(await conversationKey(), maxChars));
       return exchanges.map((json) => JSON.parse(json) as Json);
     },
     add: async (exchange) => {
@@ -39,9 +39,9 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
         .update(idempotencyKeyOf(runId, place.block, place.scope))
         .digest('hex');
       const json = JSON.stringify(environment.json(exchange));
-      await asInfrastructure(async () => store.add(await conversationKey(), { key, json }));
+      await wrapStoreErrors(async () => store.add(await conversationKey(), { key, json }));
     },
-    remove: async () => asInfrastructure(async () => store.remove(await conversationKey())),
+    remove: async () => wrapStoreErrors(async () => store.remove(await conversationKey())),
   };
 }
 
@@ -50,5 +50,5 @@ export async function conversationIds(
   { store, tenant }: Pick<ConversationParts, 'store' | 'tenant'>,
   limit: number,
 ): Promise<string[]> {
-  return asInfrastructure(async () => store.ids((await tenant()) ?? '', limit));
+  return wrapStoreErrors(async () => store.ids((await tenant()) ?? '', limit));
 }

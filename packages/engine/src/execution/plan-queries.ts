@@ -77,7 +77,7 @@ function findEnvironmentReads(plan: Plan): EnvironmentReads {
 }
 
 /** Returns the reason why the run cannot continue with the environment values `env`; undefined if it can. */
-export function missingEnvironment(
+export function missingEnvironmentReason(
   header: NewRun,
   env: { readonly [name: string]: string },
 ): string | undefined {

@@ -1,7 +1,7 @@
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** Minimum time between two prunings of a store by this process. */
-export const PRUNE_MS = 3_600_000;
+export const PRUNE_INTERVAL_MS = 3_600_000;
 
 /** A store from which old rows are removed. */
 interface Prunable {
@@ -12,7 +12,7 @@ const lastPrunedMs = new WeakMap<Prunable, number>();
 
 /** Prunes a store in the background, at most once an hour in this process. */
 export function pruneHourly({ report }: Pick<RuntimeParts, 'report'>, store: Prunable, nowMs: number): void {
-  if (nowMs - (lastPrunedMs.get(store) ?? 0) < PRUNE_MS) return;
+  if (nowMs - (lastPrunedMs.get(store) ?? 0) < PRUNE_INTERVAL_MS) return;
   lastPrunedMs.set(store, nowMs);
   void (async () => store.prune(nowMs))().catch((error: unknown) => report(error, undefined));
 }

@@ -40,7 +40,7 @@ export interface StartRequest {
 /** The data that is stored when a run starts: its header, the first entry of its journal and its first record. */
 export interface RunStart {
   header: NewRun;
-  first: Entry;
+  firstEntry: Entry;
   record: RunRecord;
 }
 
@@ -136,7 +136,7 @@ function createStart(
     ...(!request.olderFiles && { ownsFiles: true }),
     ...(request.remote && { elsewhere: true, tokenKey: randomToken() }),
   };
-  const first: Entry = {
+  const firstEntry: Entry = {
     seq: 1,
     atMs: createdMs,
     type: 'started',
@@ -152,7 +152,7 @@ function createStart(
   };
   const { name: workflowName } = plan.workflow;
   const record = newRecord(header, { workflowName, startedMs: createdMs, input, seq: 0 });
-  return { header, first, record };
+  return { header, firstEntry, record };
 }
 
 /**

@@ -4,9 +4,9 @@ import type { NewRun } from '@heddle/core';
 import type { Place } from '@heddle/core/run';
 import { idempotencyKeyOf } from '../executors/context.ts';
 import type { Spending, SpendingRequest, SpendingReservation } from '../executors/services.ts';
-import { asInfrastructure } from '../records/infrastructure-error.ts';
+import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { SpendingAccount, SpendingStore } from '../store/spending.ts';
-import { PRUNE_MS, pruneHourly } from './prune-hourly.ts';
+import { PRUNE_INTERVAL_MS, pruneHourly } from './prune-hourly.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { capText, dollarsText, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
@@ -52,7 +52,7 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
 }
 
 /** Without caps, no reservation is necessary. */
-const NO_RESERVATION: SpendingReservation = { progress: () => undefined, settle: async () => undefined };
+const NO_RESERVATION: SpendingReservation = { reportCost: () => undefined, settle: async () => undefined };
 
 async function appliedCaps(
   { maxMicros, conversation }: SpendingRequest,
@@ -97,7 +97,13 @@ function windowedCap(
   if (per === undefined) return { scope, id, cap: micros, untilMs: nowMs + RETENTION_MS };
   const { start, endsMs } = windowAt(per, nowMs);
   // Kept longer, because a call that began in the window may settle after its end.
-  return { scope, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
+  return {
+    scope,
+    id: `${id}:${start}`,
+    cap: micros,
+    untilMs: endsMs + PRUNE_INTERVAL_MS,
+    windowEndsMs: endsMs,
+  };
 }
 
 /**
@@ -129,7 +135,7 @@ async function reserve(
   const id = randomUUID();
   const nowMs = parts.clock.now();
   pruneHourly(parts, store, nowMs);
-  const refusal = await asInfrastructure(() =>
+  const refusal = await wrapStoreErrors(() =>
     store.reserve({ id, accounts, maxMicros, minMicros, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
   if (!refusal) return new ActiveReservation(parts, { id, maxMicros, minMicros });
@@ -156,13 +162,13 @@ class ActiveReservation implements SpendingReservation {
     this.#cancelRenewal = this.#renewLater();
   }
 
-  progress(micros: number): void {
+  reportCost(micros: number): void {
     this.#minMicros = Math.min(this.#maxMicros, Math.max(this.#minMicros, Math.ceil(micros)));
   }
 
   async settle(micros: number): Promise<void> {
     this.#cancelRenewal();
-    await asInfrastructure(() => this.#store.settle(this.#id, Math.ceil(micros)));
+    await wrapStoreErrors(() => this.#store.settle(this.#id, Math.ceil(micros)));
   }
 
   get #store(): SpendingStore {
@@ -195,7 +201,7 @@ async function findRootId(
   let id = runId;
   for (let ancestor = parent; ancestor;) {
     id = ancestor.runId;
-    ancestor = (await asInfrastructure(async () => stores.runs.header(id)))?.parent;
+    ancestor = (await wrapStoreErrors(async () => stores.runs.header(id)))?.parent;
   }
   return id;
 }

@@ -64,7 +64,7 @@ export interface NewTenantFile {
    * If the folder has a file with this name: `rename` gives the new file another name, `replace` replaces the content
    * of the old file.
    */
-  taken: 'rename' | 'replace';
+  onNameConflict: 'rename' | 'replace';
 }
 
 /** New content for a file. */

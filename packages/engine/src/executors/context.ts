@@ -15,7 +15,7 @@ import { fieldReader } from './fields.ts';
 import type { EngineContext, ExecutorServices, FieldContext } from './services.ts';
 
 /** The data and services of an attempt of a block. */
-export interface ContextParts {
+export interface BlockContextOptions {
   runId: string;
   workflowId: string;
   block: BlockConfig;
@@ -30,7 +30,7 @@ export interface ContextParts {
   answers?: EngineContext['answers'];
   services: ExecutorServices;
   /** Values that replace resolved fields; absent: none. */
-  givenFields?: JsonObject | undefined;
+  fieldOverrides?: JsonObject | undefined;
   /** Default: the lookup of `services`. */
   lookup?: Lookup;
   /** Called for each field that is read, with its value. */
@@ -45,7 +45,7 @@ export interface ContextParts {
 }
 
 /** Returns the context of one attempt of a block. Executors may change the values of their fields. */
-export function createBlockContext(options: ContextParts): EngineContext {
+export function createBlockContext(options: BlockContextOptions): EngineContext {
   return new BlockAttempt(options);
 }
 
@@ -64,11 +64,11 @@ class BlockAttempt implements EngineContext {
   readonly scope: readonly number[];
   readonly attempt: number;
   readonly clock: Clock;
-  readonly #options: ContextParts;
+  readonly #options: BlockContextOptions;
   /** Services of a pause block: its references to itself resolve to its resume URLs. */
   #pauseServices: ExecutorServices | undefined;
 
-  constructor(options: ContextParts) {
+  constructor(options: BlockContextOptions) {
     this.runId = options.runId;
     this.workflowId = options.workflowId;
     this.block = options.block;
@@ -137,7 +137,7 @@ class BlockAttempt implements EngineContext {
   #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const replacement = own(this.#options.givenFields ?? {}, name);
+    const replacement = own(this.#options.fieldOverrides ?? {}, name);
     const value = replacement === undefined ? this.#resolve(name, template, mode) : replacement;
     this.#options.onRead?.(name, value);
     return copyValue(value);

@@ -147,7 +147,7 @@ export interface Spending {
 /** A reservation for one call. It is renewed until it is settled, or its process dies. */
 export interface SpendingReservation {
   /** Reports the cost of the call so far. If the process dies, this cost replaces the reservation. */
-  progress(micros: number): void;
+  reportCost(micros: number): void;
   /** Replaces the reservation with the cost of the call. */
   settle(micros: number): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { parseJson } from '@heddle/core/fields';
 export const PART_BYTES = 3 * 2 ** 20;
 
 /** A file that is stored in parts, so that it is never in memory as a whole. */
-export interface ListedParts {
+export interface FileParts {
   /** Bytes of all parts. */
   bytes: number;
   /** Keys of the parts, in order. */
@@ -26,7 +26,7 @@ export async function storeParts(
   values: Pick<ValueStore, 'put' | 'prune'>,
   { id, owner }: { id: string; owner: string | undefined },
   chunks: AsyncIterable<Uint8Array>,
-): Promise<{ base64: string } | ListedParts> {
+): Promise<{ base64: string } | FileParts> {
   const parts: string[] = [];
   const put = async (data: string): Promise<void> => {
     // The id makes the key of each part as hard to guess as the key of the file.
@@ -72,7 +72,7 @@ async function* slices(chunks: AsyncIterable<Uint8Array>) {
 }
 
 /** Returns the parts that a stored value lists; undefined if it is not a file in parts. */
-export function partsIn(value: Json): ListedParts | undefined {
+export function parsePartList(value: Json): FileParts | undefined {
   if (!isJsonObject(value)) return undefined;
   const [bytes, parts] = [own(value, 'bytes'), own(value, 'parts')];
   const areKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
@@ -85,7 +85,7 @@ export function partsIn(value: Json): ListedParts | undefined {
  * Returns the Base64 content of a part; undefined if the value is not the expected part. A list of parts cannot be
  * trusted, because a workflow can store one with arbitrary keys.
  */
-export function partIn(
+export function partContent(
   text: string | undefined,
   expected: { id: string; owner: Json; index: number },
 ): string | undefined {

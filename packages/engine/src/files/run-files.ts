@@ -1,7 +1,7 @@
 import type { ValueStore } from '@heddle/core';
 import { BlockError } from '@heddle/core/blocks';
 import type { FileRecord } from '@heddle/core/files';
-import { asInfrastructure } from '../records/infrastructure-error.ts';
+import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { RuntimeParts } from '../execution/runtime-parts.ts';
 import { storeFileStream } from './storage.ts';
 import type { FileStream } from './storage.ts';
@@ -17,8 +17,8 @@ export function fileStorage(
   let remaining = maxRunFileBytes;
   // If the store fails, the run is interrupted and continues later. The block does not fail.
   const values: Pick<ValueStore, 'put' | 'prune'> = {
-    put: (json) => asInfrastructure(() => stores.values.put(json)),
-    prune: (keys, unusedMs) => asInfrastructure(() => stores.values.prune(keys, unusedMs)),
+    put: (json) => wrapStoreErrors(() => stores.values.put(json)),
+    prune: (keys, unusedMs) => wrapStoreErrors(() => stores.values.prune(keys, unusedMs)),
   };
   return async (file) => {
     let bytes = 0;

@@ -6,7 +6,7 @@ import { parseJson } from '@heddle/core/fields';
 import { fileName, filesIn, MAX_FILE_BYTES, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Values } from '../records/values.ts';
-import { partIn, partsIn, storeParts } from './large-files.ts';
+import { partContent, parsePartList, storeParts } from './large-files.ts';
 
 /** A file that is not stored yet. */
 export interface NewFile {
@@ -100,7 +100,7 @@ export interface FileContent {
 interface ReaderOptions {
   tenant?: (() => Promise<string | undefined>) | undefined;
   /** Returns the error for a file of more than `maxBytes`. Default: the reader returns no content for such a file. */
-  refuse?: (bytes: number, maxBytes: number) => Error;
+  tooLargeError?: (bytes: number, maxBytes: number) => Error;
 }
 
 /**
@@ -110,7 +110,7 @@ interface ReaderOptions {
 export function fileReader(
   sources: FileSources,
   run: NewRun,
-  { files = Infinity, bytes = Infinity, signal, tenant, refuse }: ReadLimits & ReaderOptions = {},
+  { files = Infinity, bytes = Infinity, signal, tenant, tooLargeError }: ReadLimits & ReaderOptions = {},
 ): FileReader {
   const reads = new Map<string, Promise<ReadFile | undefined>>();
   let remaining = bytes;
@@ -134,7 +134,7 @@ export function fileReader(
     }
     const file = await reading;
     if (file?.id !== id) return undefined;
-    if (refuse && file.bytes > MAX_FILE_BYTES) throw refuse(file.bytes, MAX_FILE_BYTES);
+    if (tooLargeError && file.bytes > MAX_FILE_BYTES) throw tooLargeError(file.bytes, MAX_FILE_BYTES);
     return file.content;
   };
 }
@@ -151,7 +151,7 @@ async function readWhole(
   if (base64 !== undefined) return base64;
   const contents: string[] = [];
   for (const [index, key] of parts.entries()) {
-    const text = partIn(await readText(key), { id, owner, index });
+    const text = partContent(await readText(key), { id, owner, index });
     if (text === undefined) return undefined;
     contents.push(text);
   }
@@ -177,7 +177,7 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array, void> {
   if (base64 !== undefined) yield Buffer.from(base64, 'base64');
   for (const [index, key] of parts.entries()) {
-    const text = partIn(await values.get(key), { id, owner, index });
+    const text = partContent(await values.get(key), { id, owner, index });
     if (text === undefined)
       throw new EngineError('VALUE_MISSING', `Part ${index + 1} of a stored file is missing.`, {
         details: { key },
@@ -204,7 +204,7 @@ async function parseTenantFile(
   if (!isOfTenant) return undefined;
   if (typeof base64 === 'string')
     return { id, owner: owner ?? null, base64, bytes: Buffer.byteLength(base64, 'base64'), parts: [] };
-  const listed = partsIn(stored);
+  const listed = parsePartList(stored);
   return listed && { id, owner: owner ?? null, ...listed };
 }
 

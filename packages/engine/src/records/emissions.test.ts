@@ -78,11 +78,11 @@ describe('emissions', () => {
   it('are collected while the store writes, and the result of the block waits for them', async () => {
     const store = new SlowStore();
     const { emissions, events } = openEmissions(store);
-    expect(emissions.flushed()).toBeUndefined();
+    expect(emissions.flush()).toBeUndefined();
     for (const word of ['a', 'b', 'c']) emissions.add(PLACE, text(word), word === 'a');
     expect(store.writes.map((write) => write.events.length)).toEqual([1]);
     let flushed = false;
-    const flushing = emissions.flushed()?.then(() => (flushed = true));
+    const flushing = emissions.flush()?.then(() => (flushed = true));
     store.writes[0]?.settle();
     await expect.poll(() => store.writes.length).toBe(2);
     expect(flushed).toBe(false);
@@ -121,9 +121,9 @@ describe('emissions', () => {
     const { emissions } = openEmissions(store);
     for (let nth = 0; nth < 5000; nth++) emissions.add(PLACE, text('x'), nth === 0);
     store.writes[0]?.settle();
-    await expect.poll(() => emissions.flushed() && store.writes.length).toBe(2);
+    await expect.poll(() => emissions.flush() && store.writes.length).toBe(2);
     store.writes[1]?.settle();
-    await emissions.flushed();
+    await emissions.flush();
     expect(readEmissions(store)).toHaveLength(1 + 2000 + 1);
   });
 
@@ -226,7 +226,7 @@ describe('emitted texts with a secret', () => {
     const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
     emissions.end(PLACE, COMPLETE);
-    expect(emissions.flushed()).toBeUndefined();
+    expect(emissions.flush()).toBeUndefined();
     expect(readEmissions(store)).toEqual([text('- '), text('sesame'), thinking('ses')]);
     emissions.add(PLACE, text('too late'), false);
     emissions.end(PLACE, COMPLETE);

@@ -120,7 +120,7 @@ export class Emissions {
    * Resolves when all emissions so far are published, or after a second. Returns undefined if all are already
    * published, or if the store fails.
    */
-  flushed(): Promise<void> | undefined {
+  flush(): Promise<void> | undefined {
     if (this.#queue.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();
     if (!this.#publishing || this.#hasFailed) return undefined;

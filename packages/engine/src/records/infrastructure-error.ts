@@ -11,7 +11,7 @@ export class InfrastructureError extends Error {
 }
 
 /** Calls `access`, and wraps its error in an InfrastructureError. */
-export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T> {
+export function wrapStoreErrors<T>(access: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = access();
     return result instanceof Promise ? result.catch(rethrow) : result;
@@ -29,7 +29,7 @@ export function wrapReadErrors<T>(reading: Promise<T>): Promise<T> {
 }
 
 /** Returns the cause of an InfrastructureError, and any other error unchanged. */
-export function unwrapInfrastructure(error: unknown): unknown {
+export function unwrapInfrastructureError(error: unknown): unknown {
   return error instanceof InfrastructureError ? error.cause : error;
 }
 

@@ -3,7 +3,7 @@ import type { Stored } from '@heddle/core/run';
 import type { Json } from '@heddle/core';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { Redactor } from '../secrets/redactor.ts';
-import { asInfrastructure, unwrapInfrastructure } from './infrastructure-error.ts';
+import { wrapStoreErrors, unwrapInfrastructureError } from './infrastructure-error.ts';
 import { jsonCopy } from '../json-copy.ts';
 import type { Values } from './values.ts';
 
@@ -29,7 +29,7 @@ export class Sanitizer {
     const { json, maxBytes } = jsonCopy(value, label);
     const redacted = this.#redactor.json(json);
     if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
-    return asInfrastructure(() => this.#values.store(redacted));
+    return wrapStoreErrors(() => this.#values.store(redacted));
   }
 
   /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
@@ -70,5 +70,5 @@ export class Sanitizer {
 }
 
 function rethrowCause(error: unknown): never {
-  throw unwrapInfrastructure(error);
+  throw unwrapInfrastructureError(error);
 }

@@ -35,7 +35,7 @@ export interface TenantCredentials {
 }
 
 /** The parts of a run that `findCredential` uses. */
-export interface CredentialSource {
+export interface CredentialContext {
   credentials: TenantCredentials | undefined;
   tenant: () => Promise<string | undefined>;
   /** Redacts the secret in all data of the run from now on. */
@@ -47,7 +47,7 @@ export interface CredentialSource {
  * Returns a credential of the run's tenant; undefined if there is none. Throws a BlockError if it cannot be used now.
  */
 export async function findCredential(
-  source: CredentialSource,
+  source: CredentialContext,
   query: CredentialQuery,
 ): Promise<Credential | undefined> {
   if (!source.credentials) return undefined;

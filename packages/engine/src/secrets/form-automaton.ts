@@ -8,7 +8,7 @@ export interface State {
   /** The longest form that ends here. */
   form: string | undefined;
   /** The longest suffix of this prefix that may continue as a form; undefined: the empty one. */
-  open: State | undefined;
+  incomplete: State | undefined;
 }
 
 /**
@@ -22,7 +22,7 @@ export class FormAutomaton {
   /** The states of depth 1 by character. Most characters of a text do not begin a form. */
   readonly #starts = new Map<number, State | undefined>();
   /** Length of the longest form. */
-  readonly longest: number;
+  readonly maxFormLength: number;
   /** True if a form contains white space. */
   readonly hasSpace: boolean;
   readonly #root: State;
@@ -31,7 +31,7 @@ export class FormAutomaton {
   constructor(names: ReadonlyMap<string, string>) {
     this.#names = names;
     this.#forms = [...names.keys()].sort();
-    this.longest = this.#forms.reduce((max, { length }) => Math.max(max, length), 0);
+    this.maxFormLength = this.#forms.reduce((max, { length }) => Math.max(max, length), 0);
     this.hasSpace = this.#forms.some((form) => /\s/.test(form));
     const { length } = this.#forms;
     this.#root = {
@@ -40,7 +40,7 @@ export class FormAutomaton {
       depth: 0,
       fallback: undefined,
       form: undefined,
-      open: undefined,
+      incomplete: undefined,
     };
   }
 
@@ -72,7 +72,7 @@ export class FormAutomaton {
     const { depth } = state;
     const first = this.#lowerBound(state, code);
     if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
-    const key = first * (this.longest + 1) + depth + 1;
+    const key = first * (this.maxFormLength + 1) + depth + 1;
     return this.#states.get(key) ?? this.#create({ state, code, first, key });
   }
 
@@ -92,9 +92,9 @@ export class FormAutomaton {
       depth,
       fallback,
       form: isForm ? this.#forms[first] : fallback?.form,
-      open: fallback?.open,
+      incomplete: fallback?.incomplete,
     };
-    if (!isForm || last - first > 1) created.open = created;
+    if (!isForm || last - first > 1) created.incomplete = created;
     this.#states.set(key, created);
     return created;
   }

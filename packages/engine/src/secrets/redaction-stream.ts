@@ -82,7 +82,7 @@ export class FormStream implements RedactionStream {
     this.#automaton = automaton;
     this.#replacement = replacement;
     this.#state = automaton.root;
-    const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, MIN_LIMIT)));
+    const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.maxFormLength, MIN_LIMIT)));
     this.#limit = automaton.hasSpace ? Math.min(limit, LIMIT_WITH_SPACE) : limit;
   }
 
@@ -106,7 +106,8 @@ export class FormStream implements RedactionStream {
         });
     }
     const held = Math.min(this.#length - this.#wordStart, this.#limit);
-    const published = this.#half + this.#publish(this.#length - Math.max(held, this.#state.open?.depth ?? 0));
+    const published =
+      this.#half + this.#publish(this.#length - Math.max(held, this.#state.incomplete?.depth ?? 0));
     this.#half = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
     return this.#half === '' ? published : published.slice(0, -1);
   }

@@ -97,7 +97,7 @@ export function ownedRunFilter(data: string): ((runId: string, createdMs: number
  * Locks the data folder together with other processes that share it. Throws DATA_LOCKED if a process has locked it
  * exclusively. The operating system also releases this lock when the process dies.
  */
-export function shareData(data: string): DataLock {
+export function lockDataShared(data: string): DataLock {
   const db = acquire('shared', data);
   return {
     release() {

@@ -1,4 +1,4 @@
-import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from './rates.ts';
+import { isUnlimited, stateAfter, INITIAL_RATE_STATE, waitMsFor } from './rates.ts';
 import type { RateDemand, RateState, RateStore } from './rates.ts';
 import type { NewReservation, SpendingRefusal, SpendingStore } from './spending.ts';
 import { MAX_EXCHANGES } from './stores.ts';
@@ -76,7 +76,7 @@ export class MemoryRates implements RateStore {
   }
 
   #state(key: string): RateState {
-    return this.#keys.get(key) ?? UNUSED_KEY;
+    return this.#keys.get(key) ?? INITIAL_RATE_STATE;
   }
 }
 

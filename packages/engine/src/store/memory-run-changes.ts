@@ -11,7 +11,7 @@ export class MemoryRunChanges implements RunChangeStore {
   #position = 0;
 
   /** Sets the store from which `read` takes headers and records. */
-  readFrom(runs: Runs): void {
+  setRuns(runs: Runs): void {
     this.#runs = runs;
   }
 

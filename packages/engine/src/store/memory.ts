@@ -48,7 +48,7 @@ export class MemoryRunStore implements TailableRunStore {
 
   constructor(changes?: MemoryRunChanges) {
     this.#changes = changes;
-    changes?.readFrom(this.#runs);
+    changes?.setRuns(this.#runs);
   }
 
   create(run: NewRun, first: Entry, record?: RunRecord): boolean {
@@ -123,7 +123,7 @@ export class MemoryRunStore implements TailableRunStore {
     return { runs: page.slice(0, limit).map(copyOf), cursor: last && encodeCursor(last) };
   }
 
-  open(): string[] {
+  unfinishedRunIds(): string[] {
     const openRuns = [...this.#runs].filter(([, { record }]) => !record || !isEnded(record.status));
     return openRuns
       .map(([runId, { header }]) => ({ runId, createdMs: header.createdMs }))

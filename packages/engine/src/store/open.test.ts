@@ -117,7 +117,7 @@ it('shows each commit of the owner immediately to two readers, which cannot writ
   const large = await owner.values.put(JSON.stringify('x'.repeat(300_000)));
   for (const { runs, values } of readers) {
     expect(runs.list({ status: ['completed'] })).toMatchObject({ runs: [{ runId: 'r' }] });
-    expect(runs.open()).toEqual([]);
+    expect(runs.unfinishedRunIds()).toEqual([]);
     expect(await values.get(large)).toHaveLength(300_002);
     await expect((async () => runs.append('r', [entry(99)]))()).rejects.toMatchObject({
       code: 'DATA_UNWRITABLE',

@@ -4,13 +4,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
 import { systemClock } from '../clock.ts';
-import { lockData, shareData } from './lock.ts';
+import { lockData, lockDataShared } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
 import { MemoryLiveEvents } from './memory-live-events.ts';
 import { MemoryConversations, MemoryRates, MemorySpending } from './memory-models.ts';
 import { MemoryRunChanges } from './memory-run-changes.ts';
-import { makePrivateData, makePrivateFile } from './private-files.ts';
+import { makeDataFolderPrivate, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
 import { GroupCommit } from './sqlite/commit.ts';
 import { SqliteControlStore } from './sqlite/control.ts';
@@ -96,12 +96,12 @@ function memoryStores(clock: Clock): Stores {
 function openReadWrite(location: StoreLocation, shared: boolean): Stores {
   const { data, clock, onError } = location;
   try {
-    makePrivateData(data, onError);
+    makeDataFolderPrivate(data, onError);
     makePrivateFile(join(data, 'lock.db'));
   } catch (error) {
     throw systemError(error, data);
   }
-  if (shared) return withLock(location, shareData(data), true);
+  if (shared) return withLock(location, lockDataShared(data), true);
   const lock = lockData(data, clock);
   return {
     ...withLock(location, lock, false),

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
-import { makePrivateData } from './private-files.ts';
+import { makeDataFolderPrivate } from './private-files.ts';
 
 const isRoot = process.geteuid?.() === 0;
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
@@ -86,7 +86,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     const data = dataFolder();
     mkdirSync(join(data, 'images'), { mode: 0o755 });
     const report = (error: Error): void => expect.fail(error.message);
-    makePrivateData(data, report);
+    makeDataFolderPrivate(data, report);
     expect(modeOf(data)).toBe('711');
     expect(modeOf(join(data, 'images'))).toBe('755');
   });

@@ -35,7 +35,7 @@ const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
  * traverse it, because sandbox processes then belong to other users. Calls `report` for each path that stays
  * accessible. Throws if the folder cannot be created.
  */
-export function makePrivateData(data: string, report: (error: Error) => void): void {
+export function makeDataFolderPrivate(data: string, report: (error: Error) => void): void {
   if (process.platform === 'win32') return void mkdirSync(data, { recursive: true });
   // Parent folders get the default permissions.
   mkdirSync(dirname(resolve(data)), { recursive: true });

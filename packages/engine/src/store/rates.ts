@@ -61,4 +61,4 @@ export function stateAfter(
 }
 
 /** The state of a key that was never used. */
-export const UNUSED_KEY: RateState = { nextRequestMs: 0, nextTokenMs: 0, blockedUntilMs: 0 };
+export const INITIAL_RATE_STATE: RateState = { nextRequestMs: 0, nextTokenMs: 0, blockedUntilMs: 0 };

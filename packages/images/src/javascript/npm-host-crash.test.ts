@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from '../../../../test/attacks/levels.ts';
-import { filterAlive, processesOf } from '../../../../test/attacks/processes.ts';
+import { filterAlive, descendantPidsOf } from '../../../../test/attacks/processes.ts';
 import { imageFolder, openImages } from '../../../../test/support/images.ts';
 import { npmRegistry } from '../../../../test/support/npm-registry.ts';
 import { findNpm } from './npm-settings.ts';
@@ -96,7 +96,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
         isolation,
       );
       await firstRequest;
-      const children = filterAlive(processesOf(hostPid));
+      const children = filterAlive(descendantPidsOf(hostPid));
       // npm sets its process title to its command.
       expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
       process.kill(hostPid, 'SIGKILL');

@@ -51,11 +51,11 @@ export async function installNpm(
   npm: Npm,
   lock: NpmLock,
   context: BuildContext,
-): Promise<{ folder: string; modules: string; scripted: readonly ScriptedPackage[] }> {
+): Promise<{ folder: string; nodeModules: string; scripted: readonly ScriptedPackage[] }> {
   const { scripted } = readLockfile(lock.lockfile);
   const folder = await createProject(lock, context);
   await npm.run(['ci'], folder, context);
-  const modules = join(folder, 'node_modules');
-  await checkInstalled(modules, npm.maxSize);
-  return { folder, modules, scripted };
+  const nodeModules = join(folder, 'node_modules');
+  await checkInstalled(nodeModules, npm.maxSize);
+  return { folder, nodeModules, scripted };
 }

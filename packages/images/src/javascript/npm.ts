@@ -101,7 +101,7 @@ export class Npm {
       sizeWatch.signal.throwIfAborted();
       if (code !== 0) {
         context.log(stdout);
-        throw npmFailure(stdout, stderr, gate.fault);
+        throw npmFailure(stdout, stderr, gate.failureReason);
       }
       if (uid !== undefined) await reclaimTree(folders.project);
       await moveResults(folders.project, folder);

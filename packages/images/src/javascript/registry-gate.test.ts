@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { selfSigned } from '../../../../test/support/certificate.ts';
+import { selfSignedCertificate } from '../../../../test/support/certificate.ts';
 import { imageFolder } from '../../../../test/support/images.ts';
 import type { NpmSettings } from './npm-settings.ts';
 import { RegistryGate } from './registry-gate.ts';
@@ -35,7 +35,7 @@ const respondWith =
     void response.end(text);
 
 describe('the registry gate', () => {
-  const { cert, key } = selfSigned();
+  const { cert, key } = selfSignedCertificate();
   const listenTls = (listener: RequestListener): Promise<number> =>
     listen(createHttpsServer({ cert, key }, listener) as unknown as Server);
 

@@ -64,7 +64,7 @@ export class RegistryGate {
   }
 
   /** Why the last failed request was refused, or undefined. */
-  get fault(): string | undefined {
+  get failureReason(): string | undefined {
     return this.#fault;
   }
 
@@ -96,8 +96,8 @@ export class RegistryGate {
           const url = new URL(hop.url);
           return { ...(await this.#sendOnce(url, hop, signal)), requestUrl: url };
         },
-        max: MAX_REDIRECTS,
-        refusal: deniedError,
+        maxRedirects: MAX_REDIRECTS,
+        createError: deniedError,
       },
     );
     return reply;

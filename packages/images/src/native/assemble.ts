@@ -14,14 +14,14 @@ import type { LockedDeb, NativeLockData } from './lock.ts';
 import { readNpmLock } from '../javascript/lockfile.ts';
 import { installNpm } from '../javascript/npm-project.ts';
 import { runScripts } from './scripts.ts';
-import { readWheels } from './python/lock.ts';
+import { readWheelLock } from './python/lock.ts';
 import { installWheels } from './python/wheels.ts';
 import { createRoot, finishRoot } from './root.ts';
-import { HOME, installTool } from './tools/install-tool.ts';
+import { HEDDLE_FOLDER, installTool } from './tools/install-tool.ts';
 import { recipeOf } from './tools/lock-tools.ts';
 
 /** Folder of compiled modules, arranged by the paths of their sources. */
-const CACHE = `${HOME}/pycache`;
+const CACHE = `${HEDDLE_FOLDER}/pycache`;
 
 /** Modules that are not compiled, because code in a sandbox does not use them. */
 const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
@@ -35,7 +35,7 @@ stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 export PYTHONPYCACHEPREFIX=$HOME/cache
 mkdir -p $HOME/cache
 python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${EXCLUDED}' \\
-  "$stdlib" /usr/lib/python3/dist-packages /${HOME}/python > /dev/null 2>&1 < /dev/null
+  "$stdlib" /usr/lib/python3/dist-packages /${HEDDLE_FOLDER}/python > /dev/null 2>&1 < /dev/null
 exec tar -C $HOME/cache -cf - .
 `;
 
@@ -43,7 +43,7 @@ exec tar -C $HOME/cache -cf - .
  * Adds compiled modules to the image; otherwise each run would compile its imports. Returns whether it succeeded.
  */
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
-  const archive = await checker.outputOf(['/bin/bash', '-c', COMPILE_SCRIPT]);
+  const archive = await checker.captureOutput(['/bin/bash', '-c', COMPILE_SCRIPT]);
   if (archive === undefined) return false;
   const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
   await untar(Readable.from([archive], { objectMode: false }), writer, CACHE);
@@ -98,10 +98,10 @@ async function installNpmPackages(
 ): Promise<InstalledPackages> {
   if (data.npm === null) return NO_PACKAGES;
   context.progress('installing');
-  const { modules, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
-  await mkdir(join(root, HOME), { recursive: true });
-  await rename(modules, join(root, HOME, 'node_modules'));
-  const warnings = await runScripts(scripted, { root, folder: HOME, npm, checker }, context);
+  const { nodeModules, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
+  await mkdir(join(root, HEDDLE_FOLDER), { recursive: true });
+  await rename(nodeModules, join(root, HEDDLE_FOLDER, 'node_modules'));
+  const warnings = await runScripts(scripted, { root, folder: HEDDLE_FOLDER, npm, checker }, context);
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {
     modules: names,
@@ -116,8 +116,8 @@ async function installPythonPackages(
   context: BuildContext,
 ): Promise<InstalledPackages> {
   if (data.python === null) return NO_PACKAGES;
-  const { wheels } = readWheels(data.python);
-  const folders = { root, site: `${HOME}/python`, programs: `${HOME}/bin` };
+  const { wheels } = readWheelLock(data.python);
+  const folders = { root, site: `${HEDDLE_FOLDER}/python`, programs: `${HEDDLE_FOLDER}/bin` };
   const { modules, warnings } = await installWheels(wheels, folders, withCredentials(context));
   const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
   const publicModules = (name: string): string[] =>

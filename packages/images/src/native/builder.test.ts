@@ -81,7 +81,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ['incompatible_platform', [{ name: 'aa' }], ['aa:s390x'], /for s390x/],
     [
       'integrity_error',
-      [{ name: 'aa', served: Buffer.from('another') }],
+      [{ name: 'aa', servedBytes: Buffer.from('another') }],
       ['aa'],
       /does not match its announced digest/,
     ],
@@ -152,14 +152,14 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     [
       'integrity_error',
       'a file that does not match its digest',
-      { name: 'alpha', metadataBeside: true, forged: true },
+      { name: 'alpha', hasSeparateMetadata: true, forged: true },
       'alpha',
       /does not match its announced digest/,
     ],
     [
       'unsupported_package',
       'a path outside the folder',
-      { name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] },
+      { name: 'alpha', hasSeparateMetadata: true, entries: [{ path: '../evil.py' }] },
       'alpha',
       /evil/,
     ],

@@ -83,7 +83,7 @@ export class Checker {
    * Returns the standard output of a command; undefined if its exit code is not 0 or the output exceeds the size of an
    * image.
    */
-  async outputOf(command: readonly string[]): Promise<Buffer | undefined> {
+  async captureOutput(command: readonly string[]): Promise<Buffer | undefined> {
     const chunks: Buffer[] = [];
     let size = 0;
     const end = await this.run({ language: 'command', command }, (data, stream) => {

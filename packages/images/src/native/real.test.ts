@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { nativeImagesOf } from '../../../../test/support/native-images.ts';
+import { openNativeImages } from '../../../../test/support/native-images.ts';
 
 /** Images of this machine's mirrors with a low size limit. */
-const images = await nativeImagesOf({ maxImageMiB: 20 });
+const images = await openNativeImages({ maxImageMiB: 20 });
 
 afterAll(() => images?.close());
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MERGED_FOLDERS } from './debian/unpack.ts';
-import { HOME } from './tools/install-tool.ts';
+import { HEDDLE_FOLDER } from './tools/install-tool.ts';
 import type { ImageSpec } from '../builder.ts';
 
 /**
@@ -57,9 +57,9 @@ const FOLDERS = [
   'usr/bin',
   'usr/local/bin',
   'usr/share/ca-certificates/mozilla',
-  `${HOME}/boot`,
-  `${HOME}/bin`,
-  `${HOME}/tools`,
+  `${HEDDLE_FOLDER}/boot`,
+  `${HEDDLE_FOLDER}/bin`,
+  `${HEDDLE_FOLDER}/tools`,
 ];
 
 const FILES: Readonly<Record<string, string>> = {

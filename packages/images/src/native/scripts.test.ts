@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
-import { nativeImagesOf } from '../../../../test/support/native-images.ts';
+import { openNativeImages } from '../../../../test/support/native-images.ts';
 import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
 import type { ImageRecord } from '../record.ts';
 
@@ -81,7 +81,7 @@ const registry = await openNpmRegistry([
   },
 ]);
 
-const images = await nativeImagesOf({ npm: registry.url });
+const images = await openNativeImages({ npm: registry.url });
 
 afterAll(async () => {
   await images?.close();

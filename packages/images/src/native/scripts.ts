@@ -92,7 +92,7 @@ export async function runScripts(
       const end = await runScript(each, { ...environment, gate, uid, signal: sizeWatcher.signal }, context);
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) continue;
-      const failure = failureOf(each, end, gate.fault);
+      const failure = failureOf(each, end, gate.failureReason);
       if (!each.optional) throw failure;
       await rm(join(environment.root, environment.folder, each.path), { recursive: true, force: true });
       warnings.push(`${failure.message} It is optional and was not installed.`);

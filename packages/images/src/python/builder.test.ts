@@ -99,14 +99,14 @@ describe('failed builds', { timeout: 120_000 }, () => {
     [
       'integrity_error',
       'a file that does not match its digest',
-      [{ name: 'alpha', metadataBeside: true, forged: true }],
+      [{ name: 'alpha', hasSeparateMetadata: true, forged: true }],
       ['alpha'],
       /does not match its announced digest/,
     ],
     [
       'integrity_error',
       'requirements that differ from the index',
-      [{ name: 'alpha', metadataBeside: true, requires: ['beta'], announced: [] }],
+      [{ name: 'alpha', hasSeparateMetadata: true, requires: ['beta'], publishedRequires: [] }],
       ['alpha'],
       /requirements differ from those in the index/,
     ],
@@ -120,7 +120,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
     [
       'unsupported_package',
       'a path out of the folder',
-      [{ name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] }],
+      [{ name: 'alpha', hasSeparateMetadata: true, entries: [{ path: '../evil.py' }] }],
       ['alpha'],
       /alpha-1\.0-py3-none-any\.whl: The archive .*evil/,
     ],
@@ -130,7 +130,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
       [
         {
           name: 'alpha',
-          metadataBeside: true,
+          hasSeparateMetadata: true,
           entries: [{ path: 'link', content: '/etc/passwd', mode: 0o120777 }],
         },
       ],
@@ -140,7 +140,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
     [
       'image_too_large',
       'a zip bomb',
-      [{ name: 'alpha', metadataBeside: true, entries: [bomb] }],
+      [{ name: 'alpha', hasSeparateMetadata: true, entries: [bomb] }],
       ['alpha'],
       /unpacks to more than 200 times/,
     ],
@@ -242,10 +242,10 @@ describe('metadata is read', () => {
   const file = '/files/alpha-1.0-py3-none-any.whl';
 
   it.each<[what: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
-    ['from a separate file', { ...alpha, metadataBeside: true }, {}, [`${file}.metadata`]],
+    ['from a separate file', { ...alpha, hasSeparateMetadata: true }, {}, [`${file}.metadata`]],
     [
       'from a separate file, with an HTML page',
-      { ...alpha, metadataBeside: true },
+      { ...alpha, hasSeparateMetadata: true },
       { form: 'html' },
       [`${file}.metadata`],
     ],

@@ -7,7 +7,7 @@ import { PYTHON_FILES, PYTHON_IMAGE_FILE } from '@heddle/sandbox/build';
 import type { AssembledImage, ImageBuilder } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { makeMemorySnapshot } from './build/memory-snapshot.ts';
-import { makeSite } from './build/site.ts';
+import { makePackageArchive } from './build/site.ts';
 import { PythonLoader } from './build/python-loader.ts';
 import { lockPython, readLockData } from './lock.ts';
 import { parseRequirement } from './pep/requirement.ts';
@@ -53,7 +53,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
 
     async assemble(lock, spec, context): Promise<AssembledImage> {
       const { wheels, warnings } = readLockData(lock);
-      const site = await makeSite(wheels, loader, withCredentials(context));
+      const site = await makePackageArchive(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
       const memory = await makeMemorySnapshot([...new Set(names)], site, loader, context);
       const { version, python } = await readDistribution();

@@ -99,7 +99,7 @@ export class Execution implements RealmUser {
     this.#stdout = new Stdout(request.limits.stdoutChars, request.limits.logLines);
     this.#realm = context.realms.lease(this, request.key, request.limits.memoryMiB);
     this.isPrebuilt = this.#realm.isPrebuilt;
-    this.#realm.post = (text) => this.#receive(text);
+    this.#realm.onGuestMessage = (text) => this.#receive(text);
   }
 
   /** Makes the first entry. A job that does not wait ends in it. */
@@ -333,7 +333,7 @@ export class Execution implements RealmUser {
     if (hasPending || !isRegularEnd) this.#isTainted ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
     this.#timers.clearAll();
-    this.#realm.post = () => undefined;
+    this.#realm.onGuestMessage = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedAtMs;
     this.#context.reportEnd(this.id, {

@@ -1,7 +1,7 @@
 import type { Context, ExternalCopy, Isolate, Reference, CachedDataResult, Script } from 'isolated-vm';
 import type { RunRequest } from '../protocol.ts';
 import { addErrorPosition } from './locate.ts';
-import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
+import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
 
 /** The packages of an image without a snapshot. Each realm loads them at the beginning of its job. */
 export class ImageBundle {
@@ -52,7 +52,7 @@ class ContextRealm implements Realm {
   readonly #enter: Enter;
   readonly isShared = false;
   isPrebuilt = false;
-  post: Post = () => undefined;
+  onGuestMessage: OnGuestMessage = () => undefined;
 
   #bundle: ImageBundle | undefined;
 
@@ -64,7 +64,7 @@ class ContextRealm implements Realm {
     // code cannot replace.
     const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
     // The only host object that the guest gets: a function that takes and returns primitives.
-    const postMessage = new vm.Callback((message: unknown) => this.post(message));
+    const postMessage = new vm.Callback((message: unknown) => this.onGuestMessage(message));
     const options = { timeout: BOOT_MS, result: { reference: true } } as const;
     this.#enter = boot.applySync(undefined, [postMessage], options) as Enter;
     boot.release();

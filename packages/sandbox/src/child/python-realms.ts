@@ -6,7 +6,7 @@ import { readObject } from '../failure.ts';
 import { random, readMessage } from './bridge.ts';
 import { LIMIT_MESSAGES } from './limit-text.ts';
 import { type PythonCode, transferFile } from './python-code.ts';
-import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
+import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
 
 /** Maximum memory of an interpreter in MiB; the process starts with it as V8's flag `--wasm-max-mem-pages`. */
 const WASM_MIB = 256;
@@ -59,7 +59,7 @@ export class Interpreter implements Realm {
   // Always true: with false, the supervisor would start a helper process, which would not start an interpreter sooner.
   readonly isPrebuilt = true;
   readonly memoryMiB: number;
-  post: Post = () => undefined;
+  onGuestMessage: OnGuestMessage = () => undefined;
   /** True if a job has run in it. */
   isUsed = false;
   readonly #isolate: Isolate;
@@ -73,7 +73,7 @@ export class Interpreter implements Realm {
     withCacheFlags(() => code.compile(this.#isolate)).runSync(context);
     limitMemory(this.memoryMiB);
     const connect = context.global.getSync('__heddle', { reference: true });
-    const postMessage = new vm.Callback((message: unknown) => this.post(message));
+    const postMessage = new vm.Callback((message: unknown) => this.onGuestMessage(message));
     const files = [
       transferFile(vm, join(source.folder, 'pyodide.asm.wasm')),
       transferFile(vm, join(source.folder, 'python_stdlib.zip')),
@@ -126,14 +126,14 @@ export class Interpreter implements Realm {
   /** Calls the guest and returns its value. Throws an error that the guest reports. */
   #call(entry: string[], timeout: number): unknown {
     let error = '';
-    this.post = (text) => {
+    this.onGuestMessage = (text) => {
       const message = readMessage(text);
       if (message?.kind === 'random') return random(message.bytes);
       if (message?.kind === 'error') error = String(text);
       return undefined;
     };
     const value = this.#enter.applySync(undefined, entry, { timeout, result: { copy: true } });
-    this.post = () => undefined;
+    this.onGuestMessage = () => undefined;
     if (error !== '') throw new Error(error.slice(0, 4_000));
     return value;
   }
@@ -144,7 +144,7 @@ export class Interpreter implements Realm {
 
   #boot(timeout: number): void {
     let failure = 'no response';
-    this.post = (text) => {
+    this.onGuestMessage = (text) => {
       const message = readMessage(text);
       if (message?.kind === 'random') return random(message.bytes);
       if (message?.kind === 'result') failure = '';
@@ -152,7 +152,7 @@ export class Interpreter implements Realm {
       return undefined;
     };
     this.#enter.applySync(undefined, ['boot'], { timeout });
-    this.post = () => undefined;
+    this.onGuestMessage = () => undefined;
     if (failure !== '') throw new Error(`The Python interpreter does not start: ${failure.slice(0, 1_000)}`);
   }
 }

@@ -49,6 +49,6 @@ else if (task === 'make') {
       code.keepCompiled();
       return { realms: interpreters };
     },
-    { measureEvery: 1 },
+    { jobsPerMeasurement: 1 },
   );
 }

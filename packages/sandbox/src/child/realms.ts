@@ -8,12 +8,12 @@ export interface IsolatedVm {
   readonly ExternalCopy: typeof ExternalCopy;
 }
 
-export type Post = (message: unknown) => string | number | undefined;
+export type OnGuestMessage = (message: unknown) => string | number | undefined;
 
 /** The environment of one job's code: a fresh context, or an interpreter. */
 export interface Realm {
   /** Handles the guest's messages; set by the job that uses the realm. */
-  post: Post;
+  onGuestMessage: OnGuestMessage;
   /** True if later jobs may use it in the state in which this job leaves it. */
   readonly isShared: boolean;
   /** True if it was made before the job arrived. */

@@ -87,9 +87,9 @@ function cancel(id: number): void {
 /** Serves the supervisor's requests. `boot` prepares the program when the first of them arrives. */
 export function serve(
   boot: (request: BootRequest) => BootResult,
-  options: { measureEvery?: number } = {},
+  options: { jobsPerMeasurement?: number } = {},
 ): void {
-  jobsPerMeasurement = options.measureEvery ?? jobsPerMeasurement;
+  jobsPerMeasurement = options.jobsPerMeasurement ?? jobsPerMeasurement;
   process.on('message', (request: ChildRequest) => {
     switch (request.t) {
       case 'boot': {

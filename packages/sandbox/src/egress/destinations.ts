@@ -81,7 +81,7 @@ export function isDestination(text: string): boolean {
  * without a port apply to the ports for which `isDefaultPort` returns true.
  * @throws SandboxError INVALID_OPTION for an invalid destination.
  */
-export function destinationsOf(
+export function parseDestinations(
   texts: readonly string[],
   option: string,
   isDefaultPort: (port: number) => boolean,

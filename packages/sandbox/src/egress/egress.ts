@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { deniedError, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { requestHeaders } from './headers.ts';
-import { followRedirects, redirectOf, type Hop } from './redirects.ts';
+import { followRedirects, redirectLocation, type Hop } from './redirects.ts';
 import {
   Transport,
   type ConnectionOptions,
@@ -162,7 +162,7 @@ class GuardedClient implements Egress {
     return this.#withLimits(request, async (signal, translate) => {
       const { chunks, discard, ...head } = await this.#follow(request, signal, async (exchange) => {
         const reply = await this.#transport.open(exchange);
-        if (followsRedirects && redirectOf(reply) !== undefined) reply.discard();
+        if (followsRedirects && redirectLocation(reply) !== undefined) reply.discard();
         return reply;
       });
       return { ...head, body: streamOf(chunks, discard, translate) };
@@ -202,14 +202,18 @@ class GuardedClient implements Egress {
     const send = async (hop: Hop): Promise<ReplyWithUrl<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
       const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
-      if (redirect === 'error' && redirectOf(reply) !== undefined)
+      if (redirect === 'error' && redirectLocation(reply) !== undefined)
         throw deniedError(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, requestUrl: target.url };
     };
     const first = firstHop(request);
     if (redirect === 'manual') return withUrl(await send(first), false);
-    const max = this.#maxRedirects;
-    const { reply, redirects } = await followRedirects(first, { send, max, refusal: deniedError });
+    const maxRedirects = this.#maxRedirects;
+    const { reply, redirects } = await followRedirects(first, {
+      send,
+      maxRedirects,
+      createError: deniedError,
+    });
     return withUrl(reply, redirects > 0);
   }
 }

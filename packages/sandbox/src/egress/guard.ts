@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { normalize, parseRanges, classOf } from './addresses.ts';
-import { destinationsOf } from './destinations.ts';
+import { parseDestinations } from './destinations.ts';
 import type { Destinations } from './destinations.ts';
 import { deniedError, EgressError } from './error.ts';
 import type { IpAddress, EgressPolicy, Resolve, Target } from './types.ts';
@@ -134,10 +134,10 @@ class Guard {
     this.#policy = policy;
     this.#resolve = resolve;
     this.#permits = addressRule(policy);
-    this.#exceptionsFor = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) =>
+    this.#exceptionsFor = parseDestinations(policy.exceptions ?? [], 'exceptions', (port) =>
       allowsPort(policy, port),
     );
-    this.#deniedFor = destinationsOf(policy.denyHosts ?? [], 'denyHosts', () => true);
+    this.#deniedFor = parseDestinations(policy.denyHosts ?? [], 'denyHosts', () => true);
   }
 
   async check(text: string | URL): Promise<Target> {

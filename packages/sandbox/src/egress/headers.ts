@@ -1,7 +1,7 @@
 import { deniedError } from './error.ts';
 import type { EgressRequest } from './types.ts';
 
-export type Pairs = [name: string, value: string][];
+export type HeaderList = [name: string, value: string][];
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const MAX_HEADERS = 200;
@@ -24,16 +24,16 @@ const CONNECTION_HEADERS = new Set([
  * Returns the headers that may be sent, with names in lower case. Throws EGRESS_DENIED for too many or too long
  * headers, and for characters that could forge another header.
  */
-export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
+export function requestHeaders(headers: EgressRequest['headers'], host: string): HeaderList {
   const entries =
     headers === undefined
       ? []
       : Array.isArray(headers)
-        ? (headers as Pairs)
+        ? (headers as HeaderList)
         : Object.entries(headers as Record<string, string>);
   if (entries.length > MAX_HEADERS)
     throw deniedError(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
-  const pairs: Pairs = [];
+  const pairs: HeaderList = [];
   let chars = 0;
   for (const [name, text] of entries) {
     const value = String(text);

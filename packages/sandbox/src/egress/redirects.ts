@@ -1,4 +1,4 @@
-import type { Pairs } from './headers.ts';
+import type { HeaderList } from './headers.ts';
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
@@ -32,14 +32,14 @@ const CROSS_ORIGIN_HEADERS = new Set([
 export interface Hop {
   readonly url: string | URL;
   readonly method: string;
-  readonly headers: Pairs;
+  readonly headers: HeaderList;
   readonly body?: string | Uint8Array | undefined;
 }
 
 /** The response to a hop. */
 interface Reply {
   readonly status: number;
-  readonly headers: Pairs;
+  readonly headers: HeaderList;
   /** The URL that the hop was sent to. */
   readonly requestUrl: URL;
 }
@@ -47,9 +47,9 @@ interface Reply {
 interface RedirectOptions<R extends Reply> {
   send: (hop: Hop) => Promise<R>;
   /** Maximum number of redirects. */
-  max: number;
+  maxRedirects: number;
   /** Creates the error for a redirect that cannot be followed. */
-  refusal: (message: string) => Error;
+  createError: (message: string) => Error;
 }
 
 /**
@@ -58,24 +58,24 @@ interface RedirectOptions<R extends Reply> {
  */
 export async function followRedirects<R extends Reply>(
   first: Hop,
-  { send, max, refusal }: RedirectOptions<R>,
+  { send, maxRedirects, createError }: RedirectOptions<R>,
 ): Promise<{ reply: R; redirects: number }> {
   let hop = first;
   for (let redirects = 0; ; redirects++) {
     const reply = await send(hop);
-    const location = redirectOf(reply);
+    const location = redirectLocation(reply);
     if (location === undefined) return { reply, redirects };
     const { host, href } = reply.requestUrl;
-    if (redirects >= max)
-      throw refusal(`The request was redirected more than ${max} times, last by ${host}.`);
+    if (redirects >= maxRedirects)
+      throw createError(`The request was redirected more than ${maxRedirects} times, last by ${host}.`);
     if (!URL.canParse(location, href))
-      throw refusal(`${host} redirects to "${location.slice(0, 200)}", which is not a URL.`);
+      throw createError(`${host} redirects to "${location.slice(0, 200)}", which is not a URL.`);
     hop = nextHop(hop, reply, new URL(location, href));
   }
 }
 
 /** Returns the target of a redirect; undefined if the response is not one. */
-export function redirectOf({ status, headers }: Pick<Reply, 'status' | 'headers'>): string | undefined {
+export function redirectLocation({ status, headers }: Pick<Reply, 'status' | 'headers'>): string | undefined {
   return REDIRECT_STATUSES.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
 }
 

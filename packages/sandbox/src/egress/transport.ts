@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type * as UndiciModule from 'undici';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { EgressError } from './error.ts';
-import type { Pairs } from './headers.ts';
+import type { HeaderList } from './headers.ts';
 import { limitBytes } from './wire.ts';
 import type { ByteQuota, Target } from './types.ts';
 
@@ -11,7 +11,7 @@ import type { ByteQuota, Target } from './types.ts';
 export interface Exchange {
   readonly target: Target;
   readonly method: string;
-  readonly headers: Pairs;
+  readonly headers: HeaderList;
   readonly body?: string | Uint8Array | undefined;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
@@ -25,7 +25,7 @@ export interface Exchange {
 interface Head {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: Pairs;
+  readonly headers: HeaderList;
 }
 
 export interface Reply extends Head {
@@ -196,8 +196,8 @@ function limitInformational({ target, signal }: Exchange): { signal: AbortSignal
   return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }
 
-function toPairs(raw: readonly (string | Buffer)[]): Pairs {
-  const pairs: Pairs = [];
+function toPairs(raw: readonly (string | Buffer)[]): HeaderList {
+  const pairs: HeaderList = [];
   for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([String(raw[i]).toLowerCase(), String(raw[i + 1])]);
   return pairs;
 }

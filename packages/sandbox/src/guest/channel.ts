@@ -23,7 +23,7 @@ function postBeforeConnect(message: string): unknown {
 }
 
 /** Returns whether anything but console output was sent before the realm was connected. */
-export function wasUsedEarly(): boolean {
+export function wasHostUsedBeforeConnect(): boolean {
   return wasHostUsed;
 }
 

@@ -1,8 +1,8 @@
 import { parse } from 'es-module-lexer/minimal/js';
 
 /** Names under which rewritten code calls the module loader: for `import()`, and for static imports. */
-export const IMPORT_LATER = '$heddleImport';
-export const IMPORT_NAMES = '$heddleNames';
+export const DYNAMIC_IMPORT = '$heddleImport';
+export const STATIC_IMPORT = '$heddleNames';
 
 interface ImportClause {
   readonly namespace: string | undefined;
@@ -79,7 +79,7 @@ function readClause(text: string): ImportClause | undefined {
 /** Returns a statement that replaces an import: it binds the same names on the same number of lines. */
 function statementOf({ namespace, names }: ImportClause, specifier: string): string {
   const exportedNames = JSON.stringify(names.map(([exported]) => exported));
-  const call = `${IMPORT_NAMES}(${specifier}, ${exportedNames})`;
+  const call = `${STATIC_IMPORT}(${specifier}, ${exportedNames})`;
   const pattern = names.map(([exported, local]) => `${JSON.stringify(exported)}: ${local}`).join(', ');
   if (namespace === undefined) return names.length === 0 ? `${call};` : `const { ${pattern} } = ${call};`;
   return `const ${namespace} = ${call}${names.length === 0 ? '' : `, { ${pattern} } = ${namespace}`};`;
@@ -101,7 +101,7 @@ export function rewriteImports(code: string): string {
   // its quotes, `ss` and `se` the statement.
   for (const { t: type, s: specifierStart, e: specifierEnd, ss: start, se: end } of imports) {
     if (type === 2) {
-      rewritten += code.slice(position, start) + IMPORT_LATER;
+      rewritten += code.slice(position, start) + DYNAMIC_IMPORT;
       position = start + 'import'.length;
     } else if (type === 1) {
       const clause = readClause(code.slice(start + 'import'.length, specifierStart - 1));

@@ -13,7 +13,7 @@ import {
   NativeWeakMap,
   now,
   ownKeys,
-  put,
+  append,
   set,
   setWeak,
   slice,
@@ -21,7 +21,7 @@ import {
   stringify,
   toText,
 } from './primordials.ts';
-import { send, wasUsedEarly } from './channel.ts';
+import { send, wasHostUsedBeforeConnect } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
 import type { ModuleFault } from '../protocol.ts';
 
@@ -151,7 +151,7 @@ function namespaceOf(specifier: unknown): object {
 }
 
 /** Returns the namespace for a rewritten static import. Throws for names that the module does not export. */
-export function importNames(specifier: unknown, exportNames: Names): object {
+export function importStatically(specifier: unknown, exportNames: Names): object {
   const namespace = namespaceOf(specifier);
   for (let i = 0; i < exportNames.length; i++) {
     const name = exportNames[i] as string;
@@ -162,7 +162,7 @@ export function importNames(specifier: unknown, exportNames: Names): object {
 }
 
 /** Implements `import()`. */
-export function importLater(specifier: unknown): Promise<object> {
+export function importDynamically(specifier: unknown): Promise<object> {
   return new NativePromise<object>((resolve) => resolve(namespaceOf(specifier)));
 }
 
@@ -200,7 +200,7 @@ const imageApi = {
     each(modules, (module, name) => {
       if (!module.hasFailed) return;
       const error = module.error as { name?: unknown; message?: unknown; stack?: unknown } | null;
-      put(failed, {
+      append(failed, {
         __proto__: null,
         module: name,
         builtin: faultOf(error) === 'builtin',
@@ -208,7 +208,7 @@ const imageApi = {
         stack: toText(error?.stack ?? ''),
       });
     });
-    return stringify({ __proto__: null, failed, usedHost: wasUsedEarly() });
+    return stringify({ __proto__: null, failed, usedHost: wasHostUsedBeforeConnect() });
   },
 };
 

@@ -63,7 +63,7 @@ export function define(target: object, name: string, value: unknown): void {
 }
 
 /** Appends to an array without using setters that users may have put on a prototype. */
-export const put = <T>(list: T[], value: T): void =>
+export const append = <T>(list: T[], value: T): void =>
   void defineProperty(list, list.length, {
     __proto__: null,
     value,

@@ -1,7 +1,7 @@
 import loadImports from 'onDemand:./imports.ts';
 import type * as imports from './imports.ts';
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
-import { importLater, importNames, sealModules } from './modules.ts';
+import { importDynamically, importStatically, sealModules } from './modules.ts';
 import { sendError, sendResult, SOURCE_LINE } from './report.ts';
 import {
   apply,
@@ -11,7 +11,7 @@ import {
   lastIndexOf,
   parse,
   pinConstructor,
-  put,
+  append,
   slice,
   stringify,
   test,
@@ -45,10 +45,10 @@ function readArgs(args: Args): Unit[] {
   for (let remaining = args[at++] as number; remaining > 0; remaining--) {
     const unit: Unit = { code: args[at++] as string, names: [], values: [], extras: [], source: undefined };
     for (let values = args[at++] as number; values > 0; values--) {
-      put(unit.names, args[at++] as string);
-      put(unit.values, args[at++] as string);
+      append(unit.names, args[at++] as string);
+      append(unit.values, args[at++] as string);
     }
-    put(units, unit);
+    append(units, unit);
   }
   return units;
 }
@@ -56,8 +56,8 @@ function readArgs(args: Args): Unit[] {
 /** Compiles with the constructor, not by joining text, so that a body cannot close its own wrapper. */
 function compile(names: string[], body: string): Body {
   const parts: string[] = [];
-  for (let i = 0; i < names.length; i++) put(parts, names[i] as string);
-  put(parts, body);
+  for (let i = 0; i < names.length; i++) append(parts, names[i] as string);
+  append(parts, body);
   return construct(AsyncFunction, parts) as Body;
 }
 
@@ -93,8 +93,8 @@ function compileExpression(unit: Unit): Body {
 
 function call(body: Body, unit: Unit): Promise<unknown> {
   const values: unknown[] = [];
-  for (let i = 0; i < unit.values.length; i++) put(values, parse(unit.values[i] as string));
-  for (let i = 0; i < unit.extras.length; i++) put(values, unit.extras[i]);
+  for (let i = 0; i < unit.values.length; i++) append(values, parse(unit.values[i] as string));
+  for (let i = 0; i < unit.extras.length; i++) append(values, unit.extras[i]);
   return apply(body, undefined, values) as Promise<unknown>;
 }
 
@@ -104,14 +104,14 @@ const IMPORT = /\bimport\b/;
 function compileFunction(unit: Unit): Body {
   // Each context compiles the pattern anew, so a substring check comes first.
   if (lastIndexOf(unit.code, 'import', unit.code.length) >= 0 && test(IMPORT, unit.code)) {
-    const { rewriteImports, IMPORT_LATER, IMPORT_NAMES } = loadImports({}) as unknown as Imports;
+    const { rewriteImports, DYNAMIC_IMPORT, STATIC_IMPORT } = loadImports({}) as unknown as Imports;
     const source = rewriteImports(unit.code);
     if (source !== unit.code) {
       unit.code = unit.source = source;
-      put(unit.names, IMPORT_LATER);
-      put(unit.extras, importLater);
-      put(unit.names, IMPORT_NAMES);
-      put(unit.extras, importNames);
+      append(unit.names, DYNAMIC_IMPORT);
+      append(unit.extras, importDynamically);
+      append(unit.names, STATIC_IMPORT);
+      append(unit.extras, importStatically);
     }
   }
   return compile(unit.names, unit.code + SOURCE_LINE);
@@ -167,7 +167,7 @@ export async function run(mode: GuestMode, args: Args): Promise<void> {
   for (let i = 0; i < units.length; i++) {
     const result = await pinConstructor(evaluate(units[i] as Unit, i, compileExpression));
     if (result === undefined) return;
-    put(json, result.json);
+    append(json, result.json);
     if (mode === 'first-true' && result.value) {
       sendResult(stringify({ __proto__: null, index: i, json }));
       return;

@@ -2,8 +2,8 @@ import { existsSync, realpathSync } from 'node:fs';
 import {
   bubblewrapArguments,
   DEFAULT_RLIMITS,
-  limitArguments,
-  dropArguments,
+  prlimitArguments,
+  setprivArguments,
   type HostTools,
 } from './host-tools.ts';
 import type { IsolationLevel } from './options.ts';
@@ -60,7 +60,7 @@ function nodeArguments(program: Program, usesPermissions: boolean): string[] {
 }
 
 function withLimits({ tools, uids }: Confinement, program: Program, command: readonly string[]): string[] {
-  const limits = limitArguments({
+  const limits = prlimitArguments({
     ...DEFAULT_RLIMITS,
     dataMiB: program.dataMiB,
     cpuSeconds: program.maxCpuSeconds ?? DEFAULT_RLIMITS.cpuSeconds,
@@ -106,7 +106,7 @@ export function confine(
   if (level !== 'basic') commandLine = withLimits(confinement, program, commandLine);
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
   if (level !== 'basic' && tools.setpriv !== undefined)
-    commandLine = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...commandLine];
+    commandLine = [tools.setpriv, ...setprivArguments(uid, process.geteuid?.() === 0), ...commandLine];
   const [command = node, ...args] = commandLine;
   const filter =
     level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : undefined;

@@ -66,7 +66,7 @@ export const DEFAULT_RLIMITS = { cpuSeconds: 7_200, files: 256, threads: 64, fil
 /**
  * Returns the arguments of prlimit before the command. They also disable core dumps, locked memory and message queues.
  */
-export function limitArguments(limits: ResourceLimits): string[] {
+export function prlimitArguments(limits: ResourceLimits): string[] {
   return [
     `--data=${limits.dataMiB * MIB}`,
     `--cpu=${limits.cpuSeconds}`,
@@ -85,7 +85,7 @@ export function limitArguments(limits: ResourceLimits): string[] {
  * its host. `uid` is the new user id or undefined; `isRoot` tells whether the host is root, whose capabilities have to
  * be dropped.
  */
-export function dropArguments(uid: number | undefined, isRoot: boolean): string[] {
+export function setprivArguments(uid: number | undefined, isRoot: boolean): string[] {
   return [
     ...(uid === undefined ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']),
     ...(isRoot ? ['--bounding-set=-all', '--inh-caps=-all'] : []),

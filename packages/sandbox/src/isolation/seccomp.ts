@@ -7,7 +7,7 @@ import {
   PROCESS_CALLS,
   SOCKET_CALLS,
   type Architecture,
-  type Numbers,
+  type CallNumbers,
 } from './syscalls.ts';
 
 export interface FilterOptions {
@@ -120,7 +120,7 @@ export function seccompFilter(options: FilterOptions): Buffer {
     ...cloneRules(callNumber('clone'), processes),
     // Skipped if processes are allowed, because they may share memory.
     ...(processes ? [] : mmapRules(callNumber('mmap'))),
-    ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as Numbers, architecture) as number) : []),
+    ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as CallNumbers, architecture) as number) : []),
     ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),
     [RETURN, 0, 0, ALLOW],
     [RETURN, 0, 0, returnErrno(EPERM)],

@@ -2,8 +2,8 @@
 export type Architecture = 'x64' | 'arm64';
 
 /** System call numbers on x64 and on arm64; undefined if the architecture does not have the call. */
-export type Numbers = readonly [number | undefined, number | undefined];
-type Table = Readonly<Record<string, Numbers>>;
+export type CallNumbers = readonly [number | undefined, number | undefined];
+type Table = Readonly<Record<string, CallNumbers>>;
 
 /** Values of `AUDIT_ARCH_…` in the kernel's headers, by architecture. */
 export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
@@ -134,6 +134,6 @@ export const FORBIDDEN_CALLS: Table = {
 };
 
 /** Returns the number of a call on an architecture, or undefined. */
-export function numberOf([x64, arm64]: Numbers, architecture: Architecture): number | undefined {
+export function numberOf([x64, arm64]: CallNumbers, architecture: Architecture): number | undefined {
   return architecture === 'x64' ? x64 : arm64;
 }

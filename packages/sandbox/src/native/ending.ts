@@ -1,12 +1,12 @@
 import type { JobLimits } from '../limits.ts';
 import { warnHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
-import type { Ending, Job } from '../pool/job.ts';
+import type { RawOutcome, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
 import { complexityExcess } from '../json-complexity.ts';
 import type { NativeLimits } from './limits.ts';
 import type { TreeOutput } from './output.ts';
-import type { TreeEnd, TreeStop } from './tree.ts';
+import type { TreeEnd, TreeStopReason } from './tree.ts';
 
 /** Exit codes of processes that a signal ended: SIGABRT, SIGXCPU. */
 const EXIT_SIGABRT = 134;
@@ -20,7 +20,7 @@ interface JobEnd {
   readonly text: string;
 }
 
-function stopEnd(reason: TreeStop, limits: JobLimits, memoryMiB = 0): JobEnd {
+function stopEnd(reason: TreeStopReason, limits: JobLimits, memoryMiB = 0): JobEnd {
   switch (reason) {
     case 'cpu':
       return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of CPU time.` };
@@ -90,7 +90,12 @@ function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
 }
 
 /** Returns the outcome of a job, whose result is not yet read, from the end of its process tree. */
-export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, nativeLimits: NativeLimits): Ending {
+export function toRawOutcome(
+  job: Job,
+  end: TreeEnd,
+  output: TreeOutput,
+  nativeLimits: NativeLimits,
+): RawOutcome {
   const { limits } = job;
   const stdout = output.end();
   if (end.stopReason === undefined && end.exitCode === null) {

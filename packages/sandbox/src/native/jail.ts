@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { bubblewrapArguments, dropArguments, limitArguments } from '../isolation/host-tools.ts';
+import { bubblewrapArguments, setprivArguments, prlimitArguments } from '../isolation/host-tools.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { librariesOf } from '../isolation/libraries.ts';
 import { seccompFilter } from '../isolation/seccomp.ts';
@@ -152,9 +152,11 @@ export function nativeInvocation(
     command: [],
   });
   const commandLine = [
-    ...(tools.setpriv === undefined ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
+    ...(tools.setpriv === undefined
+      ? []
+      : [tools.setpriv, ...setprivArguments(uid, process.geteuid?.() === 0)]),
     prlimit,
-    ...limitArguments({
+    ...prlimitArguments({
       dataMiB: RESERVED_DATA_MIB + limits.memoryMiB,
       cpuSeconds: jail.cpuSeconds,
       files: OPEN_FILES,

@@ -5,13 +5,13 @@ import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
 import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
 import { FairQueue } from '../pool/queue.ts';
-import { endingOf } from './ending.ts';
+import { toRawOutcome } from './ending.ts';
 import type { NativeHost } from './host.ts';
 import { toNativeJob } from './job.ts';
 import { JAIL_PATHS, jailEnvironment } from './layout.ts';
 import type { NativeLimits } from './limits.ts';
 import { TreeOutput } from './output.ts';
-import type { Proxy, ProxyOptions } from './proxy.ts';
+import type { EgressProxy, ProxyOptions } from './proxy.ts';
 import { kernelCpuSeconds, runTree, type TreeEnd } from './tree.ts';
 
 export interface NativePoolOptions {
@@ -23,7 +23,7 @@ export interface NativePoolOptions {
   readonly queueTimeoutMs: number;
   readonly limits: NativeLimits;
   /** Returns how the requests of a job are sent. */
-  readonly egress: (job: Job) => Pick<ProxyOptions, 'send' | 'check'>;
+  readonly egress: (job: Job) => Pick<ProxyOptions, 'send' | 'resolveTarget'>;
 }
 
 /** Upper bounds: an error's name, message and stack as JSON with escapes; the UTF-8 bytes of a character. */
@@ -46,9 +46,9 @@ function reasonOf({ stopReason, exitCode }: TreeEnd): EndReason {
 }
 
 /** Opens a proxy. Its module, with Node.js's HTTP server, is loaded on first use: it doubles the loading time. */
-async function openProxy(options: ProxyOptions): Promise<Proxy> {
-  const { Proxy } = await import('./proxy.ts');
-  return Proxy.open(options);
+async function openProxy(options: ProxyOptions): Promise<EgressProxy> {
+  const { EgressProxy } = await import('./proxy.ts');
+  return EgressProxy.open(options);
 }
 
 /** Runs each job as a separate process tree. Tenants take turns. */
@@ -98,7 +98,7 @@ export class NativePool {
   /** Does nothing, like the next two methods: no process outlives its job. */
   warm(): void {}
 
-  renew(): void {}
+  endEarlyProcesses(): void {}
 
   release(): void {}
 
@@ -201,7 +201,7 @@ export class NativePool {
         output: (data, stream) => output.add(data, stream),
       });
       this.#recordEnd(end);
-      job.end(endingOf(job, end, output, nativeLimits));
+      job.end(toRawOutcome(job, end, output, nativeLimits));
     } finally {
       await proxy?.close();
     }

@@ -17,7 +17,7 @@ export interface ProxyOptions {
    * Resolves the target of a tunnel. Default: tunnels are refused, because their content cannot be inspected. Throws
    * EgressError.
    */
-  readonly check?: ((url: string) => Promise<Target>) | undefined;
+  readonly resolveTarget?: ((url: string) => Promise<Target>) | undefined;
   readonly maxRequests: number;
   /** Quota over all requests and tunnels, in both directions. */
   readonly maxBytes: number;
@@ -43,7 +43,7 @@ function refusalOf(error: unknown): Refusal {
  * The network access of one process tree: an HTTP proxy on a Unix socket in a private folder. The tree has no
  * network, so names are resolved and addresses checked here.
  */
-export class Proxy {
+export class EgressProxy {
   readonly #options: ProxyOptions;
   readonly #folder = join(tmpdir(), `heddle-proxy-${randomBytes(6).toString('base64url')}`);
   /** A random name: other users may enter the folder but not list it. */
@@ -57,8 +57,8 @@ export class Proxy {
   #transferredBytes = 0;
 
   /** Returns a listening proxy. */
-  static async open(options: ProxyOptions): Promise<Proxy> {
-    const proxy = new Proxy(options);
+  static async open(options: ProxyOptions): Promise<EgressProxy> {
+    const proxy = new EgressProxy(options);
     await proxy.listen();
     return proxy;
   }
@@ -179,10 +179,10 @@ export class Proxy {
         `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${text}`,
       );
     };
-    const { check } = this.#options;
+    const { resolveTarget } = this.#options;
     const refusal = this.#admit();
     if (refusal !== undefined) return refuse(refusal);
-    if (check === undefined)
+    if (resolveTarget === undefined)
       return refuse({
         status: FORBIDDEN,
         message: 'This sandbox allows only http: requests; tunnels are refused.',
@@ -192,7 +192,7 @@ export class Proxy {
     socket.on('close', () => disconnection.abort());
     const signal = AbortSignal.any([disconnection.signal, this.#closing.signal]);
     try {
-      const { url, addresses } = await unlessAborted(check(`https://${request.url ?? ''}`), signal);
+      const { url, addresses } = await unlessAborted(resolveTarget(`https://${request.url ?? ''}`), signal);
       const upstream = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
       this.#track(upstream);
       this.#countBytes(upstream);

@@ -60,13 +60,13 @@ function measureTree(root: number): TreeUsage {
 }
 
 /** Why a process tree was stopped. */
-export type TreeStop = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancelled';
+export type TreeStopReason = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancelled';
 
 /** The end of a process tree. */
 export interface TreeEnd {
   /** Null if the command never ran; `stderr` then contains the reason. */
   readonly exitCode: number | null;
-  readonly stopReason: TreeStop | undefined;
+  readonly stopReason: TreeStopReason | undefined;
   /** Data written to the result descriptor. */
   readonly result: string;
   /** The last part of standard error. */
@@ -124,7 +124,7 @@ class Tree {
   readonly #child: ChildProcess;
   readonly #options: TreeOptions;
   readonly #startedMs = performance.now();
-  #stopReason: TreeStop | undefined;
+  #stopReason: TreeStopReason | undefined;
   #cpuMs = 0;
   #memoryMiB = 0;
   readonly #result = new ByteBuffer();
@@ -210,7 +210,7 @@ class Tree {
   }
 
   /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, which ends all others. */
-  #stop(reason: TreeStop): void {
+  #stop(reason: TreeStopReason): void {
     this.#stopReason ??= reason;
     endProcess(this.#child);
   }

@@ -5,10 +5,10 @@ import type { Slot } from './slot.ts';
 type AssignedSlot = Parameters<typeof assignHelper>[1];
 
 function slotWith(fields: Partial<AssignedSlot> = {}): AssignedSlot {
-  return { poolKey: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
+  return { poolKey: 't', ready: true, retiring: false, isolateKeys: new Set<string>(), late: 0, ...fields };
 }
 
-const lateSlot = () => slotWith({ runs: new Set(['run']), late: LATE_JOBS });
+const lateSlot = () => slotWith({ isolateKeys: new Set(['run']), late: LATE_JOBS });
 
 describe('a process whose jobs arrive faster than it creates contexts', () => {
   it('shares the jobs of the run with another process of its pool key', () => {
@@ -19,7 +19,11 @@ describe('a process whose jobs arrive faster than it creates contexts', () => {
       slotWith(),
     ];
     expect(assignHelper([slot, otherKey, retiring, helper], slot, 'run')).toBe(false);
-    expect([otherKey, retiring, helper].map(({ runs }) => runs.has('run'))).toEqual([false, false, true]);
+    expect([otherKey, retiring, helper].map(({ isolateKeys }) => isolateKeys.has('run'))).toEqual([
+      false,
+      false,
+      true,
+    ]);
     expect(slot.late).toBe(0);
   });
 
@@ -29,32 +33,36 @@ describe('a process whose jobs arrive faster than it creates contexts', () => {
     expect(slot.late).toBe(0);
     slot.late = LATE_JOBS;
     expect(assignHelper([slot, helper], slot, '')).toBe(false);
-    expect(helper.runs.size).toBe(0);
+    expect(helper.isolateKeys.size).toBe(0);
   });
 
   it('gets a new helper if all others of its pool key help already', () => {
     const slot = lateSlot();
     expect(
-      assignHelper([slot, slotWith({ poolKey: 'u' }), slotWith({ runs: new Set(['run']) })], slot, 'run'),
+      assignHelper(
+        [slot, slotWith({ poolKey: 'u' }), slotWith({ isolateKeys: new Set(['run']) })],
+        slot,
+        'run',
+      ),
     ).toBe(true);
   });
 
   it('waits for a helper that is starting', () => {
     const [slot, starting] = [lateSlot(), slotWith({ ready: false })];
     expect(assignHelper([slot, starting], slot, 'run')).toBe(false);
-    expect(starting.runs.size).toBe(0);
+    expect(starting.isolateKeys.size).toBe(0);
   });
 
   it('gets no helper with too few late jobs, for a released run, or while it is retiring', () => {
     const helper = slotWith();
-    const fewLate = slotWith({ runs: new Set(['run']), late: LATE_JOBS - 1 });
+    const fewLate = slotWith({ isolateKeys: new Set(['run']), late: LATE_JOBS - 1 });
     expect(assignHelper([fewLate, helper], fewLate, 'run')).toBe(false);
     const released = slotWith({ late: LATE_JOBS });
     expect(assignHelper([released, helper], released, 'run')).toBe(false);
     const retiring = { ...lateSlot(), retiring: true };
     expect(assignHelper([retiring, helper], retiring, 'run')).toBe(false);
     expect(assignHelper([retiring], retiring, 'run')).toBe(false);
-    expect(helper.runs.size).toBe(0);
+    expect(helper.isolateKeys.size).toBe(0);
   });
 });
 

@@ -9,7 +9,7 @@ export interface AssignmentRules {
   /** Maximum number of jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
   /** Returns the key of the isolate that a job shares; empty for a new isolate. */
-  readonly keyOf: (job: Job) => string;
+  readonly isolateKeyOf: (job: Job) => string;
 }
 
 /** Time after which a job that waits for another is moved to another process, if one can take it, in milliseconds. */
@@ -31,12 +31,12 @@ function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Assignme
  * job's run; among those, the one that has been idle for longest.
  */
 export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentRules): Slot | undefined {
-  const key = options.keyOf(job);
+  const key = options.isolateKeyOf(job);
   let best: Slot | undefined;
   let minLoad = Infinity;
   for (const slot of slots) {
     if (!canTake(slot, job, options)) continue;
-    const servedRun = slot.runs.has(key);
+    const servedRun = slot.isolateKeys.has(key);
     const load = 2 * slot.runnable - (servedRun ? 1 : 0);
     const isAsGood = load === minLoad && (servedRun || key === '');
     const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
@@ -51,7 +51,7 @@ export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentR
  */
 export const LATE_JOBS = 32;
 
-type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;
+type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
 
 /**
  * Adds a helper to a process if a run's jobs arrive faster than it creates contexts for them. The two then take turns:
@@ -63,12 +63,12 @@ export function assignHelper(
   slot: Helper & Pick<Slot, 'late'>,
   key: string,
 ): boolean {
-  const servesKey = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
+  const servesKey = ({ isolateKeys }: Helper): boolean => key !== '' && isolateKeys.has(key);
   if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !servesKey(slot))) return false;
   slot.late = 0;
   for (const other of slots) {
     if (other === slot || other.poolKey !== slot.poolKey || other.retiring || servesKey(other)) continue;
-    if (other.ready && key !== '') other.runs.add(key);
+    if (other.ready && key !== '') other.isolateKeys.add(key);
     return false;
   }
   return true;

@@ -28,7 +28,7 @@ type Step = (byte: number) => boolean;
  * only messages that our processes send: one object of strings, numbers and bytes without nesting. Other values can be
  * small in this format, but expand to millions of objects or to unlimited depth.
  */
-export class FlatMessages {
+export class FlatMessageValidator {
   readonly #maxBytes: number;
   /** Remaining bytes of the current message. */
   #remainingBytes = 0;

@@ -8,7 +8,7 @@ import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 type Done = Extract<ChildMessage, { t: 'done' }>;
 
 /** The outcome of a job before its result is read and checked. */
-export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
+export type RawOutcome = { readonly done: Done } | { readonly failure: SandboxFailure };
 
 /** Returns the key of the processes that may serve a tenant's jobs with an image. */
 export function poolKeyOf(tenant: string, image?: LoadedImage): string {
@@ -45,14 +45,14 @@ export class Job {
    * first.
    */
   readonly allowance: ByteQuota;
-  readonly #resolve: (ending: Ending) => void;
+  readonly #resolve: (ending: RawOutcome) => void;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(
     spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'kind' | 'args' | 'limits'> & {
       image?: LoadedImage | undefined;
     },
-    resolve: (ending: Ending) => void,
+    resolve: (ending: RawOutcome) => void,
   ) {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
@@ -72,7 +72,7 @@ export class Job {
   }
 
   /** Ends the job. Later calls are ignored. */
-  end(ending: Ending): void {
+  end(ending: RawOutcome): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
     for (const cleanup of this.#cleanups) cleanup();

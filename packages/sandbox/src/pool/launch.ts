@@ -4,7 +4,7 @@ import { SandboxError } from '../error.ts';
 import { confine, type Confinement } from '../isolation/confine.ts';
 import type { Program } from '../isolation/program.ts';
 import { spawnConfined } from '../isolation/spawn.ts';
-import { FlatMessages } from './flat-messages.ts';
+import { FlatMessageValidator } from './flat-messages.ts';
 
 export type { Program };
 
@@ -62,7 +62,7 @@ function handleOf(child: ChildProcess): Handle {
 function guardChannel(child: ChildProcess): void {
   child.removeAllListeners('internalMessage');
   const handle = handleOf(child);
-  const validator = new FlatMessages(MAX_BYTES);
+  const validator = new FlatMessageValidator(MAX_BYTES);
   const read = handle.onread;
   handle.onread = function (bytes) {
     try {

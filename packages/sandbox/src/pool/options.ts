@@ -12,5 +12,5 @@ export interface PoolOptions extends StarterOptions, AssignmentRules {
   /** Limits that cause a process to be replaced: jobs served, age, memory. */
   readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
   /** Answers a host call of a job. */
-  readonly call: (job: Job, call: HostCall) => Promise<HostResponse>;
+  readonly handleHostCall: (job: Job, call: HostCall) => Promise<HostResponse>;
 }

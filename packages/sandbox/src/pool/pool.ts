@@ -2,7 +2,7 @@ import { startFailure } from '../host-fault.ts';
 import type { LoadedImage } from '../image.ts';
 import { failure, type SandboxFailure } from '../outcome.ts';
 import type { HostCall, ChildMessage } from '../protocol.ts';
-import type { Ending, Job } from './job.ts';
+import type { RawOutcome, Job } from './job.ts';
 import { type EndReason, Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import { chooseSlot, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
@@ -11,12 +11,12 @@ import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
 
 /**
- * Returns the failure of a job whose process did not respond in time. `isTimed`: all of that time was CPU time.
+ * Returns the failure of a job whose process did not respond in time. `isCpuOnly`: all of that time was CPU time.
  */
-function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): SandboxFailure {
+function overdueFailure({ job, isCpuOnly }: { job: Job; isCpuOnly: boolean }): SandboxFailure {
   const { cpuMs, wallMs } = job.limits;
   const suffix = 'and could not be interrupted; its process was killed.';
-  return isTimed
+  return isCpuOnly
     ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of CPU time ${suffix}`)
     : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${suffix}`);
 }
@@ -89,7 +89,7 @@ export class Pool implements SlotEvents {
     const { slot, assignment } = running;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
-    slot.extend(assignment, CANCEL_GRACE_MS);
+    slot.setDeadline(assignment, CANCEL_GRACE_MS);
   }
 
   /** Starts a process for a pool key before its first job, if there is room. */
@@ -99,7 +99,7 @@ export class Pool implements SlotEvents {
   }
 
   /** Ends processes that were started before the isolation was determined. */
-  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill('isolation'));
+  readonly endEarlyProcesses = (): void => this.#slots.forEach((slot) => slot.kill('isolation'));
 
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
@@ -130,11 +130,11 @@ export class Pool implements SlotEvents {
     slot.remove(assignment);
     this.#meter.recordDone(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
-    else assignment.job.end({ done: report } satisfies Ending);
+    else assignment.job.end({ done: report } satisfies RawOutcome);
     // The guest runtime never sends a malformed message, so user code has taken over its connection to the host.
     if (report.code === 'PROTOCOL') slot.retire('invalid_message');
     if (
-      assignHelper(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
+      assignHelper(this.#slots, slot, this.#options.isolateKeyOf(assignment.job)) &&
       this.#slots.size < this.#options.maxProcesses
     )
       this.#start(slot);
@@ -146,7 +146,7 @@ export class Pool implements SlotEvents {
     // The process enforces this limit too; one that does not is compromised.
     if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.onMalformed(slot);
     void this.#options
-      .call(assignment.job, report)
+      .handleHostCall(assignment.job, report)
       .then((response) => slot.answer(assignment, { call: report.call, ...response }));
   }
 
@@ -154,7 +154,7 @@ export class Pool implements SlotEvents {
     const { occupant } = slot;
     // The occupant has its own deadline, and the process does not count this wait as time of the job.
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
-      return slot.extend(assignment, assignment.job.limits.killGraceMs);
+      return slot.setDeadline(assignment, assignment.job.limits.killGraceMs);
     }
     assignment.job.end({ failure: overdueFailure(assignment) });
     slot.kill('unresponsive');
@@ -206,7 +206,7 @@ export class Pool implements SlotEvents {
           this.#queue.take(job);
           this.#meter.recordQueued(job.queuedAtMs);
           if (slot.runnable > 0) this.#watchStuck();
-          slot.assign(job, this.#options.keyOf(job));
+          slot.assign(job, this.#options.isolateKeyOf(job));
           hasPlaced = true;
           break;
         }

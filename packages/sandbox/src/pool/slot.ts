@@ -15,7 +15,7 @@ export interface Assignment {
   /** True if it waits for a timer or a host call, as last reported by the process. */
   waiting: boolean;
   /** True while all its time is CPU time: its code started immediately and has not waited yet. */
-  isTimed: boolean;
+  isCpuOnly: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
 
@@ -41,7 +41,7 @@ export class Slot {
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
   /** The keys whose isolates or interpreters it has. */
-  readonly runs = new Set<string>();
+  readonly isolateKeys = new Set<string>();
   ready = false;
   /** Why it takes no new jobs and is stopped after its last one. */
   retireReason: EndReason | undefined;
@@ -126,24 +126,24 @@ export class Slot {
 
   assign(job: Job, key: string): void {
     const id = ++this.#lastId;
-    const assignment: Assignment = { id, job, waiting: false, isTimed: false, deadline: undefined };
+    const assignment: Assignment = { id, job, waiting: false, isCpuOnly: false, deadline: undefined };
     if (this.jobs.size === 0) {
       this.#announcedId = id;
       this.progressAtMs = performance.now();
       this.#keepHostAlive(true);
     }
     this.jobs.set(id, assignment);
-    if (key !== '') this.runs.add(key);
+    if (key !== '') this.isolateKeys.add(key);
     const { cpuMs, wallMs, killGraceMs } = job.limits;
     // JavaScript that is alone in its process is entered immediately, and reports when it waits. Python can sleep
     // without a report.
-    assignment.isTimed = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
-    this.extend(assignment, assignment.isTimed ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
+    assignment.isCpuOnly = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
+    this.setDeadline(assignment, assignment.isCpuOnly ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
   }
 
   /** Sets the time after which an unresponsive process is overdue for this job. */
-  extend(assignment: Assignment, ms: number): void {
+  setDeadline(assignment: Assignment, ms: number): void {
     clearTimeout(assignment.deadline);
     assignment.deadline = setTimeout(() => this.#events.onOverdue(this, assignment), ms);
   }
@@ -181,9 +181,9 @@ export class Slot {
 
   /** Releases the isolates or interpreters of a key, and of keys that begin with it and a line break. */
   release(key: string): void {
-    for (const runKey of this.runs) {
+    for (const runKey of this.isolateKeys) {
       if (runKey !== key && !runKey.startsWith(`${key}\n`)) continue;
-      this.runs.delete(runKey);
+      this.isolateKeys.delete(runKey);
       this.#send({ t: 'release', key: runKey });
     }
   }
@@ -257,10 +257,10 @@ export class Slot {
   /** Once a job has waited, only its wall time limit applies. */
   #onWaiting(assignment: Assignment): void {
     assignment.waiting = true;
-    if (!assignment.isTimed) return;
-    assignment.isTimed = false;
+    if (!assignment.isCpuOnly) return;
+    assignment.isCpuOnly = false;
     const { wallMs, killGraceMs } = assignment.job.limits;
-    this.extend(assignment, wallMs + killGraceMs);
+    this.setDeadline(assignment, wallMs + killGraceMs);
   }
 
   #callSync({ id, op, head, body }: SyncCall): void {

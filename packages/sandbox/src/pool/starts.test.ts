@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { LoadedImage } from '../image.ts';
 import { resolveLimits } from '../limits.ts';
-import { Job, type Ending } from './job.ts';
+import { Job, type RawOutcome } from './job.ts';
 import { Pool } from './pool.ts';
 import { UNCONFINED } from '../../../../test/support/unconfined.ts';
 
@@ -68,13 +68,13 @@ function createPool(): { pool: Pool; startedImages: string[] } {
     minProcesses: 0,
     pipeline: 4,
     maxJobsPerProcess: 64,
-    keyOf: () => '',
+    isolateKeyOf: () => '',
     idleMs: 60_000,
     queueTimeoutMs: 60_000,
     maxQueued: 100,
     maxQueuedPerTenant: 100,
     recycle: { jobs: 100, ageMs: 600_000, rssMiB: 512 },
-    call: () => Promise.reject(new Error('These processes make no calls.')),
+    handleHostCall: () => Promise.reject(new Error('These processes make no calls.')),
   });
   cleanups.push(() => pool.close());
   return { pool, startedImages };
@@ -86,7 +86,7 @@ function runJob(pool: Pool, image?: string): Promise<string> {
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
   const loaded = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
   return new Promise((resolve) => {
-    const onEnd = (ending: Ending): void =>
+    const onEnd = (ending: RawOutcome): void =>
       resolve('done' in ending ? ending.done.text : `${ending.failure.code}: ${ending.failure.message}`);
     pool.submit(new Job({ ...spec, limits: resolveLimits(), image: loaded }, onEnd));
   });

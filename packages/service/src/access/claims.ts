@@ -67,12 +67,12 @@ export function usersByClaim(
   claim: 'sub' | 'email',
   users: {
     userById(id: string): Promise<string | undefined>;
-    userByEmail(email: string): Promise<string | undefined>;
+    userIdByEmail(email: string): Promise<string | undefined>;
   },
 ): UserOfToken {
   return async ({ sub, email, email_verified: isVerified }) => {
     if (claim === 'sub') return users.userById(sub);
     // Anybody can claim an address that the provider has not verified.
-    return email !== undefined && isVerified === true ? users.userByEmail(email) : undefined;
+    return email !== undefined && isVerified === true ? users.userIdByEmail(email) : undefined;
   };
 }

@@ -61,7 +61,7 @@ async function startProvider() {
 
 const users = usersByClaim('sub', {
   userById: (id) => Promise.resolve(id === 'ada' ? 'ada' : undefined),
-  userByEmail: () => Promise.resolve(undefined),
+  userIdByEmail: () => Promise.resolve(undefined),
 });
 
 function authenticatorOf(options: OAuthOptions) {
@@ -325,7 +325,7 @@ describe('combined authenticators', () => {
   it('find a user by a verified email address only', async () => {
     const byEmail = usersByClaim('email', {
       userById: () => Promise.resolve('wrong'),
-      userByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
+      userIdByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
     });
     const claims = { sub: 'x', exp: 1, email: 'ada@heddle.test' };
     expect(await byEmail({ ...claims, email_verified: true })).toBe('ada');

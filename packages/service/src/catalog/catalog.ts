@@ -1,10 +1,10 @@
 import { own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { isTriggerType } from '@heddle/core/drafts';
-import { fieldsOf, kindOf, propertiesOf } from './fields.ts';
+import { fieldsOf, valueTypeOf, propertiesOf } from './fields.ts';
 import type { BlockField } from './fields.ts';
 import { loadOnce } from './load-once.ts';
-import { contains, pageOfItems } from './page.ts';
+import { matchesSearch, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
 /**
@@ -151,7 +151,7 @@ function infosOf(schema: JsonObject): { [name: string]: ValueInfo } {
 
 function infoOf(schema: JsonObject): ValueInfo {
   const description = own(schema, 'description');
-  return { type: kindOf(schema), ...(typeof description === 'string' && { description }) };
+  return { type: valueTypeOf(schema), ...(typeof description === 'string' && { description }) };
 }
 
 /** Returns the schema of a field, with the definitions of the whole schema if it refers to any. */
@@ -173,5 +173,5 @@ function matches(block: BlockSummary, { search, category, capability, source }: 
   if (category !== undefined && block.category !== category) return false;
   if (capability === 'trigger' && !block.triggerCapable) return false;
   if (source !== undefined && block.source !== source) return false;
-  return contains(search, [block.id, block.name, block.description]);
+  return matchesSearch(search, [block.id, block.name, block.description]);
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { contains, pageOfItems } from './page.ts';
+import { matchesSearch, pageOfItems } from './page.ts';
 import type { CatalogPosition } from './page.ts';
 import * as schemas from './schemas.ts';
 
@@ -81,7 +81,7 @@ export class ConnectorTypes {
     next: CatalogPosition | undefined;
   } {
     const matches = this.#types.filter(({ connectorType, name, description }) =>
-      contains(search, [connectorType, name, description]),
+      matchesSearch(search, [connectorType, name, description]),
     );
     const { page, next } = pageOfItems(matches, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
       connectorType,

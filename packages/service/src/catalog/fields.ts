@@ -38,12 +38,12 @@ export function fieldsOf(schema: JsonObject): BlockField[] {
 }
 
 /** Returns the type of the schema's values: a type of JSON Schema, several types joined by `|`, or `any`. */
-export function kindOf(schema: JsonObject): string {
+export function valueTypeOf(schema: JsonObject): string {
   const type = own(schema, 'type');
   if (typeof type === 'string') return type;
   const anyOf = own(schema, 'anyOf');
   if (!Array.isArray(anyOf)) return 'any';
-  const kinds = anyOf.map((each) => (isJsonObject(each) ? kindOf(each) : 'any'));
+  const kinds = anyOf.map((each) => (isJsonObject(each) ? valueTypeOf(each) : 'any'));
   return kinds.includes('any') ? 'any' : [...new Set(kinds)].join('|');
 }
 
@@ -66,7 +66,7 @@ function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   const options = own(schema, 'enum');
   if (Array.isArray(options))
     return { type: 'dropdown', options: options.map((each) => ({ id: toOptionId(each) })) };
-  const kind = kindOf(schema);
+  const kind = valueTypeOf(schema);
   if (kind.split('|').includes('boolean')) return { type: 'switch' };
   if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
   if (kind === 'integer') return { type: 'short-input', integer: true };

@@ -142,16 +142,16 @@ export const executeTool = define({
   body: schemas.executeBody,
   success: [{ status: 200, schema: schemas.toolResult, description: 'The result, or why there is none' }],
   errors: [400, 401, 403, 404, 413, 415, 429],
-  async handle({ tools }, { path: { toolId }, body, signal, record }) {
+  async handle({ tools }, { path: { toolId }, body, signal, recordAudit }) {
     if (!(await tools.find(toolId))) throw notFound('Tool');
     // A credential can be used only in a run, whose data is redacted.
     if (body.credentialId !== undefined) throw notFound('Credential');
     const args = body.input as JsonObject;
-    const details = tools.problems(toolId, args);
+    const details = tools.validateArguments(toolId, args);
     if (details.length > 0)
       throw new ApiError(400, 'The input does not match the schema of the tool', { details });
     // Recorded before the call, so that every call is recorded.
-    await record({ resourceId: toolId });
+    await recordAudit({ resourceId: toolId });
     const call = { args, idempotencyKey: randomUUID(), timeoutMs: body.timeoutSeconds * 1000, signal };
     return { data: { toolId, ...(await tools.run(toolId, call)) } };
   },

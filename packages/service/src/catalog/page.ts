@@ -24,7 +24,7 @@ export function pageOfItems<Item>(
 }
 
 /** Returns whether one of the strings contains the search text, ignoring case; true without a search text. */
-export function contains(search: string | undefined, values: readonly string[]): boolean {
+export function matchesSearch(search: string | undefined, values: readonly string[]): boolean {
   if (search === undefined) return true;
   const lowerSearch = search.toLowerCase();
   return values.some((value) => value.toLowerCase().includes(lowerSearch));

@@ -79,8 +79,8 @@ describe('Tools', () => {
 
   it('finds arguments that do not match the schema', () => {
     const tools = new Tools([tool('t')]);
-    expect(tools.problems('t', { city: 'Ulm', days: 2 })).toEqual([]);
-    expect(tools.problems('t', { days: 'two' }).map(({ path }) => path)).toEqual(['city', 'days']);
+    expect(tools.validateArguments('t', { city: 'Ulm', days: 2 })).toEqual([]);
+    expect(tools.validateArguments('t', { days: 'two' }).map(({ path }) => path)).toEqual(['city', 'days']);
   });
 
   it('returns the output of a tool', async () => {

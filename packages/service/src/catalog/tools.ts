@@ -2,9 +2,9 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import * as z from 'zod';
-import { kindOf, propertiesOf } from './fields.ts';
+import { valueTypeOf, propertiesOf } from './fields.ts';
 import { loadOnce } from './load-once.ts';
-import { contains, pageOfItems } from './page.ts';
+import { matchesSearch, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
 /** A tool that a host has registered. The tools of agents (`AgentTool` of `@heddle/blocks`) are such tools. */
@@ -120,7 +120,7 @@ export class Tools {
     if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
     const summaries = [...(await this.#readAll()).values()]
       .map(({ tool }) => summaryOf(tool))
-      .filter(({ id, name, description }) => contains(search, [id, name, description]));
+      .filter(({ id, name, description }) => matchesSearch(search, [id, name, description]));
     return pageOfItems(summaries, query, (tool) => [tool[sortBy], tool.id]);
   }
 
@@ -131,7 +131,7 @@ export class Tools {
   }
 
   /** Returns where and why the arguments do not fit a registered tool; empty if they fit. */
-  problems(id: string, args: JsonObject): { path: string; message: string }[] {
+  validateArguments(id: string, args: JsonObject): { path: string; message: string }[] {
     const parsed = this.#registered.get(id)?.schema?.safeParse(args);
     return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
   }
@@ -171,7 +171,7 @@ function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
       const [description, defaultValue] = [own(schema, 'description'), own(schema, 'default')];
       const items = own(schema, 'items');
       const param: ToolParam = {
-        type: kindOf(schema),
+        type: valueTypeOf(schema),
         required: requiredNames.has(name),
         ...(typeof description === 'string' && { description }),
         ...(defaultValue !== undefined && { default: defaultValue }),

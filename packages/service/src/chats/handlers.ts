@@ -13,15 +13,20 @@ import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { isEmpty } from '../transfer/graph.ts';
-import { shownInputs } from '../workflows/input-fields.ts';
-import type { ShownInput } from '../workflows/input-fields.ts';
+import { formFieldsOf } from '../workflows/input-fields.ts';
+import type { FormField } from '../workflows/input-fields.ts';
 import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
 import { assetResponse, pageResponse } from './assets.ts';
 import { expectSameSite } from './same-site.ts';
-import { ADMISSION_SECONDS, createAdmissionToken, isAdmissionToken, verifyPassword } from './password.ts';
+import {
+  ADMISSION_SECONDS,
+  createAdmissionToken,
+  isValidAdmissionToken,
+  verifyPassword,
+} from './password.ts';
 import { identifier } from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
-import { outputsOf, pagesOf, PREFIXES } from './views.ts';
+import { outputSelectorsOf, pagesOf, PATH_PREFIXES } from './views.ts';
 import type { Page } from './views.ts';
 
 /** Dependencies of the pages. */
@@ -82,7 +87,7 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
     passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_PER_ADDRESS }, now),
   };
   const handler = new PageHandler(services, limits);
-  return Object.entries(PREFIXES).map(([page, pagePrefix]) => ({
+  return Object.entries(PATH_PREFIXES).map(([page, pagePrefix]) => ({
     prefix: pagePrefix,
     async fetch(request, { address, prefix }) {
       const headers = { 'X-Request-Id': randomUUID() };
@@ -157,11 +162,11 @@ class PageHandler {
   #renderPage({ request, page }: PageContext, { chat, state }: LiveDeployment): Response {
     if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
     const { files } = this.#services.publicInputs;
-    return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, shownInputs(state)));
+    return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, formFieldsOf(state)));
   }
 
   #isAdmitted(request: Request, { password_hash: hash }: ChatRow): boolean {
-    return hash === null || isAdmissionToken(hash, admissionTokenOf(request), this.#services.now());
+    return hash === null || isValidAdmissionToken(hash, admissionTokenOf(request), this.#services.now());
   }
 
   async #signIn({ request, path, address }: PageContext, chat: ChatRow): Promise<Response> {
@@ -202,7 +207,7 @@ class PageHandler {
 
   async #runForm(context: PageContext, deployment: LiveDeployment): Promise<Response> {
     const { input, files } = await this.#readBody(context.request, formBody);
-    const fields = shownInputs(deployment.state);
+    const fields = formFieldsOf(deployment.state);
     return this.#run(context, deployment, formInputOf(fields, input as JsonObject, files));
   }
 
@@ -211,7 +216,7 @@ class PageHandler {
     { chat, workflow }: LiveDeployment,
     input: JsonObject,
   ): Promise<Response> {
-    const selectedOutputs = await this.#usableSelectors(workflow, outputsOf(chat));
+    const selectedOutputs = await this.#usableSelectors(workflow, outputSelectorsOf(chat));
     const { origin } = new URL(request.url);
     return executeFromWebPage(this.#services, workflow, {
       ...{ page, input, signal: request.signal, origin },
@@ -269,7 +274,7 @@ function admissionTokenOf({ headers }: Request): string {
 
 /** Returns the input of the run. Throws 400 for a field that is missing, unknown, or not a file. */
 function formInputOf(
-  fields: readonly ShownInput[],
+  fields: readonly FormField[],
   input: JsonObject,
   files: { readonly [name: string]: readonly z.output<typeof file>[] },
 ): JsonObject {

@@ -1,6 +1,6 @@
-import type { ShownInput } from '../workflows/input-fields.ts';
+import type { FormField } from '../workflows/input-fields.ts';
 import type { ChatRow } from './tables.ts';
-import { outputsOf } from './views.ts';
+import { outputSelectorsOf } from './views.ts';
 
 type PageContent = Pick<ChatRow, 'title' | 'description' | 'welcome_message' | 'outputs'>;
 
@@ -47,7 +47,7 @@ ${noscriptTag}</main>
 
 /** Returns the attribute that tells the script that outputs are selected; empty if none are. */
 function selectedAttribute(content: PageContent): string {
-  return outputsOf(content).length > 0 ? ' data-selected' : '';
+  return outputSelectorsOf(content).length > 0 ? ' data-selected' : '';
 }
 
 /** Returns the page of a chat. */
@@ -70,7 +70,7 @@ export function chatPage(content: PageContent, maxFiles: number): string {
 }
 
 /** Returns the page of a form. */
-export function formPage(content: PageContent, fields: readonly ShownInput[]): string {
+export function formPage(content: PageContent, fields: readonly FormField[]): string {
   const { welcome_message: welcome } = content;
   const intro = welcome === null ? '' : `<p>${escapeHtml(welcome)}</p>`;
   return documentOf(
@@ -105,7 +105,7 @@ export function unknownPage(): string {
   return documentOf(undefined, content, '<p>There is no page at this address.</p>');
 }
 
-export function fieldHtml(field: ShownInput, id: string): string {
+export function fieldHtml(field: FormField, id: string): string {
   const { name, type, description, label, isRequired } = field;
   const help = description === null ? '' : `<p class="help" id="${id}-help">${escapeHtml(description)}</p>`;
   const attributes = [
@@ -119,7 +119,7 @@ export function fieldHtml(field: ShownInput, id: string): string {
   return `<div class="field">${labelHtml}${help}${controlHtml(field, attributes)}</div>`;
 }
 
-function controlHtml({ type, placeholder, value, options }: ShownInput, attributes: string): string {
+function controlHtml({ type, placeholder, value, options }: FormField, attributes: string): string {
   const placeholderAttribute = placeholder === null ? '' : ` placeholder="${escapeHtml(placeholder)}"`;
   const valueText = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (options.length > 0) {

@@ -18,7 +18,7 @@ import * as z from 'zod';
 import { pageOf } from '../paging.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { workflowRow } from '../workflows/context.ts';
+import { workflowResource } from '../workflows/context.ts';
 import { requireUnlocked } from '../workflows/folders.ts';
 import { hashPassword } from './password.ts';
 import * as schemas from './schemas.ts';
@@ -35,7 +35,12 @@ export interface ChatServices extends Pick<
 }
 
 const define = operationsOf<ChatServices>();
-const SHARED = { tag: 'Workflows', resource: workflowRow, params: workflowPath, query: noQuery } as const;
+const SHARED = {
+  tag: 'Workflows',
+  resource: workflowResource,
+  params: workflowPath,
+  query: noQuery,
+} as const;
 const ADMIN = { role: 'admin', principals: USER_PRINCIPALS, capability: 'deploy.chat' } as const;
 const READ = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
 const WRITE = { scope: 'api:write' } as const;
@@ -71,7 +76,7 @@ export const replaceChatDeployment = define({
   body: schemas.chatBody,
   success: [{ status: 200, schema: schemas.chatDeployment, description: 'The pages are served' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 423, 429],
-  async handle(services, { body, origin, record }, workflow) {
+  async handle(services, { body, origin, recordAudit }, workflow) {
     const { db, publicRuns } = services;
     if (!(await publicRuns?.allows(workflow.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
@@ -82,7 +87,7 @@ export const replaceChatDeployment = define({
       await requireUnlocked(tx, workflow);
       const updatedAt = new Date(services.now()).toISOString();
       const storedRow = await storeDeployment(tx, workflow, { body, hash, updatedAt });
-      await record({ resourceId: storedRow.id, details: { identifier: storedRow.identifier } }, tx);
+      await recordAudit({ resourceId: storedRow.id, details: { identifier: storedRow.identifier } }, tx);
       return storedRow;
     });
     return { data: deploymentView(row, workflow, origin) };
@@ -100,7 +105,7 @@ export const deleteChatDeployment = define({
   audit: { resourceType: 'chat', actions: ['CHAT_REMOVED'] },
   success: [{ status: 200, schema: schemas.deletedChat, description: 'The pages are no longer served' }],
   errors: [400, 401, 403, 404, 423, 429],
-  async handle({ db }, { record }, workflow) {
+  async handle({ db }, { recordAudit }, workflow) {
     return db.transaction().execute(async (tx) => {
       await requireUnlocked(tx, workflow);
       const row = await tx
@@ -109,7 +114,7 @@ export const deleteChatDeployment = define({
         .returning(['id', 'identifier'])
         .executeTakeFirst();
       if (!row) throw notFound('Chat deployment');
-      await record({ resourceId: row.id, details: { identifier: row.identifier } }, tx);
+      await recordAudit({ resourceId: row.id, details: { identifier: row.identifier } }, tx);
       return { data: { id: row.id, deleted: true as const } };
     });
   },

@@ -42,7 +42,7 @@ export function createAdmissionToken(storedHash: string, nowMs: number): string 
 }
 
 /** Returns whether the token is valid for the password with this hash. */
-export function isAdmissionToken(storedHash: string, token: string, nowMs: number): boolean {
+export function isValidAdmissionToken(storedHash: string, token: string, nowMs: number): boolean {
   const [end = '', tokenSignature = ''] = token.split('.');
   const expiresAtMs = Number(end);
   if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs <= nowMs) return false;

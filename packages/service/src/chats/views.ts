@@ -4,8 +4,8 @@ import type * as schemas from './schemas.ts';
 import type { ChatRow } from './tables.ts';
 
 /** The path of a page before its identifier. */
-export const PREFIXES = { chat: '/chat/', form: '/form/' } as const;
-export type Page = keyof typeof PREFIXES;
+export const PATH_PREFIXES = { chat: '/chat/', form: '/form/' } as const;
+export type Page = keyof typeof PATH_PREFIXES;
 
 /** Returns the pages that are served. */
 export function pagesOf({ pages }: Pick<ChatRow, 'pages'>): Page[] {
@@ -13,7 +13,7 @@ export function pagesOf({ pages }: Pick<ChatRow, 'pages'>): Page[] {
 }
 
 /** Returns the selectors of the outputs that are shown. */
-export function outputsOf({ outputs }: Pick<ChatRow, 'outputs'>): string[] {
+export function outputSelectorsOf({ outputs }: Pick<ChatRow, 'outputs'>): string[] {
   return JSON.parse(outputs) as string[];
 }
 
@@ -25,11 +25,11 @@ export function deploymentView(
 ): z.output<typeof schemas.chatDeployment> {
   const pages = pagesOf(row);
   const urlOf = (page: Page): string | null =>
-    pages.includes(page) ? origin + PREFIXES[page] + row.identifier : null;
+    pages.includes(page) ? origin + PATH_PREFIXES[page] + row.identifier : null;
   return {
     ...{ id: row.id, workspaceId: row.workspace_id, workflowId: row.workflow_id },
     ...{ identifier: row.identifier, title: row.title, description: row.description },
-    ...{ welcomeMessage: row.welcome_message, pages, outputs: outputsOf(row) },
+    ...{ welcomeMessage: row.welcome_message, pages, outputs: outputSelectorsOf(row) },
     authType: row.password_hash === null ? 'public' : 'password',
     isLive: active_version !== null && archived_at === null,
     ...{ chatUrl: urlOf('chat'), formUrl: urlOf('form') },

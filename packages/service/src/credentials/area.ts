@@ -27,7 +27,7 @@ export const CREDENTIALS = {
 export function credentials({
   store,
   sealer,
-  providers = { keys: () => [], oauth: [] },
+  providers = { keyProviders: () => [], oauth: [] },
 }: {
   store: ServiceStore;
   sealer: Sealer;

@@ -45,7 +45,7 @@ export interface CredentialToStore {
 
 const PAGE_SIZE = 100;
 
-function tablesOf(database: Database): Kysely<CredentialTables> {
+function databaseOf(database: Database): Kysely<CredentialTables> {
   return database as Kysely<CredentialTables>;
 }
 
@@ -63,7 +63,7 @@ export async function storeCredential(
   if (input.description !== undefined) expectValid('description', credentialDescription, input.description);
   expectValid(input.material.type === 'oauth' ? 'token' : 'key', materialSchema, input.material);
   const { workspaceId, name, provider, description, account = null, material } = input;
-  return tablesOf(database)
+  return databaseOf(database)
     .transaction()
     .execute(async (db) => {
       const stored = await putCredential(db, sealer, {
@@ -85,7 +85,7 @@ export async function listCredentials(database: Database, workspaceId: string): 
   const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: PAGE_SIZE } as const;
   let after: CredentialPosition | undefined;
   do {
-    const { rows, next } = await pageOfCredentials(tablesOf(database), { ...query, after });
+    const { rows, next } = await pageOfCredentials(databaseOf(database), { ...query, after });
     credentials.push(...rows.map(viewOf));
     after = next;
   } while (after);
@@ -97,7 +97,7 @@ export function removeStoredCredential(
   database: Database,
   key: { workspaceId: string; name: string },
 ): Promise<boolean> {
-  return tablesOf(database)
+  return databaseOf(database)
     .transaction()
     .execute((db) => removeCredential(db, key));
 }

@@ -13,9 +13,9 @@ import {
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import { expectSealing } from '../sealing.ts';
+import { expectSealingKey } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
-import { isDuplicate } from '../store/database.ts';
+import { isUniqueViolation } from '../store/database.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
 import * as schemas from './api-schemas.ts';
@@ -123,10 +123,10 @@ export const createServiceAccountCredential = define({
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.credential, description: 'The credential, without its secret' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { body, principal, record }) {
+  async handle(services, { body, principal, recordAudit }) {
     const { workspaceId, providerId, displayName = providerId, description, id = randomUUID() } = body;
     const material = parseMaterial(body.credentials);
-    expectSealing(services.sealer);
+    expectSealingKey(services.sealer);
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -137,7 +137,7 @@ export const createServiceAccountCredential = define({
         if (!added) throw nameConflict(displayName);
         if ((await countCredentials(tx, workspaceId)) > MAX_CREDENTIALS)
           throw badRequest(`There are ${MAX_CREDENTIALS} credentials already: delete one that is not used`);
-        await record({ resourceId: id, details: { displayName, providerId } }, tx);
+        await recordAudit({ resourceId: id, details: { displayName, providerId } }, tx);
         return added;
       });
     return { status: 201, data: viewOf(row, true) };
@@ -154,11 +154,11 @@ export const updateCredential = define({
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.credential, description: 'The credential, without its secret' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { path, query, body, principal, record }) {
+  async handle(services, { path, query, body, principal, recordAudit }) {
     const row = await findChangeable(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
     const material = replacementOf(row, body);
-    if (material) expectSealing(services.sealer);
+    if (material) expectSealingKey(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
     const changed = await databaseOf(services)
       .transaction()
@@ -166,11 +166,11 @@ export const updateCredential = define({
         const next = await changeCredential(tx, services.sealer, { row, changes });
         if (!next) throw notFound('Credential');
         const details = { displayName: next.display_name, hasNewKey: material !== undefined };
-        await record({ resourceId: row.id, details }, tx);
+        await recordAudit({ resourceId: row.id, details }, tx);
         return next;
       })
       .catch((error: unknown) => {
-        throw displayName !== undefined && isDuplicate(error) ? nameConflict(displayName) : error;
+        throw displayName !== undefined && isUniqueViolation(error) ? nameConflict(displayName) : error;
       });
     return { data: viewOf(changed, true) };
   },
@@ -185,7 +185,7 @@ export const deleteCredential = define({
   summary: 'Delete a credential',
   success: [{ status: 200, schema: schemas.deletedCredential, description: 'The credential is deleted' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, query, principal, record }) {
+  async handle(services, { path, query, principal, recordAudit }) {
     const key = { workspaceId: query.workspaceId, id: path.credentialId };
     const row = await findChangeable(services, principal, key);
     await databaseOf(services)
@@ -193,7 +193,7 @@ export const deleteCredential = define({
       .execute(async (tx) => {
         if (!(await removeCredential(tx, key))) throw notFound('Credential');
         const details = { displayName: row.display_name, providerId: row.provider_id };
-        await record({ resourceId: key.id, details }, tx);
+        await recordAudit({ resourceId: key.id, details }, tx);
       });
     return { data: { id: key.id, deleted: true } };
   },

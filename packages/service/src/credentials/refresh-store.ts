@@ -18,7 +18,7 @@ export interface RefreshLease {
  * Acquires the lease. Returns the current row; undefined if another process has the lease, or the credential is not a
  * connected OAuth credential.
  */
-export function acquireRefresh(
+export function acquireRefreshLease(
   db: Db,
   { workspaceId, id }: CredentialKey,
   { owner, now, until }: RefreshLease,
@@ -36,7 +36,7 @@ export function acquireRefresh(
 }
 
 /** Releases the lease. */
-export async function releaseRefresh(db: Db, row: CredentialRow, owner: string): Promise<void> {
+export async function releaseRefreshLease(db: Db, row: CredentialRow, owner: string): Promise<void> {
   await updateIfUnchanged(db, row)
     .set({ refresh_owner: null, refresh_until: null })
     .where('refresh_owner', '=', owner)

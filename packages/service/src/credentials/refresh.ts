@@ -8,7 +8,7 @@ import { isInvalidGrant } from './oauth-clients.ts';
 import type { OAuthMaterial } from './schemas.ts';
 import { findCredentialRow, openMaterial } from './store.ts';
 import type { CredentialKey, Db } from './store.ts';
-import { acquireRefresh, markReconnect, releaseRefresh, storeTokens } from './refresh-store.ts';
+import { acquireRefreshLease, markReconnect, releaseRefreshLease, storeTokens } from './refresh-store.ts';
 import type { CredentialRow } from './tables.ts';
 
 /** The provider no longer accepts a credential: a person must connect the account again. */
@@ -80,7 +80,7 @@ export class TokenRefresher {
   async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
     const deadlineMs = this.#now() + MAX_WAIT_MS;
     for (;;) {
-      const leasedRow = await acquireRefresh(this.#db, key, this.#newLease());
+      const leasedRow = await acquireRefreshLease(this.#db, key, this.#newLease());
       if (leasedRow) return this.#refreshWithLease(leasedRow);
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
@@ -107,7 +107,7 @@ export class TokenRefresher {
       next = await this.#options.clients.refresh(row.provider_id, refreshToken);
     } catch (error) {
       if (isInvalidGrant(error)) return this.#requireReconnect(row);
-      await releaseRefresh(this.#db, row, this.#owner);
+      await releaseRefreshLease(this.#db, row, this.#owner);
       if (!this.#isUsable(current)) throw refreshError(row, error);
       this.#options.report(refreshError(row, error));
       return current;
@@ -128,7 +128,7 @@ export class TokenRefresher {
   }
 
   async #releaseLease(row: CredentialRow, current: OAuthMaterial): Promise<OAuthMaterial> {
-    await releaseRefresh(this.#db, row, this.#owner);
+    await releaseRefreshLease(this.#db, row, this.#owner);
     return current;
   }
 

@@ -19,7 +19,7 @@ import {
   define,
   defineChange,
   auditActions,
-  workflowRow,
+  workflowResource,
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
@@ -37,14 +37,14 @@ export const deployWorkflow = defineChange({
   ...ADMIN,
   ...auditActions('WORKFLOW_DEPLOYED'),
   capability: 'deploy.api',
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   body: schemas.deployBody,
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
-  async handle(services, { body, principal, record }, row) {
+  async handle(services, { body, principal, recordAudit }, row) {
     const { warnings, ...deployed } = await deployToEngine(services, row, row.state);
     const created_at = new Date(services.now()).toISOString();
     const newVersion = await services.store.workflows.addVersion(
@@ -59,7 +59,7 @@ export const deployWorkflow = defineChange({
       },
       async (tx, { version }) => {
         await activate(services, tx, { row, version, deployed });
-        await record({ resourceId: row.id, details: { version } }, tx);
+        await recordAudit({ resourceId: row.id, details: { version } }, tx);
       },
     );
     services.triggers.notifyChanged();
@@ -76,16 +76,16 @@ export const undeployWorkflow = defineChange({
   ...ADMIN,
   ...auditActions('WORKFLOW_UNDEPLOYED'),
   capability: 'deploy.api',
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.deploymentState, description: 'No version is live' }],
   errors: [400, 401, 403, 404, 423, 429],
-  async handle(services, { record }, row) {
+  async handle(services, { recordAudit }, row) {
     await services.store.workflows.undeploy(row.id, async (tx) => {
       const workflow = { workflowId: row.id, workspaceId: row.workspace_id, nowMs: services.now() };
       await services.triggers.deactivate(tx, workflow);
-      await record({ resourceId: row.id }, tx);
+      await recordAudit({ resourceId: row.id }, tx);
     });
     services.triggers.notifyChanged();
     return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };
@@ -98,7 +98,7 @@ export const getWorkflowDeployment = define({
   path: '/api/v2/workflows/{workflowId}/deployment',
   summary: 'Get the state of the deployment',
   ...READ,
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.deploymentDetail, description: 'The deployment' }],
@@ -126,18 +126,18 @@ export const updateWorkflowPublicApi = defineChange({
   ...ADMIN,
   ...auditActions('WORKFLOW_PUBLIC_API_UPDATED'),
   capability: 'public_api.use',
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   body: schemas.publicBody,
   success: [{ status: 200, schema: schemas.publicResult, description: 'Whether the workflow is public' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
-  async handle(services, { body, record }, row) {
+  async handle(services, { body, recordAudit }, row) {
     const { isPublicApi } = body;
     if (isPublicApi && !(await services.allowsPublicRuns(row.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
     await services.store.workflows.setPublic(row.id, isPublicApi, (tx) =>
-      record({ resourceId: row.id, details: { isPublicApi } }, tx),
+      recordAudit({ resourceId: row.id, details: { isPublicApi } }, tx),
     );
     return { data: { id: row.id, isPublicApi } };
   },
@@ -151,7 +151,7 @@ export const listWorkflowVersions = define({
   path: '/api/v2/workflows/{workflowId}/versions',
   summary: 'List the deployed versions, newest first',
   ...READ,
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: schemas.versionsQuery,
   success: [{ status: 200, schema: schemas.versionItem, page: true, description: 'A page of versions' }],
@@ -172,7 +172,7 @@ export const getWorkflowVersion = define({
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
   summary: 'Get a version with its graph, without credentials',
   ...READ,
-  resource: workflowRow,
+  resource: workflowResource,
   params: schemas.versionPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.versionDetail, description: 'The version' }],
@@ -197,17 +197,17 @@ export const activateWorkflowVersion = defineChange({
   ...ADMIN,
   ...auditActions('WORKFLOW_VERSION_ACTIVATED'),
   capability: 'deploy.api',
-  resource: workflowRow,
+  resource: workflowResource,
   params: schemas.versionPath,
   query: noQuery,
   body: emptyBody,
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
-  async handle(services, { path, record }, row) {
+  async handle(services, { path, recordAudit }, row) {
     const version = await services.store.workflows.version(row.id, Number(path.version));
     if (!version) throw notFound('Version');
-    return { data: await makeLive(services, { row, version }, record) };
+    return { data: await makeLive(services, { row, version }, recordAudit) };
   },
 });
 
@@ -215,7 +215,7 @@ export const activateWorkflowVersion = defineChange({
 export async function makeLive(
   services: WorkflowServices,
   { row, version: stored }: { row: WorkflowRow; version: VersionRow },
-  record: Call<unknown, unknown, unknown>['record'],
+  record: Call<unknown, unknown, unknown>['recordAudit'],
 ): Promise<z.output<typeof schemas.deployResult>> {
   // The version is compiled again: if this engine cannot run it, it is refused now and not at each run.
   const { warnings, ...deployed } = await deployToEngine(services, row, stored.state);

@@ -1,7 +1,7 @@
 import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
-import { define, READ, READ_ERRORS, workflowRow } from '../workflows/context.ts';
+import { define, READ, READ_ERRORS, workflowResource } from '../workflows/context.ts';
 import { versionPath } from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { workflowPath } from '../workflows/schemas.ts';
@@ -50,7 +50,7 @@ export const compareWorkflowVersions = define({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/compare',
   summary: 'Compare two versions, or a version and the draft',
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: compareQuery,
   success: [{ status: 200, schema: difference, description: 'How the target differs from the base' }],

@@ -3,7 +3,7 @@ import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import {
   defineChange,
   auditActions,
-  workflowRow,
+  workflowResource,
   WRITE,
   WRITE_ERRORS,
   replaceDraft,
@@ -22,19 +22,19 @@ export const rollbackWorkflow = defineChange({
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/rollback',
   summary: 'Make an earlier version live again',
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   body: schemas.rollbackBody,
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
-  async handle(services, { body, record }, row) {
+  async handle(services, { body, recordAudit }, row) {
     const version =
       body.version === undefined
         ? await versionBeforeLive(services, row)
         : await services.store.workflows.version(row.id, body.version);
     if (!version) throw notFound('Version');
-    return { data: await makeLive(services, { row, version }, record) };
+    return { data: await makeLive(services, { row, version }, recordAudit) };
   },
 });
 
@@ -54,17 +54,17 @@ export const updateWorkflowVersion = defineChange({
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
   summary: 'Name or describe a version',
-  resource: workflowRow,
+  resource: workflowResource,
   params: schemas.versionPath,
   query: noQuery,
   body: schemas.versionChange,
   success: [{ status: 200, schema: schemas.changedVersion, description: 'The version' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
-  async handle({ store }, { path, body, record }, row) {
+  async handle({ store }, { path, body, recordAudit }, row) {
     const key = { workflowId: row.id, version: Number(path.version) };
     const details = { version: key.version };
     const changed = await store.workflows.changeVersion(key, body, (tx) =>
-      record({ resourceId: row.id, details }, tx),
+      recordAudit({ resourceId: row.id, details }, tx),
     );
     if (!changed) throw notFound('Version');
     const { version, name, description } = changed;
@@ -79,13 +79,13 @@ export const revertWorkflowVersion = defineChange({
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/versions/{version}/revert',
   summary: 'Replace the draft with the graph of a version',
-  resource: workflowRow,
+  resource: workflowResource,
   params: schemas.versionOrActivePath,
   query: noQuery,
   body: emptyBody,
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.revertResult, description: 'The draft is replaced' }],
-  async handle(services, { path, record }, row) {
+  async handle(services, { path, recordAudit }, row) {
     const { store, now } = services;
     const number = path.version === 'active' ? row.active_version : Number(path.version);
     const stored = number === null ? undefined : await store.workflows.version(row.id, number);
@@ -93,7 +93,7 @@ export const revertWorkflowVersion = defineChange({
     const { state, version } = stored;
     await replaceDraft(services, row, {
       edit: () => ({ graph: readGraph(state) }),
-      record: (tx) => record({ resourceId: row.id, details: { version } }, tx),
+      recordAudit: (tx) => recordAudit({ resourceId: row.id, details: { version } }, tx),
       conflictMessage: 'Another workflow uses block or edge ids of the version',
     });
     return { data: { id: row.id, version, lastSaved: now() } };

@@ -5,7 +5,7 @@ import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import type { Triggers } from '../triggers/triggers.ts';
 import { isCorruptRecord } from './corrupt-record.ts';
-import { countRuns, removeLogs, saveLogs } from './store.ts';
+import { countEndedRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
 import { changeTotals, addBatchToTotals, markAsNotTotalled } from './totals.ts';
@@ -30,7 +30,7 @@ interface IndexerOptions {
   report: (error: unknown) => void;
   now: () => number;
   /** Counts failures of the runs of triggers. */
-  triggers: Pick<Triggers, 'endedRuns' | 'countEnded'>;
+  triggers: Pick<Triggers, 'readRunResults' | 'countRunResults'>;
 }
 
 /**
@@ -119,13 +119,13 @@ export class LogIndexer {
     const removedIds = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const runs = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
     const logs = await buildLogs({ engine, db, report }, runs);
-    const results = await triggers.endedRuns(db, { engine, report }, logs);
+    const results = await triggers.readRunResults(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
       const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
-      const ended = await countRuns(transaction, logs);
+      const ended = await countEndedRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(runEndedEvents));
-      await triggers.countEnded(transaction, ended, { results, nowMs: now() });
+      await triggers.countRunResults(transaction, ended, { results, nowMs: now() });
       await removeLogs(transaction, removedIds);
       await changeTotals(transaction, totalsChange);
     });

@@ -14,7 +14,7 @@ import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
 import { statsOf, windowOf } from './stats.ts';
 import { durationsAt, earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
 import type { LogRow, LogTables } from './tables.ts';
-import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
+import { commonFieldsOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
 
 /** Dependencies of the log of runs. */
 export interface LogServices {
@@ -85,7 +85,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
   const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
   const items = row.cost < 0 ? [] : await costItems(engine, root);
   return {
-    ...basicOf(row, filesOf(row, output)),
+    ...commonFieldsOf(row, filesOf(row, output)),
     workflow: {
       ...workflowOf(row, workflow),
       folderPath: workflow?.folder_path ?? null,

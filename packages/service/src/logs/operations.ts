@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
 import { parsePosition } from './filters.ts';
-import { log } from './resource.ts';
+import { logResource } from './resource.ts';
 import { searchLogs } from './search.ts';
 import * as schemas from './schemas.ts';
 
@@ -69,7 +69,7 @@ export const getLog = define({
   method: 'GET',
   path: '/api/v2/logs/{runId}',
   summary: 'Get a run with all its details',
-  resource: log,
+  resource: logResource,
   params: schemas.logPath,
   query: z.strictObject({}),
   success: [{ status: 200, schema: schemas.logDetail, description: 'The run' }],

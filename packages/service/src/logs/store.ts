@@ -60,7 +60,7 @@ export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
  * it for the rows that `saveLogs` has saved, in the same transaction: the rows are locked, so each run is counted once.
  * Returns the runs that were counted.
  */
-export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedLog[]> {
+export async function countEndedRuns(db: Db, logs: readonly NewLog[]): Promise<EndedLog[]> {
   if (logs.length === 0) return [];
   const ended = await db
     .updateTable('run_logs')

@@ -22,7 +22,7 @@ export interface EntryOptions {
 type ReadEngine = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
 
 /** Returns the fields that entries and details have in common. */
-export function basicOf(row: LogRow, files: CommonFields['files']): CommonFields {
+export function commonFieldsOf(row: LogRow, files: CommonFields['files']): CommonFields {
   return {
     runId: row.run_id,
     workflowId: row.workflow_id,
@@ -56,13 +56,13 @@ export async function entryOf(
 ): Promise<LogEntry> {
   const workflowField = options.full ? { workflow: workflowOf(row, workflow) } : {};
   if (!options.traceSpans && !options.finalOutput)
-    return { kind: 'workflow', ...basicOf(row, null), ...workflowField };
+    return { kind: 'workflow', ...commonFieldsOf(row, null), ...workflowField };
   const root = await traceOf(engine, row.engine_id);
   const output = options.finalOutput && root ? await outputOf(engine, row, { root, budget }) : null;
   const spans = options.traceSpans && root ? await traceSpans(engine, root, budget) : [];
   return {
     kind: 'workflow',
-    ...basicOf(row, options.finalOutput ? filesOf(row, output) : null),
+    ...commonFieldsOf(row, options.finalOutput ? filesOf(row, output) : null),
     ...workflowField,
     ...(options.finalOutput && { finalOutput: output }),
     ...(options.traceSpans && { traceSpans: spans }),

@@ -8,7 +8,7 @@ import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { assetResponse, pageResponse } from '../chats/assets.ts';
 import { expectSameSite } from '../chats/same-site.ts';
-import { shownFields } from '../workflows/input-fields.ts';
+import { formFieldsOfFormat } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
 /** Time for which the link to a pause is valid after the pause began. */
@@ -111,11 +111,11 @@ function htmlOf(page: PagePause): string {
     title: pause.blockName,
     workflowName: run.workflowName,
     pausedAt: pause.pausedAt,
-    endsAt: new Date(expiryOf(page)).toISOString(),
+    expiresAt: new Date(expiryOf(page)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
     // Files cannot be uploaded on this page, so they are entered as JSON.
-    fields: shownFields(pause.inputFormat).map((field) =>
+    fields: formFieldsOfFormat(pause.inputFormat).map((field) =>
       field.type === 'file[]' ? { ...field, type: 'array' } : field,
     ),
   });

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import { documentOf, escapeHtml, fieldHtml } from '../chats/html.ts';
 import { valueAtKeys } from '../logs/inspect/value-page.ts';
-import type { ShownInput } from '../workflows/input-fields.ts';
+import type { FormField } from '../workflows/input-fields.ts';
 
 /** A value that a person sees before they answer. */
 export interface ShownValue {
@@ -21,10 +21,10 @@ export interface ShownPause {
   workflowName: string;
   pausedAt: string;
   /** When the link expires. */
-  endsAt: string;
+  expiresAt: string;
   values: readonly ShownValue[];
   notifications: readonly ShownNotification[];
-  fields: readonly ShownInput[];
+  fields: readonly FormField[];
 }
 
 /** Maximum length of the text of a value. */
@@ -34,14 +34,14 @@ const MAX_NAME = 100;
 
 /** Returns the page on which a pause is answered. */
 export function resumePage(pause: ShownPause): string {
-  const { title, workflowName, pausedAt, endsAt, values, fields } = pause;
+  const { title, workflowName, pausedAt, expiresAt, values, fields } = pause;
   const rows = values.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>`);
   const context =
     rows.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${rows.join('')}</dl>\n`;
   return documentOf(
     'resume',
     { title, description: `${workflowName} waits for an answer.` },
-    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This link expires on ${timeHtml(endsAt)}.</p>
+    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This link expires on ${timeHtml(expiresAt)}.</p>
 ${notificationsHtml(pause)}<form id="form">
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>

@@ -23,7 +23,7 @@ export const SANDBOXES = { listSandboxes, createSandbox, getSandbox, updateSandb
 export interface SandboxAreaOptions {
   store: Pick<ServiceStore, 'database'>;
   /** Opens the image store when it is first needed. The caller closes it, before the sandboxes. */
-  images: () => Promise<ImageStore>;
+  openImages: () => Promise<ImageStore>;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
   /** True if blocks wait for the build of their sandbox within their timeout. Default: they fail until it has ended. */
@@ -43,12 +43,12 @@ export interface Sandboxes {
 /** Opens the sandboxes of workspaces. Their rows are in the store, and their images in the image store. */
 export function openSandboxes({
   store,
-  images: openImageStore,
+  openImages: openImageStore,
   onError,
   waitsForBuilds,
 }: SandboxAreaOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
-  const images = new SandboxImages({ db, images: openImageStore, report: onError, waitsForBuilds });
+  const images = new SandboxImages({ db, openImages: openImageStore, report: onError, waitsForBuilds });
   return {
     area: {
       name: 'sandboxes',
@@ -57,7 +57,7 @@ export function openSandboxes({
       services({ now, report }) {
         // Queues again the builds that an earlier process has not finished.
         images.recover().catch(report);
-        return { db, images, budget: memoryLimiter({ operation: WRITE_LIMIT }, now), now };
+        return { db, images, writeLimiter: memoryLimiter({ operation: WRITE_LIMIT }, now), now };
       },
     },
     images,

@@ -13,7 +13,7 @@ export type ImageStore = Pick<Images, 'build' | 'get' | 'open' | 'remove'>;
 interface BuildsOptions {
   db: Kysely<SandboxTables>;
   /** Opens the image store when it is first needed. */
-  images: () => Promise<ImageStore>;
+  openImages: () => Promise<ImageStore>;
   report: (error: unknown) => void;
   /** True if blocks wait for the build of their sandbox. */
   waitsForBuilds?: boolean | undefined;
@@ -53,7 +53,7 @@ export class SandboxImages implements ImageSource {
   /** Returns whether the image store can be opened, and reports why not. */
   async isAvailable(): Promise<boolean> {
     try {
-      await this.#options.images();
+      await this.#options.openImages();
       return true;
     } catch (error) {
       this.#options.report(error);
@@ -62,9 +62,9 @@ export class SandboxImages implements ImageSource {
   }
 
   /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
-  async request(imageId: string, spec: ImageSpec): Promise<void> {
+  async requestBuild(imageId: string, spec: ImageSpec): Promise<void> {
     if (this.#hasBuild(imageId)) return;
-    const record = await (await this.#options.images()).get(imageId);
+    const record = await (await this.#options.openImages()).get(imageId);
     if (record?.state === 'ready' || this.#isClosed || this.#hasBuild(imageId)) return;
     this.#queued.set(imageId, { spec, end: Promise.withResolvers() });
     this.#startNext();
@@ -78,18 +78,18 @@ export class SandboxImages implements ImageSource {
   async recover(): Promise<void> {
     const rows = await sandboxesByImage(this.#options.db);
     if (rows.length === 0) return;
-    const images = await this.#options.images();
+    const images = await this.#options.openImages();
     for (const row of rows) {
       const imageId = row.image_id as string;
       const state = (await images.get(imageId))?.state ?? 'pending';
-      if (state === 'pending' || state === 'building') await this.request(imageId, storedSpec(row));
+      if (state === 'pending' || state === 'building') await this.requestBuild(imageId, storedSpec(row));
     }
   }
 
   /** Returns the record of an image; undefined if there is none, or while a build is queued. */
   async describe(imageId: string): Promise<ImageRecord | undefined> {
     if (this.#queued.has(imageId)) return undefined;
-    const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
+    const record = (await (await this.#options.openImages()).get(imageId)) ?? undefined;
     // Until a repeated build begins, the record has the outcome of the previous build.
     return record?.state === 'failed' && this.#hasBuild(imageId) ? undefined : record;
   }
@@ -98,7 +98,7 @@ export class SandboxImages implements ImageSource {
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
     this.#cancelQueued(imageId);
-    const images = await this.#options.images();
+    const images = await this.#options.openImages();
     const record = await images.get(imageId);
     if (record && record.names.length === 0 && record.state !== 'building') images.remove(imageId);
   }
@@ -109,12 +109,12 @@ export class SandboxImages implements ImageSource {
    */
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
     const { db } = this.#options;
-    if (workspaceId === undefined) return (await this.#options.images()).open(id);
+    if (workspaceId === undefined) return (await this.#options.openImages()).open(id);
     const row = isStorable(id) ? await findSandbox(db, { id, workspaceId }) : undefined;
     if (row) return this.#openSandbox(row);
     if (IMAGE_ID.test(id)) throw sandboxNotFound(id);
     try {
-      return await (await this.#options.images()).open(id);
+      return await (await this.#options.openImages()).open(id);
     } catch (error) {
       throw isSandboxError(error) && error.code === 'IMAGE_NOT_FOUND' ? sandboxNotFound(id) : error;
     }
@@ -125,7 +125,7 @@ export class SandboxImages implements ImageSource {
     const subject = `The sandbox ${JSON.stringify(name)}`;
     if (imageId === null)
       throw new SandboxError('IMAGE_NOT_FOUND', `${subject} has no packages: remove it from the block.`);
-    const images = await this.#options.images();
+    const images = await this.#options.openImages();
     let record = await this.describe(imageId);
     if (this.#options.waitsForBuilds && (!record || (record.imageId === null && record.state !== 'failed'))) {
       await this.#waitForBuild(imageId, storedSpec(row));
@@ -140,7 +140,7 @@ export class SandboxImages implements ImageSource {
       );
     }
     if (!record || record.imageId === null) {
-      await this.request(imageId, storedSpec(row));
+      await this.requestBuild(imageId, storedSpec(row));
       throw new SandboxError(
         'IMAGE_NOT_READY',
         `${subject} is being built. Try again when its build has ended.`,
@@ -151,7 +151,7 @@ export class SandboxImages implements ImageSource {
 
   /** Resolves when the build of an image has ended. */
   async #waitForBuild(imageId: string, spec: ImageSpec): Promise<void> {
-    await this.request(imageId, spec);
+    await this.requestBuild(imageId, spec);
     await (this.#running.get(imageId) ?? this.#queued.get(imageId))?.end.promise;
   }
 
@@ -176,7 +176,7 @@ export class SandboxImages implements ImageSource {
   async #build(spec: ImageSpec): Promise<void> {
     try {
       // A failure of the build itself is in the record.
-      await (await this.#options.images()).build(spec);
+      await (await this.#options.openImages()).build(spec);
     } catch (error) {
       // The image store was closed, or the image was released in the meantime.
       if (isSandboxError(error) && STOPPED_CODES.has(error.code)) return;

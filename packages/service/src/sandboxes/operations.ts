@@ -32,7 +32,7 @@ export interface SandboxServices {
   db: Kysely<SandboxTables>;
   images: SandboxImages;
   /** Limits the writes of each workspace. */
-  budget: Limiter;
+  writeLimiter: Limiter;
   now: () => number;
 }
 
@@ -85,7 +85,7 @@ export const createSandbox = define({
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.sandbox, description: 'The sandbox, with a queued build' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }) {
+  async handle(services, { body, recordAudit }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...input } = body;
     const specification = specificationOf(input);
@@ -98,9 +98,9 @@ export const createSandbox = define({
     await consumeWriteLimit(services, workspaceId);
     await db.transaction().execute(async (tx) => {
       if (!(await addSandbox(tx, row))) throw nameTaken(name);
-      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+      await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
-    if (row.image_id !== null) await images.request(row.image_id, specification.spec);
+    if (row.image_id !== null) await images.requestBuild(row.image_id, specification.spec);
     return { status: 201, data: await viewOf(services, row) };
   },
 });
@@ -139,7 +139,7 @@ export const updateSandbox = define({
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
   errors: WRITE_ERRORS,
-  async handle(services, { path, body, record }) {
+  async handle(services, { path, body, recordAudit }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...changes } = body;
     const current = await findSandbox(db, { id: path.sandboxId, workspaceId });
@@ -155,12 +155,12 @@ export const updateSandbox = define({
     await consumeWriteLimit(services, workspaceId);
     const replace = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
-      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+      await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
     await replace.catch(async (error: unknown) => {
       throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
     });
-    if (row.image_id !== null) await images.request(row.image_id, specification.spec);
+    if (row.image_id !== null) await images.requestBuild(row.image_id, specification.spec);
     const { image_id: oldImageId } = current;
     if (oldImageId !== null && oldImageId !== row.image_id) await images.release(oldImageId);
     return { data: await viewOf(services, row) };
@@ -180,7 +180,7 @@ export const deleteSandbox = define({
   query: schemas.workspaceQuery,
   success: [{ status: 200, schema: schemas.deletedSandbox, description: 'The sandbox is deleted' }],
   errors: READ_ERRORS,
-  async handle(services, { path, query, record }) {
+  async handle(services, { path, query, recordAudit }) {
     const { db, images } = services;
     const key = { id: path.sandboxId, workspaceId: query.workspaceId };
     const row = await findSandbox(db, key);
@@ -188,7 +188,7 @@ export const deleteSandbox = define({
     await expectImageStore(services, [row]);
     await db.transaction().execute(async (tx) => {
       if (!(await removeSandbox(tx, key))) throw notFound('Sandbox');
-      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+      await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
     if (row.image_id !== null) await images.release(row.image_id);
     return { data: { id: row.id, deleted: true } };
@@ -234,8 +234,8 @@ async function expectImageStore({ images }: SandboxServices, rows: readonly Sand
   throw unavailable('Packages cannot be used now: the image store of this server cannot be opened');
 }
 
-async function consumeWriteLimit({ budget }: SandboxServices, workspaceId: string): Promise<void> {
-  const state = await budget.take('operation', [workspaceId]);
+async function consumeWriteLimit({ writeLimiter }: SandboxServices, workspaceId: string): Promise<void> {
+  const state = await writeLimiter.take('operation', [workspaceId]);
   if (!state || state.allowed) return;
   const retryAfter = Math.ceil(state.retryAfterMs / 1000);
   throw new ApiError(429, 'Sandbox build budget exceeded for this workspace', {

@@ -19,7 +19,7 @@ export interface StoredSecret {
 }
 
 /** A workspace, and the name of a secret in it. */
-export interface SecretOwner {
+export interface SecretRef {
   workspaceId: string;
   name: string;
 }
@@ -38,7 +38,7 @@ function asSecretDatabase(database: Database): Kysely<SecretTables> {
 export async function setStoredSecret(
   database: Database,
   sealer: Sealer,
-  secret: SecretOwner & { value: string; description?: string | undefined },
+  secret: SecretRef & { value: string; description?: string | undefined },
 ): Promise<boolean> {
   const name = secretName.safeParse(secret.name);
   if (!name.success) throw new RangeError(`The name is invalid: ${name.error.issues[0]?.message}.`);
@@ -72,6 +72,6 @@ export async function listSecrets(database: Database, workspaceId: string): Prom
 }
 
 /** Deletes a secret of a workspace. Returns whether it existed. */
-export function removeStoredSecret(database: Database, { workspaceId, name }: SecretOwner): Promise<boolean> {
+export function removeStoredSecret(database: Database, { workspaceId, name }: SecretRef): Promise<boolean> {
   return removeSecret(asSecretDatabase(database), { workspaceId, userId: '', name });
 }

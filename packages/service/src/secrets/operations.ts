@@ -10,7 +10,7 @@ import {
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import { expectSealing } from '../sealing.ts';
+import { expectSealingKey } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
@@ -77,12 +77,12 @@ export const setSecretOperation = define({
     { status: 201, schema: schemas.secret, description: 'The new secret' },
   ],
   errors: [400, 401, 403, 404, 413, 415, 429, 503],
-  async handle(services, { path, body, principal, record }) {
+  async handle(services, { path, body, principal, recordAudit }) {
     const { workspaceId, value, description, scope } = body;
     const userId = ownerIdOf(scope, principal);
     const key = { workspaceId, userId, name: path.name };
     await expectSecretAdmin(services, principal, { workspaceId, scope });
-    expectSealing(services.sealer);
+    expectSealingKey(services.sealer);
     const now = new Date(services.now()).toISOString();
     const { row, isNew } = await databaseOf(services)
       .transaction()
@@ -95,7 +95,7 @@ export const setSecretOperation = define({
         });
         if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooManySecrets();
         const action = result.isNew ? 'SECRET_CREATED' : 'SECRET_UPDATED';
-        await record({ action, resourceId: path.name, details: { scope } }, tx);
+        await recordAudit({ action, resourceId: path.name, details: { scope } }, tx);
         return result;
       });
     return { status: isNew ? 201 : 200, data: viewOf(row, true) };
@@ -115,7 +115,7 @@ export const deleteSecret = define({
   query: schemas.deleteQuery,
   success: [{ status: 200, schema: schemas.deletedSecret, description: 'The secret is deleted' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, query, principal, record }) {
+  async handle(services, { path, query, principal, recordAudit }) {
     const { workspaceId, scope } = query;
     await expectSecretAdmin(services, principal, query);
     const key = { workspaceId, userId: ownerIdOf(scope, principal), name: path.name };
@@ -123,7 +123,7 @@ export const deleteSecret = define({
       .transaction()
       .execute(async (tx) => {
         if (!(await removeSecret(tx, key))) throw notFound('Secret');
-        await record({ resourceId: path.name, details: { scope } }, tx);
+        await recordAudit({ resourceId: path.name, details: { scope } }, tx);
       });
     return { data: { name: path.name, scope, deleted: true } };
   },

@@ -162,7 +162,7 @@ function openRow(sealer: Sealer, row: SecretRow): string {
 }
 
 /** Returns the ids of the keys that sealed the values of the table. */
-export async function keyIdsInUse(db: Db): Promise<Set<string>> {
+export async function secretKeyIds(db: Db): Promise<Set<string>> {
   const rows = await db.selectFrom('secrets').select('key_id').distinct().execute();
   return new Set(rows.map((row) => row.key_id));
 }
@@ -171,7 +171,7 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
  * Finds up to `limit` values that another key has sealed, and seals them with the current key. Returns the number of
  * these values; 0 if the current key has sealed all. Skips a value that another caller has replaced in the meantime.
  */
-export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
+export async function resealSecrets(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const currentKeyId = sealer.currentKeyId();
   const rows = await db
     .selectFrom('secrets')

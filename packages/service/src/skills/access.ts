@@ -2,7 +2,7 @@ import type { Principal } from '@heddle/api';
 import { forbidden, notFound } from '@heddle/api/areas';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
-import { isGranted } from './editors.ts';
+import { hasGrant } from './editors.ts';
 import { findSkill } from './store.ts';
 import type { Db, SkillKey } from './store.ts';
 import type { SkillRow } from './tables.ts';
@@ -13,7 +13,7 @@ export interface SkillServices {
   now: () => number;
 }
 
-export function tablesOf({ store }: SkillServices): Db {
+export function databaseOf({ store }: SkillServices): Db {
   return store.database as Db;
 }
 
@@ -23,7 +23,7 @@ export function isoNow({ now }: SkillServices): string {
 
 /** Returns the skill. Throws 404 if the workspace has none with this id. */
 export async function requireSkill(services: SkillServices, key: SkillKey): Promise<SkillRow> {
-  const row = await findSkill(tablesOf(services), key);
+  const row = await findSkill(databaseOf(services), key);
   if (!row) throw notFound('Skill');
   return row;
 }
@@ -37,7 +37,7 @@ export async function requireEditableSkill(
   const row = await requireSkill(services, key);
   if (await isWorkspaceAdmin(services.store, principal, key.workspaceId)) return row;
   const { userId } = principal;
-  if (userId !== null && (await isGranted(tablesOf(services), key, userId))) return row;
+  if (userId !== null && (await hasGrant(databaseOf(services), key, userId))) return row;
   throw forbidden(
     'SKILL_EDITOR_ACCESS_REQUIRED',
     'Only its editors and workspace admins can change this skill',

@@ -8,7 +8,7 @@ import {
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
-import { requireEditableSkill, requireSkill, isoNow, tablesOf } from './access.ts';
+import { requireEditableSkill, requireSkill, isoNow, databaseOf } from './access.ts';
 import type { SkillServices } from './access.ts';
 import { countGrants, grant, memberWithEmail, pageOfEditors, revoke } from './editors.ts';
 import type { SkillEditor } from './editors.ts';
@@ -24,7 +24,7 @@ const SHARED = {
 } as const;
 const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.skillPosition);
+const cursors = cursorCodec(schemas.pagePosition);
 
 export const listSkillEditors = define({
   ...SHARED,
@@ -42,7 +42,7 @@ export const listSkillEditors = define({
     const scope = { ...query, ...path };
     const after = cursors.decode(query.cursor, scope);
     await requireSkill(services, key);
-    const { editors, next } = await pageOfEditors(tablesOf(services), key, { ...query, after });
+    const { editors, next } = await pageOfEditors(databaseOf(services), key, { ...query, after });
     return { page: editors.map(viewOf), nextCursor: cursors.encode(next, scope) };
   },
 });
@@ -61,12 +61,12 @@ export const grantSkillEditor = define({
     { status: 201, schema: schemas.editor, description: 'The new editor' },
   ],
   errors: [400, 401, 403, 404, 413, 415, 429],
-  async handle(services, { path, body: { workspaceId, email }, principal, record }) {
+  async handle(services, { path, body: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
     const member = await grantableMember(services, { workspaceId, email });
     const { userId } = member;
-    const isNew = await tablesOf(services)
+    const isNew = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         if (!(await lockSkill(tx, key))) throw notFound('Skill');
@@ -74,7 +74,7 @@ export const grantSkillEditor = define({
         if (!added) return false;
         if ((await countGrants(tx, key)) > schemas.MAX_EDITORS)
           throw badRequest(`The skill has ${schemas.MAX_EDITORS} editors already: revoke one`);
-        await record({ resourceId: key.id, details: { userId } }, tx);
+        await recordAudit({ resourceId: key.id, details: { userId } }, tx);
         return true;
       });
     return { status: isNew ? 201 : 200, data: viewOf(member) };
@@ -91,15 +91,15 @@ export const revokeSkillEditor = define({
   query: schemas.editorQuery,
   success: [{ status: 200, schema: schemas.revokedEditor, description: 'The member is no longer an editor' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, query: { workspaceId, email }, principal, record }) {
+  async handle(services, { path, query: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
     const { userId } = await grantableMember(services, { workspaceId, email });
-    await tablesOf(services)
+    await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         if (!(await revoke(tx, key, userId))) throw notFound('Editor');
-        await record({ resourceId: key.id, details: { userId } }, tx);
+        await recordAudit({ resourceId: key.id, details: { userId } }, tx);
       });
     return { data: { email, revoked: true } };
   },
@@ -110,7 +110,7 @@ async function grantableMember(
   services: SkillServices,
   { workspaceId, email }: { workspaceId: string; email: string },
 ): Promise<SkillEditor> {
-  const member = await memberWithEmail(tablesOf(services), workspaceId, email);
+  const member = await memberWithEmail(databaseOf(services), workspaceId, email);
   if (!member) throw notFound('Member');
   if (member.isWorkspaceAdmin)
     throw badRequest('A workspace admin is an editor of all skills, and cannot be granted or revoked');

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
-import type { Db, SkillKey, SkillPosition } from './store.ts';
+import type { Db, SkillKey, PagePosition } from './store.ts';
 
 /** A member of the workspace who may change a skill: an admin, or a member with a grant (the right to change it). */
 export interface SkillEditor {
@@ -15,7 +15,7 @@ export interface EditorsQuery {
   sortBy: 'email' | 'name';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: SkillPosition | undefined;
+  after?: PagePosition | undefined;
 }
 
 /** Returns a page of the admins of the workspace and of the members with a grant for the skill. */
@@ -23,7 +23,7 @@ export async function pageOfEditors(
   db: Db,
   skill: SkillKey,
   query: EditorsQuery,
-): Promise<{ editors: SkillEditor[]; next: SkillPosition | undefined }> {
+): Promise<{ editors: SkillEditor[]; next: PagePosition | undefined }> {
   const { sortBy } = query;
   const select = members(db, skill.workspaceId).where((eb) =>
     eb.or([
@@ -37,7 +37,7 @@ export async function pageOfEditors(
     select,
     [`users.${sortBy}`, 'users.id'],
     query,
-    (row): SkillPosition => [row[sortBy], row.id],
+    (row): PagePosition => [row[sortBy], row.id],
   );
   return { editors: rows.map(editorOf), next };
 }
@@ -53,7 +53,7 @@ export async function memberWithEmail(
 }
 
 /** Returns whether the person has a grant for the skill. */
-export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
+export async function hasGrant(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
   const query = grants(db, skill).select('user_id').where('user_id', '=', userId);
   return (await query.executeTakeFirst()) !== undefined;
 }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { expectValid } from '../expect-valid.ts';
 import { MAX_SKILLS, skillContent, skillDescription, skillName } from './schemas.ts';
 import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkill } from './store.ts';
-import type { Db, SkillPosition } from './store.ts';
+import type { Db, PagePosition } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
 // Functions with which the administrator of an installation manages skills without the HTTP API.
@@ -21,7 +21,7 @@ export interface StoredSkill {
 }
 
 /** Identifies a skill by its workspace and its name. */
-export interface SkillOwner {
+export interface SkillNameKey {
   workspaceId: string;
   name: string;
 }
@@ -40,7 +40,7 @@ function toDb(database: Database): Db {
  */
 export async function storeSkill(
   database: Database,
-  input: SkillOwner & { content: string; description?: string | undefined },
+  input: SkillNameKey & { content: string; description?: string | undefined },
 ): Promise<{ skill: StoredSkill; isNew: boolean }> {
   const { workspaceId, name, description, content } = input;
   expectValid('name', skillName, name);
@@ -72,7 +72,7 @@ export async function storeSkill(
 export async function listStoredSkills(database: Database, workspaceId: string): Promise<StoredSkill[]> {
   const skills: StoredSkill[] = [];
   const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: PAGE_SIZE } as const;
-  let after: SkillPosition | undefined;
+  let after: PagePosition | undefined;
   do {
     const { rows, next } = await pageOfSkills(toDb(database), { ...query, after });
     skills.push(...rows.map(viewOf));
@@ -84,14 +84,14 @@ export async function listStoredSkills(database: Database, workspaceId: string):
 /** Returns the skill with this name and its content; undefined if there is none. */
 export async function findStoredSkill(
   database: Database,
-  key: SkillOwner,
+  key: SkillNameKey,
 ): Promise<(StoredSkill & { content: string }) | undefined> {
   const row: SkillRow | undefined = await findSkill(toDb(database), key);
   return row && { ...viewOf(row), content: row.content };
 }
 
 /** Deletes the skill with this name. Returns whether it existed. */
-export async function removeStoredSkill(database: Database, key: SkillOwner): Promise<boolean> {
+export async function removeStoredSkill(database: Database, key: SkillNameKey): Promise<boolean> {
   const row = await findSkill(toDb(database), key);
   const { workspaceId } = key;
   return row !== undefined && (await removeSkill(toDb(database), { workspaceId, id: row.id })) !== undefined;

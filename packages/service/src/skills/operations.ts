@@ -11,8 +11,8 @@ import {
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
-import { isDuplicate } from '../store/database.ts';
-import { requireEditableSkill, requireSkill, isoNow, tablesOf } from './access.ts';
+import { isUniqueViolation } from '../store/database.ts';
+import { requireEditableSkill, requireSkill, isoNow, databaseOf } from './access.ts';
 import type { SkillServices } from './access.ts';
 import { grant } from './editors.ts';
 import * as schemas from './schemas.ts';
@@ -24,7 +24,7 @@ const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: AUTHENTIC
 const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const none = z.strictObject({});
 const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.skillPosition);
+const cursors = cursorCodec(schemas.pagePosition);
 
 export const listSkills = define({
   ...READ,
@@ -39,7 +39,7 @@ export const listSkills = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
     const after = cursors.decode(query.cursor, query);
-    const { rows, next } = await pageOfSkills(tablesOf(services), { ...query, after });
+    const { rows, next } = await pageOfSkills(databaseOf(services), { ...query, after });
     return { page: rows.map(summaryOf), nextCursor: cursors.encode(next, query) };
   },
 });
@@ -58,9 +58,9 @@ export const createSkill = define({
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.skill, description: 'The skill' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
-  async handle(services, { body, principal: { userId }, record }) {
+  async handle(services, { body, principal: { userId }, recordAudit }) {
     const now = isoNow(services);
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const added = await addSkill(tx, { ...body, id: randomUUID(), now });
@@ -69,7 +69,7 @@ export const createSkill = define({
           throw badRequest(`There are ${schemas.MAX_SKILLS} skills already: delete one that is not used`);
         const key = { workspaceId: body.workspaceId, id: added.id };
         if (userId !== null) await grant(tx, key, { userId, now });
-        await record({ resourceId: added.id, details: { name: added.name } }, tx);
+        await recordAudit({ resourceId: added.id, details: { name: added.name } }, tx);
         return added;
       });
     return { status: 201, data: viewOf(row) };
@@ -106,20 +106,20 @@ export const updateSkill = define({
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.skill, description: 'The changed skill' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
-  async handle(services, { path, body: { workspaceId, ...changes }, principal, record }) {
+  async handle(services, { path, body: { workspaceId, ...changes }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const changed = await changeSkill(tx, key, { ...changes, now: isoNow(services) });
         if (!changed) throw notFound('Skill');
         const details = { name: changed.name, fields: Object.keys(changes).toSorted() };
-        await record({ resourceId: key.id, details }, tx);
+        await recordAudit({ resourceId: key.id, details }, tx);
         return changed;
       })
       .catch((error: unknown) => {
-        throw changes.name !== undefined && isDuplicate(error) ? nameTaken(changes.name) : error;
+        throw changes.name !== undefined && isUniqueViolation(error) ? nameTaken(changes.name) : error;
       });
     return { data: viewOf(row) };
   },
@@ -138,15 +138,15 @@ export const deleteSkill = define({
   query: schemas.workspaceQuery,
   success: [{ status: 200, schema: schemas.deletedSkill, description: 'The skill is deleted' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, query: { workspaceId }, principal, record }) {
+  async handle(services, { path, query: { workspaceId }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    await tablesOf(services)
+    await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const removed = await removeSkill(tx, key);
         if (!removed) throw notFound('Skill');
-        await record({ resourceId: key.id, details: { name: removed.name } }, tx);
+        await recordAudit({ resourceId: key.id, details: { name: removed.name } }, tx);
       });
     return { data: { id: key.id, deleted: true } };
   },

@@ -106,4 +106,4 @@ export const editor = z.object({
 export const revokedEditor = z.object({ email: z.string(), revoked: z.literal(true) });
 
 /** The sort value and the id of a page's last row. */
-export const skillPosition = z.tuple([z.string(), z.string()]);
+export const pagePosition = z.tuple([z.string(), z.string()]);

@@ -36,11 +36,11 @@ export interface SkillsQuery {
   sortBy: 'name' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: SkillPosition | undefined;
+  after?: PagePosition | undefined;
 }
 
 /** The sort value and the id of a page's last row. */
-export type SkillPosition = readonly [value: string, id: string];
+export type PagePosition = readonly [value: string, id: string];
 
 const COLUMNS = ['workspace_id', 'id', 'name', 'description', 'created_at', 'updated_at'] as const;
 const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
@@ -136,11 +136,11 @@ export async function countSkills(db: Db, workspaceId: string): Promise<number> 
 export async function pageOfSkills(
   db: Db,
   query: SkillsQuery,
-): Promise<{ rows: SkillInfo[]; next: SkillPosition | undefined }> {
+): Promise<{ rows: SkillInfo[]; next: PagePosition | undefined }> {
   const { workspaceId, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
     select = select.where((eb) => eb.or([contains('name', search), contains('description', search)]));
-  return readPage(select, [column, 'id'], query, (row): SkillPosition => [row[column], row.id]);
+  return readPage(select, [column, 'id'], query, (row): PagePosition => [row[column], row.id]);
 }

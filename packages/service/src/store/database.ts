@@ -6,7 +6,7 @@ import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
 import { nodeSqlite } from './node-sqlite.ts';
 import type { Tables } from './schema.ts';
-import { NamingPostgresDialect } from './naming-dialects.ts';
+import { NamesOnlyPostgresDialect } from './naming-dialects.ts';
 
 export type Db = Kysely<Tables>;
 
@@ -90,7 +90,7 @@ function createPostgresDialect(location: { url: string; maxConnections?: number 
   });
   // An idle connection was lost. The pool has dropped it and opens another one when needed.
   pool.on('error', () => undefined);
-  return new NamingPostgresDialect({ pool });
+  return new NamesOnlyPostgresDialect({ pool });
 }
 
 // Codes of violated unique constraints: SQLite's extended result codes, and PostgreSQL's SQLSTATE.
@@ -99,7 +99,7 @@ const SQLITE_PRIMARY_KEY = 1555;
 const POSTGRES_UNIQUE = '23505';
 
 /** Returns whether the error is a violation of a unique constraint. */
-export function isDuplicate(error: unknown): boolean {
+export function isUniqueViolation(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === POSTGRES_UNIQUE || errcode === SQLITE_UNIQUE || errcode === SQLITE_PRIMARY_KEY;
 }

@@ -4,7 +4,7 @@ import type { DatabaseIntrospector, Kysely, TableMetadata } from 'kysely';
 type Database = Kysely<unknown>;
 
 /** Kysely's dialect for SQLite, whose introspector reads only the names of tables. */
-export class NamingSqliteDialect extends SqliteDialect {
+export class NamesOnlySqliteDialect extends SqliteDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return introspectNames(super.createIntrospector(db), async () => {
       const names = sql<TableName>`select name from sqlite_master where type = 'table'`;
@@ -14,7 +14,7 @@ export class NamingSqliteDialect extends SqliteDialect {
 }
 
 /** Kysely's dialect for PostgreSQL, whose introspector reads only the names of tables. */
-export class NamingPostgresDialect extends PostgresDialect {
+export class NamesOnlyPostgresDialect extends PostgresDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
     return introspectNames(super.createIntrospector(db), async () => {
       const names = sql<TableName>`select tablename as name, schemaname as schema from pg_tables`;

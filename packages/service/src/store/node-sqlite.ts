@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDialect } from 'kysely';
-import { NamingSqliteDialect } from './naming-dialects.ts';
+import { NamesOnlySqliteDialect } from './naming-dialects.ts';
 
 /** Maximum time that a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -14,7 +14,7 @@ export function nodeSqlite(file: string): SqliteDialect {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
-  return new NamingSqliteDialect({ database: adaptConnection(db) });
+  return new NamesOnlySqliteDialect({ database: adaptConnection(db) });
 }
 
 type Parameters = readonly unknown[];

@@ -84,7 +84,7 @@ export interface ServiceStore extends Database {
  * The part of the store that workers need: which workspace a workflow belongs to, which workflow a block calls, and the
  * secrets, credentials and skills of workspaces.
  */
-export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
+export interface WorkerStore extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
   secrets: TenantEnvironments;
@@ -124,18 +124,18 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
  * Opens the part of the store that workers need, without a secret for keys. `sealer` decrypts the secrets and
  * credentials of workspaces. `refresh` configures how access tokens are refreshed; without `refresh`, they are not.
  */
-export async function openServiceOwnership(
+export async function openWorkerStore(
   options: Omit<ServiceStoreOptions, 'secret'>,
   sealer: Sealer,
   refresh?: RefreshOptions,
-): Promise<ServiceOwnership> {
+): Promise<WorkerStore> {
   const { db } = await openAndMigrate(locationOf(options));
   const workspaces = new WorkspaceStore(db);
   const database = db as unknown as Kysely<unknown>;
   return {
     ...storedDefinitions(db),
     database,
-    oldestWorkspace: () => workspaces.oldest(),
+    oldestWorkspace: () => workspaces.oldestId(),
     secrets: secretEnvironments(database, sealer),
     credentials: storedCredentials(database, sealer, refresh),
     skills: storedSkills(database),

@@ -9,7 +9,7 @@ import type {
 } from '@heddle/api/ports';
 import { Batches } from './batches.ts';
 import { compiledQuery, compiledQueryForMany } from './compiled.ts';
-import { isDuplicate } from './database.ts';
+import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow, Tables } from './schema.ts';
 
@@ -49,7 +49,10 @@ export async function addAllQueued(
  * Returns the data with which a held run starts; undefined if it was cancelled. Locks the run until the transaction
  * ends.
  */
-export async function heldStart(transaction: unknown, engineId: string): Promise<QueuedStart | undefined> {
+export async function lockHeldStart(
+  transaction: unknown,
+  engineId: string,
+): Promise<QueuedStart | undefined> {
   const row = await (transaction as Db)
     .updateTable('claims')
     .set({ held: 1 })
@@ -62,7 +65,11 @@ export async function heldStart(transaction: unknown, engineId: string): Promise
 }
 
 /** Changes the data with which a held run starts. */
-export async function changeHeld(transaction: unknown, engineId: string, start: QueuedStart): Promise<void> {
+export async function updateHeldStart(
+  transaction: unknown,
+  engineId: string,
+  start: QueuedStart,
+): Promise<void> {
   await (transaction as Db)
     .updateTable('claims')
     .set({ waiting: JSON.stringify(start) })
@@ -72,7 +79,7 @@ export async function changeHeld(transaction: unknown, engineId: string, start: 
 }
 
 /** Ends the hold of a run: it may start, or it has failed. */
-export async function releaseQueued(
+export async function releaseHeldRun(
   transaction: unknown,
   engineId: string,
   outcome: { start: QueuedStart } | { failure: ReservationFailure },
@@ -140,7 +147,7 @@ export class ReservationStore implements Reservations {
       await this.#insert(...COLUMNS.map((column) => row[column]));
       return true;
     } catch (error) {
-      if (isDuplicate(error)) return false;
+      if (isUniqueViolation(error)) return false;
       throw error;
     }
   }

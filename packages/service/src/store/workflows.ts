@@ -1,7 +1,7 @@
-import { changeUnlocked } from '../workflows/change.ts';
+import { changeIfUnlocked } from '../workflows/change.ts';
 import type { Db as FolderDb } from '../workflows/folders.ts';
 import { compiledQuery } from './compiled.ts';
-import { isDuplicate } from './database.ts';
+import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 import type { VersionRow, WorkflowRow } from './schema.ts';
 import { listQuery } from './list-query.ts';
@@ -94,7 +94,7 @@ export class WorkflowStore {
       });
     } catch (error) {
       // Another workflow has taken an id since the check.
-      if (isDuplicate(error)) return findForeignIds(this.#db, workflow, ids);
+      if (isUniqueViolation(error)) return findForeignIds(this.#db, workflow, ids);
       throw error;
     }
   }
@@ -176,7 +176,7 @@ export class WorkflowStore {
    * folder.
    */
   #change<T>(workflowId: string, write: (tx: Db) => Promise<T>): Promise<T> {
-    return changeUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
+    return changeIfUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
   }
 
   async version(workflowId: string, version: number): Promise<VersionRow | undefined> {

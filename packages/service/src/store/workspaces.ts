@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Principal, Role } from '@heddle/api';
 import type { Access, AccessDecision } from '@heddle/api/ports';
 import { compiledQuery } from './compiled.ts';
-import { isDuplicate } from './database.ts';
+import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 
 /** The role of a person in a workspace. */
@@ -50,7 +50,7 @@ export class WorkspaceStore implements Access {
   }
 
   /** Returns the id of the person with exactly this email address; undefined if there is none. */
-  async userByEmail(email: string): Promise<string | undefined> {
+  async userIdByEmail(email: string): Promise<string | undefined> {
     return (await this.#db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst())
       ?.id;
   }
@@ -121,7 +121,7 @@ export class WorkspaceStore implements Access {
   }
 
   /** Returns the id of the oldest workspace; undefined when there is none. */
-  async oldest(): Promise<string | undefined> {
+  async oldestId(): Promise<string | undefined> {
     return (
       await this.#db
         .selectFrom('workspaces')
@@ -143,7 +143,7 @@ export class WorkspaceStore implements Access {
       return { userId, workspaceId: await this.createWorkspace('Default', userId) };
     } catch (error) {
       // Another process has created the person at the same time: email addresses are unique.
-      if (isDuplicate(error)) return undefined;
+      if (isUniqueViolation(error)) return undefined;
       throw error;
     }
   }

@@ -80,7 +80,7 @@ function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): Jso
 }
 
 /** Returns whether the value is only a reference or placeholder, possibly after an authentication scheme (`Bearer`). */
-export function isReference(value: Json): boolean {
+export function isReferenceOrPlaceholder(value: Json): boolean {
   return typeof value === 'string' && REFERENCE.test(value);
 }
 

@@ -67,7 +67,7 @@ function toStorable(text: string, maxLength: number): string {
 }
 
 /** Throws 403 if a request with a workspace key binds a credential, because such a key does not act for a person. */
-export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
+export function expectMayBindCredentials({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
   if (kind !== 'workspace') return;
   const instructions = [...(mappings ?? []), ...(bindings ?? [])];
   if (!instructions.some((each) => each.kind === 'credential' && each.targetId != null)) return;

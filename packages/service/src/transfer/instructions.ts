@@ -35,7 +35,7 @@ export class Instructions {
   readonly #used = new Set<Binding>();
 
   constructor(mappings: readonly Mapping[], bindings: readonly Binding[]) {
-    expectFewPositions(bindings);
+    expectPositionsWithinLimit(bindings);
     for (const { kind, sourceId, targetId } of mappings) {
       if (targetId === undefined) continue;
       const key = idKey(kind, sourceId);
@@ -103,7 +103,7 @@ export class Instructions {
 }
 
 /** Throws 400 for places with more positions than an import may have. */
-export function expectFewPositions(places: readonly Occurrence[]): void {
+export function expectPositionsWithinLimit(places: readonly Occurrence[]): void {
   const count = places.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
   if (count > MAX_TOTAL_POSITIONS)
     throw badRequest(`An import has at most ${MAX_TOTAL_POSITIONS} positions: there are ${count}`);

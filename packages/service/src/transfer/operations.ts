@@ -1,5 +1,12 @@
 import { badRequest, cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
-import { READ, READ_ERRORS, WRITE, WRITE_ERRORS, auditActions, workflowRow } from '../workflows/context.ts';
+import {
+  READ,
+  READ_ERRORS,
+  WRITE,
+  WRITE_ERRORS,
+  auditActions,
+  workflowResource,
+} from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from './schemas.ts';
 import type { Transfers } from './transfers.ts';
@@ -27,15 +34,15 @@ export const exportWorkflow = define({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/export',
   summary: 'Export a workflow without its secrets',
-  resource: workflowRow,
+  resource: workflowResource,
   params: schemas.workflowPath,
   query: schemas.exportQuery,
   success: [{ status: 200, schema: schemas.exportPayload, description: 'The exported workflow' }],
   errors: READ_ERRORS,
-  async handle({ transfers }, { query, record, head }, row) {
+  async handle({ transfers }, { query, recordAudit, head }, row) {
     // HEAD tells whether the caller may export the workflow. Nothing is exported, so nothing is recorded.
     if (head) return { raw: new Response(null) };
-    return { data: await transfers.export(row, query, record) };
+    return { data: await transfers.export(row, query, recordAudit) };
   },
 });
 
@@ -68,8 +75,8 @@ export const importWorkflow = define({
     },
   ],
   check: ({ body }) => expectComplete(body),
-  async handle({ transfers }, { body, principal, record }) {
-    return { status: 201, data: await transfers.import(body, { principal, record }) };
+  async handle({ transfers }, { body, principal, recordAudit }) {
+    return { status: 201, data: await transfers.import(body, { principal, record: recordAudit }) };
   },
 });
 

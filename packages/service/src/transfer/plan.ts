@@ -3,7 +3,7 @@ import type { BlockTargets, ConfigurationField, DependentValue } from './configu
 import { fieldsOf, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { badRequest } from '@heddle/api/areas';
-import { expectFewPositions, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
+import { expectPositionsWithinLimit, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
 import type { Binding, Mapping, Target } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { KindName, Slot } from './kinds.ts';
@@ -118,7 +118,7 @@ function referencesIn(graph: PortableGraph): Reference[] {
     if (references.length > MAX_OCCURRENCES)
       throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   }
-  expectFewPositions(references.map(({ occurrence }) => occurrence));
+  expectPositionsWithinLimit(references.map(({ occurrence }) => occurrence));
   return references;
 }
 
@@ -131,7 +131,7 @@ export function referencesClearedByExport({
   manifest,
 }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
-  expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
+  expectPositionsWithinLimit(manifest.references.flatMap(({ occurrences }) => occurrences));
   const places = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
   const fields = fieldsByPlace(graph);
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>

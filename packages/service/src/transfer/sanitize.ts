@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { isEmpty, isReference, textOf } from './graph.ts';
+import { isEmpty, isReferenceOrPlaceholder, textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { Slot } from './kinds.ts';
@@ -85,7 +85,7 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
 
 function sanitizeValue(value: Json, slot: Slot, keepBindings: boolean): Json {
   if (slot.type === 'table' || DEPLOYMENT_KEY.test(slot.key)) return null;
-  if (isCleared(slot, keepBindings)) return isReference(value) ? value : null;
+  if (isCleared(slot, keepBindings)) return isReferenceOrPlaceholder(value) ? value : null;
   if (slot.type === 'password' || isSecretName(slot.key)) return clearSecret(value);
   const clean = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);
   return isToolList(slot) ? sanitizeTools(clean, keepBindings) : clean;
@@ -116,7 +116,7 @@ function sanitizeTools(value: Json, keepBindings: boolean): Json {
     if (!isJsonObject(params)) return tool;
     const owner = textOf(tool, 'type');
     const entries = Object.entries(params).map(([key, inner]): [string, Json] => {
-      const isKept = !isCleared({ owner, key, type: '' }, keepBindings) || isReference(inner);
+      const isKept = !isCleared({ owner, key, type: '' }, keepBindings) || isReferenceOrPlaceholder(inner);
       return [key, isKept ? inner : null];
     });
     return { ...tool, params: Object.fromEntries(entries) };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isCredential } from '../workflows/redact.ts';
-import { isReference } from './graph.ts';
+import { isReferenceOrPlaceholder } from './graph.ts';
 
 // Recognizes secrets by the name of their field, and by their form.
 
@@ -48,7 +48,7 @@ export function isSecretName(name: string): boolean {
 
 /** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a boolean. */
 export function clearSecret(value: Json): Json {
-  return typeof value === 'boolean' || isReference(value) ? value : null;
+  return typeof value === 'boolean' || isReferenceOrPlaceholder(value) ? value : null;
 }
 
 /** Returns the value without secrets, including those in JSON text, in rows of tables and in named values. */

@@ -16,7 +16,7 @@ import { textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import {
   expectApplicable,
-  expectMayBind,
+  expectMayBindCredentials,
   previewFingerprint,
   readImportFile,
   reportOf,
@@ -32,7 +32,7 @@ import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
 import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
 import type { ReceiptTables } from './tables.ts';
 
-type Recorder = Call<never, never, never>['record'];
+type Recorder = Call<never, never, never>['recordAudit'];
 
 /** Dependencies of exports and imports. */
 export interface TransferOptions {
@@ -83,7 +83,7 @@ export class Transfers {
   /** Returns the effects of an import. Writes nothing. Throws 400 for a file or instructions that cannot be used. */
   async preview(request: PreviewRequest, principal: Principal) {
     const { workspaceId, folderPath = '/' } = request;
-    expectMayBind(request, principal);
+    expectMayBindCredentials(request, principal);
     await expectFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
     const plan = await this.#plan(request, readImportFile(request.workflow), principal);
     const { graph: _graph, cleared: _cleared, ...preview } = plan;
@@ -101,7 +101,7 @@ export class Transfers {
    */
   async import(body: ImportRequest, { principal, record }: ImportContext): Promise<ImportResult> {
     const { workspaceId, requestId } = body;
-    expectMayBind(body, principal);
+    expectMayBindCredentials(body, principal);
     const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
     const earlier = request && (await this.#earlierResult(workspaceId, request));
     if (earlier) return earlier;

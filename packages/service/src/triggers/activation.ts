@@ -5,8 +5,8 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
-import { CHECK_MS } from './events/inactivity.ts';
-import { lockTriggers, withNumbers } from './rows.ts';
+import { INACTIVITY_CHECK_MS } from './events/inactivity.ts';
+import { lockTriggers, withNumericTimes } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';
 
@@ -145,7 +145,7 @@ export function dueAfter(
   if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
-    return { ...NOT_DUE, due_ms: afterMs + CHECK_MS, fire_ms: afterMs + CHECK_MS };
+    return { ...NOT_DUE, due_ms: afterMs + INACTIVITY_CHECK_MS, fire_ms: afterMs + INACTIVITY_CHECK_MS };
   if (type?.kind !== 'schedule') return NOT_DUE;
   const dueMs = type.nextDue(config, afterMs);
   if (dueMs === undefined) return NOT_DUE;
@@ -183,5 +183,5 @@ function activationColumns(
 }
 
 async function lockRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
-  return (await lockTriggers(db, workflowId).execute()).map(withNumbers);
+  return (await lockTriggers(db, workflowId).execute()).map(withNumericTimes);
 }

@@ -1,6 +1,6 @@
 import { isLive } from './fire.ts';
 import type { Db, LiveTrigger } from './fire.ts';
-import { workspaceRank, withNumbers } from './rows.ts';
+import { workspaceRank, withNumericTimes } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** A trigger of a live version that has a due instant. */
@@ -15,7 +15,7 @@ interface TriggerFilter {
 }
 
 /** Returns due triggers. Workspaces take turns, so that none delays another. */
-export async function dueTriggers(
+export async function findDueTriggers(
   db: Db,
   { types, except = [], nowMs, limit }: TriggerFilter & { nowMs: number; limit: number },
 ): Promise<DueTrigger[]> {
@@ -36,7 +36,7 @@ export async function dueTriggers(
     .orderBy('triggers.id')
     .limit(limit)
     .execute();
-  return rows.map(withNumbers).filter(hasDueInstant);
+  return rows.map(withNumericTimes).filter(hasDueInstant);
 }
 
 function hasDueInstant(row: TriggerRow): row is DueTrigger {
@@ -44,7 +44,7 @@ function hasDueInstant(row: TriggerRow): row is DueTrigger {
 }
 
 /** Returns when the next trigger is due; undefined if there is none. */
-export async function earliestTrigger(
+export async function findEarliestDueMs(
   db: Db,
   { types, except = [] }: TriggerFilter,
 ): Promise<number | undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide, jitterOf } from './due.ts';
+import { decideDueRuns, jitterOf } from './due.ts';
 import type { DueState } from './due.ts';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleType } from './types.ts';
@@ -26,7 +26,7 @@ function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
 /** Returns the decision at a minute. Its instants are in minutes. */
 function decisionAt(minute: number, policy: Partial<SchedulePolicy>, overrides: Partial<DueState> = {}) {
   const state = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...overrides };
-  const decision = decide({ ...state, type: everyMinute(policy), nowMs: minute * MINUTE });
+  const decision = decideDueRuns({ ...state, type: everyMinute(policy), nowMs: minute * MINUTE });
   if ('heldDueMs' in decision) return { held: decision.heldDueMs / MINUTE };
   return { fire: decision.fire.map((ms) => ms / MINUTE), next: (decision.nextMs ?? NaN) / MINUTE };
 }
@@ -61,10 +61,15 @@ describe('a due instant', () => {
       jitterMs: 0,
       isBusy: false,
     } as const;
-    expect(decide({ ...state, nowMs: 11 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 70 * MINUTE });
-    expect(decide({ ...state, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
+    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE })).toEqual({
+      fire: [10 * MINUTE],
+      nextMs: 70 * MINUTE,
+    });
+    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
     // A due instant that limits have refused does not count as missed.
-    expect(decide({ ...state, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
+    expect(decideDueRuns({ ...state, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({
+      fire: [10 * MINUTE],
+    });
   });
 
   it('that was missed starts a run if it is among the latest ones, up to the limit', () => {
@@ -81,7 +86,10 @@ describe('a due instant', () => {
       jitterMs: 0,
       isBusy: false,
     } as const;
-    expect(decide({ ...state, nowMs: 10 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 90 * MINUTE });
+    expect(decideDueRuns({ ...state, nowMs: 10 * MINUTE })).toEqual({
+      fire: [10 * MINUTE],
+      nextMs: 90 * MINUTE,
+    });
   });
 
   it('is delayed by the jitter', () => {

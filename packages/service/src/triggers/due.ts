@@ -28,7 +28,7 @@ export type DueDecision =
   | { heldDueMs: number };
 
 /** Decides which runs are started at `dueMs`, by the policy of the trigger. */
-export function decide(state: DueState): DueDecision {
+export function decideDueRuns(state: DueState): DueDecision {
   const { type, config, dueMs, held, nowMs, jitterMs, isBusy } = state;
   const { overlap } = type.policyOf(config);
   const untilMs = nowMs - jitterMs;

@@ -35,7 +35,7 @@ export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = 
 }
 
 /** Returns the time limit of asynchronous runs as an option of a start. */
-export function asyncLimit({ asyncSeconds }: AreaContext['policy']): { timeoutMs?: number } {
+export function asyncTimeout({ asyncSeconds }: AreaContext['policy']): { timeoutMs?: number } {
   return asyncSeconds === undefined ? {} : { timeoutMs: asyncSeconds * 1000 };
 }
 
@@ -55,7 +55,7 @@ export interface AdmittedRun {
   run: QueuedRun;
   release: Release | undefined;
   /** The event, if flow control decides about the run. The run is then admitted when it may start. */
-  held: FlowEvent | undefined;
+  flowEvent: FlowEvent | undefined;
 }
 
 /**
@@ -74,20 +74,20 @@ export async function admitDueRun(
     version: trigger.engine_version,
     start: blockId,
     ownsFiles: true,
-    ...asyncLimit(services.policy),
+    ...asyncTimeout(services.policy),
   } as const;
   const fields = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);
   if (policy) {
     const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
     const origin = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
-    const held = { ...ids, ...origin, policy, start };
-    await prepareEvent({ ...services, db: services.db as never }, held);
-    return { ...fields, release: undefined, held };
+    const flowEvent = { ...ids, ...origin, policy, start };
+    await prepareEvent({ ...services, db: services.db as never }, flowEvent);
+    return { ...fields, release: undefined, flowEvent };
   }
   const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
   const release = await admitRun(services, request, workspaceId);
-  return { ...fields, release, held: undefined };
+  return { ...fields, release, flowEvent: undefined };
 }
 
 /**
@@ -99,12 +99,12 @@ export async function queueDueRuns(
   runs: readonly AdmittedRun[],
   nowMs: number,
 ): Promise<readonly AdmittedRun[]> {
-  const immediateRuns = runs.filter(({ held }) => !held);
+  const immediateRuns = runs.filter(({ flowEvent }) => !flowEvent);
   await addAllQueued(
     db,
     immediateRuns.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
   );
-  for (const { held } of runs) if (held) await decideEvent(db as never, held);
+  for (const { flowEvent } of runs) if (flowEvent) await decideEvent(db as never, flowEvent);
   return immediateRuns;
 }
 
@@ -117,7 +117,7 @@ export async function queueDueRun(
   admitted: AdmittedRun,
   nowMs: number,
 ): Promise<FlowDecision | undefined> {
-  if (admitted.held) return decideEvent(db as never, admitted.held);
+  if (admitted.flowEvent) return decideEvent(db as never, admitted.flowEvent);
   await addQueued(db, reservationOf(admitted, nowMs), admitted.run.start);
   return undefined;
 }

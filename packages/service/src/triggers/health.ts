@@ -24,7 +24,7 @@ export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null }
  * Returns the change of the health at a start. A failure of the previous run or of this start is counted, and a trigger
  * that keeps failing is suspended.
  */
-export function healthOf(
+export function healthAfterStart(
   trigger: TriggerRow,
   { last, refusal, nowMs }: { last: RunState; refusal: string | undefined; nowMs: number },
 ): Partial<TriggerRow> {

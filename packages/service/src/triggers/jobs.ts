@@ -44,12 +44,12 @@ export interface DueWorkSource<Due extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
   /** Returns at most `limit` items of due work, without those of the workspaces `except`. */
-  due: (query: { limit: number; except: readonly string[] }) => Promise<readonly Due[]>;
+  findDue: (query: { limit: number; except: readonly string[] }) => Promise<readonly Due[]>;
   /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
   claim: (due: Due) => Promise<Due | undefined>;
   begin: (claimed: Due) => void;
   /** Returns the time of the earliest due work. Ignores the workspaces `except`. Undefined if there is none. */
-  earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
+  findEarliestDueMs: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 
 /**
@@ -63,13 +63,13 @@ export async function beginDue<Due extends { workspace_id: string }>(
   for (;;) {
     if (jobs.freeSlots <= 0 || work.isClosed()) return undefined;
     let count = 0;
-    for (const due of await work.due({ limit: jobs.freeSlots, except: jobs.fullWorkspaces() })) {
+    for (const due of await work.findDue({ limit: jobs.freeSlots, except: jobs.fullWorkspaces() })) {
       if (work.isClosed() || jobs.fullWorkspaces().includes(due.workspace_id)) continue;
       const claimed = await work.claim(due);
       if (!claimed) continue;
       work.begin(claimed);
       count += 1;
     }
-    if (count === 0) return work.earliest({ except: jobs.fullWorkspaces() });
+    if (count === 0) return work.findEarliestDueMs({ except: jobs.fullWorkspaces() });
   }
 }

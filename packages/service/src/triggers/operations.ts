@@ -18,7 +18,7 @@ import { requireUnlocked } from '../workflows/folders.ts';
 import { dueAfter } from './activation.ts';
 import { admitDueRun, claimDueInstants, queueDueRun } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
-import { withNumbers } from './rows.ts';
+import { withNumericTimes } from './rows.ts';
 import * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType, TriggerType } from './types.ts';
@@ -62,14 +62,17 @@ function auditActions(action: string) {
 }
 
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-export const trigger = record<DeployedTrigger, TriggerServices>('Trigger', async ({ path }, { db }) => {
-  const { triggerId } = path as { triggerId: string };
-  const [row] = await selectDeployedTriggers(db).where('triggers.id', '=', triggerId).execute();
-  const value = row && toDeployedTrigger(row);
-  return value && { value, workspaceIds: [value.workspace_id] };
-});
+export const triggerResource = record<DeployedTrigger, TriggerServices>(
+  'Trigger',
+  async ({ path }, { db }) => {
+    const { triggerId } = path as { triggerId: string };
+    const [row] = await selectDeployedTriggers(db).where('triggers.id', '=', triggerId).execute();
+    const value = row && toDeployedTrigger(row);
+    return value && { value, workspaceIds: [value.workspace_id] };
+  },
+);
 
-const ONE_TRIGGER = { resource: trigger, params: schemas.triggerPath, query: noQuery } as const;
+const ONE_TRIGGER = { resource: triggerResource, params: schemas.triggerPath, query: noQuery } as const;
 const cursors = cursorCodec(schemas.triggerPosition);
 
 export const listTriggers = define({
@@ -81,7 +84,7 @@ export const listTriggers = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.shownTrigger, page: true, description: 'A page of triggers' }],
+  success: [{ status: 200, schema: schemas.triggerItem, page: true, description: 'A page of triggers' }],
   errors: READ_ERRORS,
   async handle({ db }, { query }) {
     const { workspaceId, workflowId, type, limit } = query;
@@ -108,7 +111,7 @@ export const getTrigger = define({
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}',
   summary: 'Get a trigger with its health',
-  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The trigger' }],
+  success: [{ status: 200, schema: schemas.triggerItem, description: 'The trigger' }],
   errors: READ_ERRORS,
   handle: (_services, _call, row) => Promise.resolve({ data: triggerView(row) }),
 });
@@ -123,9 +126,9 @@ export const pauseTrigger = define({
   summary: 'Pause a trigger',
   body: emptyBody,
   bodyOptional: true,
-  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The paused trigger' }],
+  success: [{ status: 200, schema: schemas.triggerItem, description: 'The paused trigger' }],
   errors: WRITE_ERRORS,
-  async handle(services, { record: audit }, row) {
+  async handle(services, { recordAudit: audit }, row) {
     const change = { state: 'paused', due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
     return { data: await updateTrigger(services, { row, change }, audit) };
   },
@@ -144,12 +147,12 @@ export const resumeTrigger = define({
   success: [
     {
       status: 200,
-      schema: schemas.shownTrigger,
+      schema: schemas.triggerItem,
       description: 'The trigger. Runs that were due meanwhile are not started',
     },
   ],
   errors: WRITE_ERRORS,
-  async handle(services, { record: audit }, row) {
+  async handle(services, { recordAudit: audit }, row) {
     if (row.state === 'active') throw conflict('The trigger is active');
     const due = dueAfter(services.types, row, services.now());
     const change = { state: 'active', failures: 0, failing_since_ms: null, ...due } as const;
@@ -169,7 +172,7 @@ export const runTrigger = define({
   bodyOptional: true,
   success: [{ status: 202, schema: schemas.startedRun, description: 'The run was accepted' }],
   errors: RUN_ERRORS,
-  async handle(services, { record: audit }, row) {
+  async handle(services, { recordAudit: audit }, row) {
     const nowMs = services.now();
     const type = scheduleTypeOf(services, row);
     const admitted = await admitDueRun(services, { trigger: row, type, dueMs: nowMs });
@@ -192,9 +195,9 @@ export const backfillTrigger = define({
   path: '/api/v2/triggers/{triggerId}/backfill',
   summary: 'Start the runs that were due in a period but were not started',
   body: schemas.backfillBody,
-  success: [{ status: 202, schema: schemas.backfilled, description: 'The runs that were accepted' }],
+  success: [{ status: 202, schema: schemas.backfillResult, description: 'The runs that were accepted' }],
   errors: RUN_ERRORS,
-  async handle(services, { body, record: audit }, row) {
+  async handle(services, { body, recordAudit: audit }, row) {
     await requireUnlocked(services.db, row);
     const instants = dueInstantsOf(services, row, body);
     const type = scheduleTypeOf(services, row);
@@ -303,7 +306,7 @@ async function updateTrigger(
   services: TriggerServices,
   { row, change }: { row: DeployedTrigger; change: Partial<TriggerRow> },
   audit: (recorded: { resourceId: string }, transaction: unknown) => Promise<void>,
-): Promise<z.output<typeof schemas.shownTrigger>> {
+): Promise<z.output<typeof schemas.triggerItem>> {
   const next = await services.db.transaction().execute(async (tx) => {
     await requireUnlocked(tx, row);
     const updated = await tx
@@ -320,7 +323,7 @@ async function updateTrigger(
     return updated;
   });
   services.notifyChanged();
-  return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
+  return triggerView({ ...row, ...withNumericTimes(next) } as DeployedTrigger);
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */

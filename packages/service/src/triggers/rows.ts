@@ -12,7 +12,7 @@ const TIMES = [
 ] as const satisfies (keyof TriggerRow)[];
 
 /** Returns the row with its times as numbers: PostgreSQL returns them as strings. */
-export function withNumbers(row: TriggerRow): TriggerRow {
+export function withNumericTimes(row: TriggerRow): TriggerRow {
   const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
   return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
 }

@@ -5,7 +5,7 @@ import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
 import { healthAfterFailure, HEALTHY } from './health.ts';
 import { recordSuspension } from './advance.ts';
-import { lockTriggers, withNumbers } from './rows.ts';
+import { lockTriggers, withNumericTimes } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** The columns of a logged run that its result depends on. */
@@ -129,5 +129,5 @@ async function lockActiveTrigger(
     .where('version', 'is not', null)
     .where('state', '=', 'active')
     .execute();
-  return row && others.length === 0 ? withNumbers(row) : undefined;
+  return row && others.length === 0 ? withNumericTimes(row) : undefined;
 }

@@ -1,13 +1,13 @@
 import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import { DueLoop } from './due-loop.ts';
-import { decide, jitterOf } from './due.ts';
+import { decideDueRuns, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
 import { admitDueRun, claimDueInstants, isRetryableRefusal, queueDueRuns, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
-import { dueTriggers, earliestTrigger } from './due-triggers.ts';
+import { findDueTriggers, findEarliestDueMs } from './due-triggers.ts';
 import type { DueTrigger } from './due-triggers.ts';
-import { errorText, healthOf } from './health.ts';
+import { errorText, healthAfterStart } from './health.ts';
 import { triggerAdvancer } from './advance.ts';
 import { stateOfRun } from './run-state.ts';
 import type { RunState } from './run-state.ts';
@@ -60,7 +60,7 @@ export class Scheduler {
   async #startDue(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
-      const due = await dueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
+      const due = await findDueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
       let advanced = 0;
       for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH_SIZE) {
         const batch = due.slice(from, from + BATCH_SIZE);
@@ -70,7 +70,7 @@ export class Scheduler {
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
       if (due.length < READ_LIMIT || advanced === 0 || this.#loop.isClosed) break;
     }
-    return earliestTrigger(db, { types });
+    return findEarliestDueMs(db, { types });
   }
 
   /**
@@ -96,7 +96,7 @@ export class Scheduler {
     const { last_run_id: runId } = trigger;
     const last: RunState =
       runId === null ? { isBusy: false, isUnknown: true } : await stateOfRun(this.#options, runId);
-    const decision = decide({
+    const decision = decideDueRuns({
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
       ...{ held: trigger.held, isBusy: last.isBusy },
     });
@@ -140,7 +140,7 @@ export class Scheduler {
     }
     const next = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
     const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...firedColumns(runs, nowMs) };
-    return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refusal, nowMs }) } };
+    return { trigger, runs, change: { ...change, ...healthAfterStart(trigger, { last, refusal, nowMs }) } };
   }
 
   /**
@@ -174,7 +174,7 @@ export class Scheduler {
       for (const run of admitted) if (!queued.has(run)) run.release?.();
     }
     for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
-    if (admitted.some(({ held }) => held)) this.#options.notifyHeld();
+    if (admitted.some(({ flowEvent }) => flowEvent)) this.#options.notifyHeld();
     return advanced;
   }
 }

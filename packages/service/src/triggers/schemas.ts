@@ -36,7 +36,7 @@ export const backfillBody = z
 
 const state = z.enum(['active', 'paused', 'suspended']);
 
-export const shownTrigger = z.strictObject({
+export const triggerItem = z.strictObject({
   id: z.string(),
   workflowId: z.string(),
   workflowName: z.string(),
@@ -80,7 +80,7 @@ export const flowReason = z
   .nullable()
   .describe('What the event waits for, such as concurrency, or why it was merged or dropped');
 
-export const shownEvent = z.strictObject({
+export const eventItem = z.strictObject({
   id: z.string(),
   source: z.enum(['schedule', 'webhook', 'event', 'feed']),
   key: z.string().describe('The value by which events are grouped'),
@@ -95,7 +95,7 @@ export const shownEvent = z.strictObject({
 
 export const startedRun = z.strictObject({ runId: z.string(), workflowId: z.string() });
 
-export const backfilled = z.strictObject({
+export const backfillResult = z.strictObject({
   started: z.array(z.strictObject({ dueAt: timestamp, runId: z.string() })),
   alreadyStarted: z.int().describe('Number of due instants whose runs had already been started'),
   refused: z

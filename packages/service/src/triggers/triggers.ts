@@ -32,19 +32,19 @@ export interface TriggerState {
   warnings: string[];
 }
 
-const NO_HOOKS: HookSettings = { missing: 'This server creates no webhooks at providers.' };
+const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webhooks at providers.' };
 
 /** Changes the triggers of workflows in the transactions that change the workflows. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
-  readonly hooks: HookRules;
+  readonly hookRules: HookRules;
   readonly #listeners = new Set<() => void>();
   readonly #heldListeners = new Set<() => void>();
 
   /** `settings`: whether hooks can be created at providers. */
   constructor(types: readonly TriggerType[] = [], settings: HookSettings = NO_HOOKS) {
     this.types = new Map(types.map((type) => [type.type, type]));
-    this.hooks = { types: this.types, settings };
+    this.hookRules = { types: this.types, settings };
   }
 
   /**
@@ -101,13 +101,13 @@ export class Triggers {
 
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   recordDesiredHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
-    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hooks, workflow);
+    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hookRules, workflow);
   }
 
   /**
    * Reads the results of ended runs for the health of their triggers, before the transaction that records their end.
    */
-  endedRuns(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
+  readRunResults(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
     return readRunResults(database as Db, reader, logs);
   }
 
@@ -115,7 +115,7 @@ export class Triggers {
    * Counts the failures of ended runs, in the transaction that records their end. Triggers that keep failing
    * are suspended.
    */
-  async countEnded(
+  async countRunResults(
     transaction: unknown,
     runs: readonly LoggedRun[],
     { results, nowMs }: { results: RunResults; nowMs: number },

@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import type * as z from 'zod';
 import { isLive } from './fire.ts';
 import type { Db, LiveTrigger } from './fire.ts';
-import { withNumbers } from './rows.ts';
+import { withNumericTimes } from './rows.ts';
 import type * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 
@@ -38,12 +38,12 @@ export function selectDeployedTriggers(db: Db) {
 /** Returns the row; undefined for a trigger without a live version. */
 export function toDeployedTrigger(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
   const { workflowName, folder_path, hookError, hookExpiresMs } = row;
-  const trigger = withNumbers(row);
+  const trigger = withNumericTimes(row);
   return isLive(trigger) ? { ...trigger, workflowName, folder_path, hookError, hookExpiresMs } : undefined;
 }
 
 /** Returns the trigger as the API represents it. */
-export function triggerView(row: DeployedTrigger): z.output<typeof schemas.shownTrigger> {
+export function triggerView(row: DeployedTrigger): z.output<typeof schemas.triggerItem> {
   return {
     ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
     ...{ name: row.name, type: row.type, version: row.version, state: row.state },

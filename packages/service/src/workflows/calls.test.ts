@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { ownership, testApi } from '../../../../test/support/api.ts';
+import { tenantIsolation, testApi } from '../../../../test/support/api.ts';
 import type { TestApi } from '../../../../test/support/api.ts';
 import { APPROVAL, GREETING } from '../../../../test/support/api-workflows.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
@@ -13,7 +13,7 @@ import { openServiceStore } from '../store/open.ts';
 
 const store = await openServiceStore();
 const engine = await createEngine({
-  ...ownership(store),
+  ...tenantIsolation(store),
 });
 const ownApi = await testApi({ store, engine });
 const otherApi = await testApi({ store, engine });
@@ -186,7 +186,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
       store: serviceStore,
       engine: await createEngine({
         postgres: { url },
-        ...ownership(serviceStore),
+        ...tenantIsolation(serviceStore),
       }),
     });
     const child = await api.deploy(replyWith('live'));

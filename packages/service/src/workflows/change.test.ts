@@ -6,7 +6,7 @@ import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
 import type { ServiceStore, ServiceStoreOptions } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
-import { changeUnlocked } from './change.ts';
+import { changeIfUnlocked } from './change.ts';
 import { createFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { newGraph } from './graph.ts';
@@ -82,7 +82,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   async function rename(id: string): Promise<void> {
     const { writer, workspaceId } = await setup;
     const workflow = { id, workspace_id: workspaceId, name: 'before' };
-    await changeUnlocked(writer, id, async (tx) => {
+    await changeIfUnlocked(writer, id, async (tx) => {
       await changeWorkflow(tx, workflow, { change: { name: `renamed ${id}` }, now: NOW });
     });
   }
@@ -124,7 +124,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
     await createFolders('/two', '/two/in');
     const id = await createWorkflow('/two/in');
     const order: string[] = [];
-    const { lock } = await changeUnlocked(writer, id, async () => {
+    const { lock } = await changeIfUnlocked(writer, id, async () => {
       const locked = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
       await untilBlocked(1);
       order.push('written');
@@ -168,7 +168,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
       const write = async (tx: Db): Promise<void> => {
         await changeWorkflow(tx, workflow, { change: { folderPath }, now: NOW });
       };
-      await changeUnlocked(db, id, write, folderPath);
+      await changeIfUnlocked(db, id, write, folderPath);
     }
     for (let round = 0; round < 10; round += 1) {
       const [there, back] = round % 2 === 0 ? ['/six', '/five'] : ['/five', '/six'];

@@ -15,7 +15,7 @@ type Tx = Transaction<WorkflowTables>;
  *
  * @param targetFolder the path of another folder that must not be locked
  */
-export async function changeUnlocked<T>(
+export async function changeIfUnlocked<T>(
   db: Db,
   workflowId: string,
   write: (tx: Tx) => Promise<T>,

@@ -62,7 +62,7 @@ export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): C
 }
 
 function toLoop(shared: JsonObject, data: JsonObject): JsonObject {
-  return withoutAbsent({
+  return omitUndefined({
     ...shared,
     iterations: data['count'] ?? 5,
     loopType: data['loopType'] ?? 'for',
@@ -73,7 +73,7 @@ function toLoop(shared: JsonObject, data: JsonObject): JsonObject {
 }
 
 function toParallel(shared: JsonObject, data: JsonObject): JsonObject {
-  return withoutAbsent({
+  return omitUndefined({
     ...shared,
     distribution: data['collection'],
     count: data['count'],
@@ -83,7 +83,7 @@ function toParallel(shared: JsonObject, data: JsonObject): JsonObject {
 }
 
 /** Returns the object without its undefined keys. */
-export function withoutAbsent(value: { [key: string]: Json | undefined }): JsonObject {
+export function omitUndefined(value: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
   );

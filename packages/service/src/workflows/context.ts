@@ -63,7 +63,7 @@ export function defineChange<
   return {
     ...operation,
     async handle(services, call, row) {
-      await requireUnlocked(tablesOf(services), row);
+      await requireUnlocked(databaseOf(services), row);
       return operation.handle(services, call, row);
     },
   };
@@ -92,7 +92,7 @@ export function auditActions(...actions: readonly string[]) {
 }
 
 /** The workflow that `workflowId` in the path names, with its draft, even if it is archived. */
-export const anyWorkflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
+export const anyWorkflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
   noun: 'Workflow',
   archived: true,
@@ -103,11 +103,11 @@ export const anyWorkflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store
 };
 
 /** The workflow that `workflowId` in the path names, with its draft. Archived workflows are not found. */
-export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
+export const workflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
   noun: 'Workflow',
   async find(...call) {
-    const match = await anyWorkflowRow.find(...call);
+    const match = await anyWorkflowResource.find(...call);
     return match?.value.archived_at === null ? match : undefined;
   },
 };
@@ -121,7 +121,7 @@ interface Replacement<Edited> {
   edit: (state: string) => Edited;
   /** True if the new draft is only checked, and not stored. */
   dryRun?: boolean;
-  record: (tx: unknown) => Promise<void>;
+  recordAudit: (tx: unknown) => Promise<void>;
   /** The message for ids that another workflow of the workspace uses. */
   conflictMessage: string;
 }
@@ -130,7 +130,7 @@ interface Replacement<Edited> {
 export async function replaceDraft<Edited extends { graph: Graph }>(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
-  { edit, dryRun = false, record, conflictMessage }: Replacement<Edited>,
+  { edit, dryRun = false, recordAudit, conflictMessage }: Replacement<Edited>,
 ): Promise<Edited & { state: string }> {
   const applyEdit = (state: string) => {
     const edited = edit(state);
@@ -139,7 +139,7 @@ export async function replaceDraft<Edited extends { graph: Graph }>(
   let result = dryRun ? applyEdit(row.state) : undefined;
   const foreignIds = result
     ? await store.workflows.foreignIds(row, result.ids)
-    : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), record);
+    : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), recordAudit);
   if (foreignIds.length > 0)
     throw conflict(`${conflictMessage}: ${foreignIds.slice(0, MAX_SHOWN_IDS).join(', ')}`);
   if (!result) throw new Error('The draft was not replaced.');
@@ -147,7 +147,7 @@ export async function replaceDraft<Edited extends { graph: Graph }>(
 }
 
 /** Returns the database with the tables of this module. */
-export function tablesOf({ store }: Pick<WorkflowServices, 'store'>): Db {
+export function databaseOf({ store }: Pick<WorkflowServices, 'store'>): Db {
   return store.database as Db;
 }
 
@@ -155,6 +155,6 @@ export function currentTime({ now }: WorkflowServices): string {
   return new Date(now()).toISOString();
 }
 
-export function typesOf({ types }: WorkflowServices): ReadonlySet<string> {
+export function addableBlockTypes({ types }: WorkflowServices): ReadonlySet<string> {
   return new Set(types ?? [...typeNames(typeTable()), 'note']);
 }

@@ -5,19 +5,19 @@ import {
   READ_ERRORS,
   WRITE,
   WRITE_ERRORS,
-  anyWorkflowRow,
+  anyWorkflowResource,
   define,
   defineChange,
   auditActions,
-  workflowRow,
+  workflowResource,
   replaceDraft,
 } from './context.ts';
 import { graphOf, readGraph } from './graph.ts';
-import { shownInputs } from './input-fields.ts';
+import { formFieldsOf } from './input-fields.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
-import { activeVersion, itemsOf, needsRedeployment } from './views.ts';
+import { activeVersion, toListItems, needsRedeployment } from './views.ts';
 
 export const listWorkflows = define({
   id: 'listWorkflows',
@@ -35,7 +35,7 @@ export const listWorkflows = define({
     const codec = cursorCodec(schemas.listPosition(sortBy));
     const after = codec.decode(cursor, query);
     const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
-    const page = await itemsOf(services, rows.slice(0, limit));
+    const page = await toListItems(services, rows.slice(0, limit));
     const last = rows.length > limit ? page.at(-1) : undefined;
     if (!last) return { page, nextCursor: null };
     const value = sortBy === 'position' ? (rows[limit - 1]?.position ?? 0) : last[sortBy];
@@ -49,13 +49,13 @@ export const getWorkflow = define({
   path: '/api/v2/workflows/{workflowId}',
   summary: 'Get a workflow',
   ...READ,
-  resource: anyWorkflowRow,
+  resource: anyWorkflowResource,
   params: workflowPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.workflowDetail, description: 'The workflow' }],
   errors: READ_ERRORS,
   async handle(services, _call, row) {
-    const [item] = await itemsOf(services, [row]);
+    const [item] = await toListItems(services, [row]);
     const active = await activeVersion(services, row);
     return { data: { ...item, variables: readGraph(row.state).variables, inputs: inputsOf(active?.state) } };
   },
@@ -67,7 +67,7 @@ export const getWorkflowState = define({
   path: '/api/v2/workflows/{workflowId}/state',
   summary: 'Get the draft graph',
   ...READ,
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.graph, description: 'The draft' }],
@@ -87,7 +87,7 @@ export const replaceWorkflowState = defineChange({
   ...WRITE,
   principals: USER_PRINCIPALS,
   ...auditActions('WORKFLOW_STATE_REPLACED'),
-  resource: workflowRow,
+  resource: workflowResource,
   params: workflowPath,
   query: schemas.replaceQuery,
   body: schemas.graphBody,
@@ -99,14 +99,14 @@ export const replaceWorkflowState = defineChange({
     },
   ],
   errors: WRITE_ERRORS,
-  async handle(services, { principal, query, body, record }, row) {
+  async handle(services, { principal, query, body, recordAudit }, row) {
     const { oldGraph, graph, warnings, state } = await replaceDraft(services, row, {
       edit(current) {
         const stored = readGraph(current);
         return { oldGraph: stored, ...graphOf(body, stored) };
       },
       dryRun: query.dryRun,
-      record: (tx) => record({ resourceId: row.id }, tx),
+      recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
@@ -124,7 +124,7 @@ export const replaceWorkflowState = defineChange({
 /** Returns the input fields of the live version. */
 function inputsOf(state: string | undefined) {
   if (state === undefined) return [];
-  return shownInputs(state).map(({ name, type, description, isRequired }) => ({
+  return formFieldsOf(state).map(({ name, type, description, isRequired }) => ({
     ...{ name, type, description },
     required: isRequired,
   }));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
 import { badRequest, USER_PRINCIPALS } from '@heddle/api/areas';
 import type { Json, JsonObject } from '@heddle/core';
-import { changeUnlocked } from './change.ts';
+import { changeIfUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
 import {
   define,
@@ -10,10 +10,10 @@ import {
   READ,
   READ_ERRORS,
   auditActions,
-  tablesOf,
+  databaseOf,
   currentTime,
-  typesOf,
-  workflowRow,
+  addableBlockTypes,
+  workflowResource,
   WRITE,
   WRITE_ERRORS,
   replaceDraft,
@@ -21,7 +21,7 @@ import {
 import type { WorkflowServices } from './context.ts';
 import { applyOperations, DraftTooLargeError } from './edit/apply.ts';
 import type { EditOutcome } from './edit/apply.ts';
-import { textOr } from './edit/draft-editor.ts';
+import { stringOrDefault } from './edit/draft-editor.ts';
 import { operationsBody } from './edit/schemas.ts';
 import type { OperationsRequest } from './edit/schemas.ts';
 import { readGraph } from './graph.ts';
@@ -33,7 +33,7 @@ import { activeVersion, needsRedeployment } from './views.ts';
 import { applyVariables, VariableError, variablesBody } from './variables.ts';
 import type { VariableOperation } from './variables.ts';
 
-const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath } as const;
+const ONE_WORKFLOW = { resource: workflowResource, params: schemas.workflowPath } as const;
 
 export const applyWorkflowOperations = defineChange({
   ...WRITE,
@@ -48,7 +48,7 @@ export const applyWorkflowOperations = defineChange({
   body: operationsBody,
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],
   errors: WRITE_ERRORS,
-  async handle(services, { principal, query: { dryRun }, body, record }, row) {
+  async handle(services, { principal, query: { dryRun }, body, recordAudit }, row) {
     const { oldGraph, graph, outcome, state } = await replaceDraft(services, row, {
       edit(current) {
         const stored = readGraph(current);
@@ -57,7 +57,7 @@ export const applyWorkflowOperations = defineChange({
         return { oldGraph: stored, graph: { ...stored, ...editedGraph }, outcome: results };
       },
       dryRun,
-      record: (tx) => record({ resourceId: row.id }, tx),
+      recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
@@ -82,7 +82,7 @@ function applyAll(
   request: OperationsRequest,
 ): EditOutcome {
   try {
-    return applyOperations(graph, request, { types: typesOf(services), newId: randomUUID });
+    return applyOperations(graph, request, { types: addableBlockTypes(services), newId: randomUUID });
   } catch (error) {
     if (error instanceof DraftTooLargeError) throw badRequest(error.message);
     throw error;
@@ -109,11 +109,11 @@ export const applyWorkflowVariables = define({
   body: variablesBody,
   success: [{ status: 200, schema: schemas.variablesResult, description: 'Whether anything changed' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }, row) {
-    const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
+  async handle(services, { body, recordAudit }, row) {
+    const data = await changeIfUnlocked(databaseOf(services), row.id, async (tx) => {
       const change = (variables: JsonObject) => applyVariableOperations(variables, body.operations);
       const result = await changeVariables(tx, row, { change, now: currentTime(services) });
-      if (result.changed) await record({ resourceId: row.id }, tx);
+      if (result.changed) await recordAudit({ resourceId: row.id }, tx);
       return { id: row.id, ...result };
     });
     return { data };
@@ -144,8 +144,8 @@ export const inspectWorkflow = define({
     const active = await activeVersion(services, row);
     const blocks = Object.entries(graph.blocks).map(([id, block]) => ({
       id,
-      type: textOr(block['type']),
-      name: textOr(block['name']),
+      type: stringOrDefault(block['type']),
+      name: stringOrDefault(block['name']),
       enabled: block['enabled'] !== false,
       parentId: parentIdOf(block) ?? null,
     }));

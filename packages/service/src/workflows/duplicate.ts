@@ -1,6 +1,6 @@
 import { branchPorts } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
-import { containersOf, objectOrEmpty, withoutAbsent } from './containers.ts';
+import { containersOf, objectOrEmpty, omitUndefined } from './containers.ts';
 import type { Containers, DraftGraph } from './containers.ts';
 import { toRowBlock } from './edit/connections.ts';
 
@@ -31,7 +31,7 @@ export function regenerateIds(
     const newBlockId = blockIds.get(id) as string;
     const { name, type } = block;
     // Names and types are copied even if they look like ids, because references use names.
-    const copy = { ...replaceIds(block, ids), id: newBlockId, ...withoutAbsent({ name, type }) };
+    const copy = { ...replaceIds(block, ids), id: newBlockId, ...omitUndefined({ name, type }) };
     ports.set(id, portMap([id, block], [newBlockId, copy]));
     return [newBlockId, copy];
   });

@@ -1,5 +1,5 @@
 import { workspace } from '@heddle/api/areas';
-import { define, READ, READ_ERRORS, tablesOf, currentTime, WRITE, WRITE_ERRORS } from './context.ts';
+import { define, READ, READ_ERRORS, databaseOf, currentTime, WRITE, WRITE_ERRORS } from './context.ts';
 import { canonicalPath, createFolder, deleteFolder, listFolders, relocateFolder } from './folders.ts';
 import * as schemas from './schemas.ts';
 import type { FolderRow } from './tables.ts';
@@ -21,7 +21,7 @@ export const listWorkflowFolders = define({
     const { workspaceId, parentPath, search, sortBy, sortOrder } = query;
     const parent = parentPath === undefined ? undefined : canonicalPath(parentPath);
     const text = search?.toLowerCase();
-    const matches = (await listFolders(tablesOf(services), workspaceId)).filter(
+    const matches = (await listFolders(databaseOf(services), workspaceId)).filter(
       (row) =>
         (parent === undefined || row.parent_path === parent) &&
         (text === undefined || row.name.toLowerCase().includes(text)),
@@ -47,13 +47,13 @@ export const createWorkflowFolder = define({
   body: schemas.folderBody,
   success: [{ status: 201, schema: schemas.folder, description: 'The folder' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body: { workspaceId, path: requestedPath }, record }) {
+  async handle(services, { body: { workspaceId, path: requestedPath }, recordAudit }) {
     const path = canonicalPath(requestedPath);
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const folder = await createFolder(tx, { workspaceId, path }, currentTime(services));
-        await record({ resourceId: path }, tx);
+        await recordAudit({ resourceId: path }, tx);
         return folder;
       });
     return { status: 201, data: viewOf(row) };
@@ -72,15 +72,15 @@ export const relocateWorkflowFolder = define({
   body: schemas.relocateBody,
   success: [{ status: 200, schema: schemas.folder, description: 'The folder at its new path' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }) {
+  async handle(services, { body, recordAudit }) {
     const { workspaceId } = body;
     const path = canonicalPath(body.path);
     const to = canonicalPath(body.destinationPath);
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const moved = await relocateFolder(tx, { workspaceId, path }, { to, now: currentTime(services) });
-        await record({ resourceId: to, details: { from: path } }, tx);
+        await recordAudit({ resourceId: to, details: { from: path } }, tx);
         return moved;
       });
     return { data: viewOf(row) };
@@ -98,11 +98,11 @@ export const deleteWorkflowFolder = define({
   query: schemas.deleteFolderQuery,
   success: [{ status: 200, schema: schemas.deletedFolder, description: 'What was deleted' }],
   errors: [...READ_ERRORS, 409, 423],
-  async handle(services, { query, record }) {
+  async handle(services, { query, recordAudit }) {
     const { workspaceId } = query;
     const path = canonicalPath(query.path);
-    const recursive = schemas.isYes(query.recursive);
-    const deletedItems = await tablesOf(services)
+    const recursive = schemas.isRecursive(query.recursive);
+    const deletedItems = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const items = await deleteFolder(
@@ -111,7 +111,7 @@ export const deleteWorkflowFolder = define({
           { recursive, now: currentTime(services) },
         );
         await services.triggers.stopArchived(tx, { workspaceId, nowMs: services.now() });
-        await record({ resourceId: path, details: items }, tx);
+        await recordAudit({ resourceId: path, details: items }, tx);
         return items;
       });
     services.triggers.notifyChanged();

@@ -11,7 +11,7 @@ import {
   relocatedPath,
   ROOT,
 } from './folder-path.ts';
-import { countOf, isDuplicate } from '../store/database.ts';
+import { countOf, isUniqueViolation } from '../store/database.ts';
 import { isPostgres } from '../store/dialect.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import type { FolderRow, WorkflowTables } from './tables.ts';
@@ -261,7 +261,7 @@ async function withDuplicateError<T>(path: string, write: () => Promise<T>): Pro
   try {
     return await write();
   } catch (error) {
-    throw isDuplicate(error) ? duplicateError(path) : error;
+    throw isUniqueViolation(error) ? duplicateError(path) : error;
   }
 }
 

@@ -111,7 +111,7 @@ class DroppedKeys {
 
 /** Returns the ids of all blocks and edges. */
 export function idsOf(graph: Graph): string[] {
-  return [...Object.keys(graph.blocks), ...graph.edges.map((edge) => textOr(edge['id'], ''))];
+  return [...Object.keys(graph.blocks), ...graph.edges.map((edge) => stringOrDefault(edge['id'], ''))];
 }
 
 /** Returns a hash that is equal for graphs that run in the same way. Positions, heights and locks do not count. */
@@ -157,7 +157,7 @@ function edgeId(
 }
 
 /** Returns the value if it is a string, otherwise `fallback`. */
-export function textOr(value: unknown, fallback: string): string {
+export function stringOrDefault(value: unknown, fallback: string): string {
   return typeof value === 'string' ? value : fallback;
 }
 

@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core/blocks';
 import { readGraph } from './graph.ts';
 
 /** A field of the input of a workflow, as forms show it. */
-export interface ShownInput {
+export interface FormField {
   name: string;
   type: string;
   description: string | null;
@@ -27,15 +27,15 @@ const START_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Returns the input fields of the first start block that has any. `state`: the graph as JSON text. */
-export function shownInputs(state: string): ShownInput[] {
+export function formFieldsOf(state: string): FormField[] {
   const formats = Object.values(readGraph(state).blocks)
     .filter(({ type }) => START_TYPES.has(type))
     .map((block) => formatOf(block));
-  return shownFields(formats.find((each) => inputFields(each).length > 0));
+  return formFieldsOfFormat(formats.find((each) => inputFields(each).length > 0));
 }
 
 /** Returns the fields of an input format. */
-export function shownFields(format: Json | undefined): ShownInput[] {
+export function formFieldsOfFormat(format: Json | undefined): FormField[] {
   const rows = parseIfJson(format ?? null);
   return inputFields(format).map(({ name, type, value = null, required, index }) => {
     const row = Array.isArray(rows) ? rows[index] : undefined;

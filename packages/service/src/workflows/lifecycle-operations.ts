@@ -3,26 +3,30 @@ import { isApiError } from '@heddle/api';
 import { notFound, workspace } from '@heddle/api/areas';
 import type { Call } from '@heddle/api/areas';
 import {
-  anyWorkflowRow,
+  anyWorkflowResource,
   define,
   auditActions,
-  tablesOf,
+  databaseOf,
   currentTime,
-  workflowRow,
+  workflowResource,
   WRITE,
   WRITE_ERRORS,
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
 import { freeName, withNewIds } from './duplicate.ts';
-import { changeUnlocked } from './change.ts';
+import { changeIfUnlocked } from './change.ts';
 import { canonicalPath, expectFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { readGraph, newGraph } from './graph.ts';
 import * as schemas from './schemas.ts';
 import { addWorkflow, archiveWorkflow, changeWorkflow, workflowNamesIn, unarchiveWorkflow } from './store.ts';
-import { itemsOf } from './views.ts';
+import { toListItems } from './views.ts';
 
-const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath, query: schemas.none } as const;
+const ONE_WORKFLOW = {
+  resource: workflowResource,
+  params: schemas.workflowPath,
+  query: schemas.none,
+} as const;
 
 export const createWorkflow = define({
   ...WRITE,
@@ -39,19 +43,19 @@ export const createWorkflow = define({
     { status: 201, schema: schemas.createdWorkflow, description: 'The workflow, with its start block' },
   ],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }) {
+  async handle(services, { body, recordAudit }) {
     const { workspaceId, name, description = null } = body;
     const folderPath = canonicalPath(body.folderPath ?? '/');
     const graph = newGraph();
-    const row = await tablesOf(services)
+    const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
-        await record({ resourceId: workflow.id }, tx);
+        await recordAudit({ resourceId: workflow.id }, tx);
         return workflow;
       });
-    const [item] = await itemsOf(services, [row]);
+    const [item] = await toListItems(services, [row]);
     const blocks = Object.entries(graph.blocks).map(([id, { type, name: blockName }]) => ({
       id,
       type,
@@ -72,16 +76,16 @@ export const updateWorkflow = define({
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.workflowItem, description: 'The workflow' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }, row) {
+  async handle(services, { body, recordAudit }, row) {
     const folderPath = body.folderPath === undefined ? undefined : canonicalPath(body.folderPath);
     const write = async (tx: Db) => {
       const change = { ...body, folderPath };
       const changedRow = await changeWorkflow(tx, row, { change, now: currentTime(services) });
-      await record({ resourceId: row.id }, tx);
+      await recordAudit({ resourceId: row.id }, tx);
       return changedRow;
     };
-    const changedRow = await changeUnlocked(tablesOf(services), row.id, write, folderPath);
-    return { data: (await itemsOf(services, [changedRow]))[0] };
+    const changedRow = await changeIfUnlocked(databaseOf(services), row.id, write, folderPath);
+    return { data: (await toListItems(services, [changedRow]))[0] };
   },
 });
 
@@ -95,11 +99,11 @@ export const deleteWorkflow = define({
   summary: 'Archive a workflow',
   success: [{ status: 200, schema: schemas.deletedWorkflow, description: 'The workflow is archived' }],
   errors: [400, 401, 403, 404, 423, 429],
-  async handle(services, { record }, row) {
-    await changeUnlocked(tablesOf(services), row.id, async (tx) => {
+  async handle(services, { recordAudit }, row) {
+    await changeIfUnlocked(databaseOf(services), row.id, async (tx) => {
       await archiveWorkflow(tx, row, currentTime(services));
       await services.triggers.stopArchived(tx, { workspaceId: row.workspace_id, nowMs: services.now() });
-      await record({ resourceId: row.id }, tx);
+      await recordAudit({ resourceId: row.id }, tx);
     });
     services.triggers.notifyChanged();
     return { data: { id: row.id, deleted: true, archived: true } };
@@ -111,7 +115,7 @@ export const restoreWorkflow = define({
   ...ONE_WORKFLOW,
   id: 'restoreWorkflow',
   ...auditActions('WORKFLOW_RESTORED'),
-  resource: anyWorkflowRow,
+  resource: anyWorkflowResource,
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/restore',
   summary: 'Restore an archived workflow',
@@ -119,17 +123,17 @@ export const restoreWorkflow = define({
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.workflowItem, description: 'The workflow' }],
   errors: WRITE_ERRORS,
-  async handle(services, { record }, row) {
-    const restoredRow = await tablesOf(services)
+  async handle(services, { recordAudit }, row) {
+    const restoredRow = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const active = await unarchiveWorkflow(tx, row, currentTime(services));
         await services.triggers.startRestored(tx, { workflowId: row.id, nowMs: services.now() });
-        await record({ resourceId: row.id }, tx);
+        await recordAudit({ resourceId: row.id }, tx);
         return active;
       });
     services.triggers.notifyChanged();
-    return { data: (await itemsOf(services, [restoredRow]))[0] };
+    return { data: (await toListItems(services, [restoredRow]))[0] };
   },
 });
 
@@ -145,7 +149,7 @@ export const duplicateWorkflow = define({
   bodyOptional: true,
   success: [{ status: 201, schema: schemas.workflowItem, description: 'The copy' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }, source) {
+  async handle(services, { body, recordAudit }, source) {
     const { workspace_id: workspaceId, description } = source;
     // `body` is undefined if the request has no body, although its type does not say so.
     const options = body as typeof body | undefined;
@@ -154,17 +158,17 @@ export const duplicateWorkflow = define({
     const draft = readGraph(source.state);
     // Other data of a draft, such as its dialect, is copied unchanged.
     const graph = { ...draft, ...withNewIds(draft, randomUUID) };
-    const copy = await tablesOf(services)
+    const copy = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         const name =
           options?.name ?? freeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
         const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
-        await record({ resourceId: workflow.id, details: { source: source.id } }, tx);
+        await recordAudit({ resourceId: workflow.id, details: { source: source.id } }, tx);
         return workflow;
       });
-    return { status: 201, data: (await itemsOf(services, [copy]))[0] };
+    return { status: 201, data: (await toListItems(services, [copy]))[0] };
   },
 });
 
@@ -181,16 +185,16 @@ export const moveWorkflows = define({
   body: schemas.moveBody,
   success: [{ status: 200, schema: schemas.moveResult, description: 'What was moved, and what was not' }],
   errors: WRITE_ERRORS,
-  async handle(services, { body, record }) {
+  async handle(services, { body, recordAudit }) {
     const { workspaceId, workflowIds } = body;
     const folderPath = canonicalPath(body.folderPath);
-    await tablesOf(services)
+    await databaseOf(services)
       .transaction()
       .execute((tx) => expectFolder(tx, { workspaceId, path: folderPath }));
     const moved: string[] = [];
     const failed: { id: string; reason: string }[] = [];
     for (const id of new Set(workflowIds)) {
-      const reason = await moveWorkflow(services, { id, workspaceId, folderPath }, record);
+      const reason = await moveWorkflow(services, { id, workspaceId, folderPath }, recordAudit);
       if (reason === undefined) moved.push(id);
       else failed.push({ id, reason });
     }
@@ -208,10 +212,10 @@ interface Move {
 async function moveWorkflow(
   services: WorkflowServices,
   { id, workspaceId, folderPath }: Move,
-  record: Call<never, never, never>['record'],
+  record: Call<never, never, never>['recordAudit'],
 ): Promise<string | undefined> {
   try {
-    const db = tablesOf(services);
+    const db = databaseOf(services);
     const row = await db
       .selectFrom('workflows')
       .select(['id', 'workspace_id', 'name'])
@@ -224,7 +228,7 @@ async function moveWorkflow(
       await changeWorkflow(tx, row, { change: { folderPath }, now: currentTime(services) });
       await record({ resourceId: id, details: { folderPath } }, tx);
     };
-    await changeUnlocked(db, id, write, folderPath);
+    await changeIfUnlocked(db, id, write, folderPath);
     return undefined;
   } catch (error) {
     if (isApiError(error)) return error.message;

@@ -78,7 +78,7 @@ export const deleteFolderQuery = z.strictObject({
 });
 
 /** Returns the boolean for a value of `recursive`. */
-export function isYes(value: z.output<typeof deleteFolderQuery>['recursive']): boolean {
+export function isRecursive(value: z.output<typeof deleteFolderQuery>['recursive']): boolean {
   return (YES as readonly string[]).includes(value);
 }
 

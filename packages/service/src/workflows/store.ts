@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { DraftGraph } from './containers.ts';
-import { isDuplicate } from '../store/database.ts';
+import { isUniqueViolation } from '../store/database.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { freeName } from './duplicate.ts';
 import { expectFolder } from './folders.ts';
@@ -174,7 +174,7 @@ async function convertDuplicateNameError<T>(name: string, write: () => Promise<T
   try {
     return await write();
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!isUniqueViolation(error)) throw error;
     throw new ApiError(409, `The folder already has a workflow named "${name}"`);
   }
 }

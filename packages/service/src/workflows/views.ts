@@ -7,7 +7,10 @@ import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
 
 /** Returns the workflows as lists show them. One query reads the run counts of all of them. */
-export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly ListedWorkflow[]) {
+export async function toListItems(
+  { store }: Pick<WorkflowServices, 'store'>,
+  rows: readonly ListedWorkflow[],
+) {
   const counts = await store.workflows.runCounts(rows.map(({ id }) => id));
   return rows.map((row) => ({
     id: row.id,

@@ -54,7 +54,7 @@ export const createWorkspaceApiKey = define({
   body: schemas.createKeyBody,
   success: [{ status: 201, schema: schemas.createdKey, description: 'The key, which cannot be read again' }],
   errors: [400, 401, 403, 404, 413, 415, 429],
-  async handle({ store, now }, { body, record }, workspaceId) {
+  async handle({ store, now }, { body, recordAudit }, workspaceId) {
     const { name, expiresAt = null } = body;
     if (expiresAt !== null && Date.parse(expiresAt) <= now())
       throw badRequest('expiresAt must be in the future');
@@ -63,7 +63,7 @@ export const createWorkspaceApiKey = define({
       const validKeys = await store.keys.listByWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
       if (validKeys.length > MAX_KEYS)
         throw badRequest(`The workspace already has ${MAX_KEYS} keys: revoke one that is not used`);
-      await record({ resourceId: created.id, details: { name } }, tx);
+      await recordAudit({ resourceId: created.id, details: { name } }, tx);
       const row = validKeys.find(({ id }) => id === created.id) as ApiKeyInfo;
       return { ...viewOf(row), key: created.key };
     });
@@ -84,11 +84,11 @@ export const revokeWorkspaceApiKey = define({
   query: schemas.none,
   success: [{ status: 200, schema: schemas.revokedKey, description: 'The key is refused from now on' }],
   errors: [400, 401, 403, 404, 429],
-  async handle({ store }, { path: { keyId }, record }, workspaceId) {
+  async handle({ store }, { path: { keyId }, recordAudit }, workspaceId) {
     await (store.database as Db).transaction().execute(async (tx) => {
       // A key of a person, or of another workspace, is treated like an unknown id.
       if (!(await store.keys.revoke(keyId, { workspaceId, db: tx }))) throw notFound('API key');
-      await record({ resourceId: keyId }, tx);
+      await recordAudit({ resourceId: keyId }, tx);
     });
     return { data: { id: keyId, revoked: true } };
   },

@@ -31,7 +31,7 @@ const cursors = cursorCodec(schemas.workspacePosition);
 const eventCursors = cursorCodec(schemas.createdAtPosition);
 const memberCursors = cursorCodec(schemas.memberPosition);
 
-export function tablesOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {
+export function databaseOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {
   return store.database as Kysely<WorkspaceTables>;
 }
 
@@ -48,7 +48,7 @@ export const listWorkspaces = define({
   errors: [400, 401, 403, 429],
   async handle(services, { query, principal }) {
     const after = cursors.decode(query.cursor, query);
-    const { page, next } = await pageOfWorkspaces(tablesOf(services), principal, { ...query, after });
+    const { page, next } = await pageOfWorkspaces(databaseOf(services), principal, { ...query, after });
     return { page, nextCursor: cursors.encode(next, query) };
   },
 });
@@ -65,7 +65,7 @@ export const getWorkspace = define({
   success: [{ status: 200, schema: schemas.workspace, description: 'The workspace' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, _call, workspaceId) {
-    const data = await findWorkspace(tablesOf(services), workspaceId);
+    const data = await findWorkspace(databaseOf(services), workspaceId);
     if (!data) throw notFound('Workspace');
     return { data };
   },
@@ -85,7 +85,7 @@ export const listWorkspaceMembers = define({
   async handle(services, { query: { limit, cursor } }, workspaceId) {
     const listParameters = { workspaceId };
     const [after] = memberCursors.decode(cursor, listParameters) ?? [];
-    const { page, next } = await pageOfMembers(tablesOf(services), workspaceId, { limit, after });
+    const { page, next } = await pageOfMembers(databaseOf(services), workspaceId, { limit, after });
     return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], listParameters) };
   },
 });
@@ -108,7 +108,7 @@ export const listWorkspaceAuditLogs = define({
     const { limit, cursor, ...filters } = query;
     const eventFilters = { workspaceId, ...filters };
     const after = eventCursors.decode(cursor, eventFilters);
-    const { page, next } = await pageOfEvents(tablesOf(services), eventFilters, { limit, after });
+    const { page, next } = await pageOfEvents(databaseOf(services), eventFilters, { limit, after });
     return { page, nextCursor: eventCursors.encode(next, eventFilters) };
   },
 });

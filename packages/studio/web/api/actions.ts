@@ -1,4 +1,4 @@
-import { BASE, HEADERS, RequestError, client, dataOf } from './client.ts';
+import { BASE_PATH, HEADERS, RequestError, client, dataOf } from './client.ts';
 import { valueParameters } from './queries.ts';
 import type { ValueAddress } from './queries.ts';
 
@@ -50,7 +50,7 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
 
 /** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
 export async function saveFile(path: string, name: string): Promise<void> {
-  const response = await fetch(BASE + path, { headers: HEADERS });
+  const response = await fetch(BASE_PATH + path, { headers: HEADERS });
   if (!response.ok)
     throw new RequestError(response.status, `The server responded with the status ${response.status}.`);
   const objectUrl = URL.createObjectURL(await response.blob());

@@ -2,12 +2,12 @@ import createClient from 'openapi-fetch';
 import type { paths } from './schema.ts';
 
 /** The base path of the HTTP API, without a trailing slash. The server writes it into the page. */
-export const BASE = new URL(document.baseURI).pathname.replace(/\/$/, '');
+export const BASE_PATH = new URL(document.baseURI).pathname.replace(/\/$/, '');
 
 /** Headers that tell the server that a request comes from a page of the Studio. */
 export const HEADERS = { 'X-Heddle-Studio': '1' };
 
-const client = createClient<paths>({ baseUrl: location.origin + BASE, headers: HEADERS });
+const client = createClient<paths>({ baseUrl: location.origin + BASE_PATH, headers: HEADERS });
 
 /** A refused or failed request. */
 export class RequestError extends Error {

@@ -1,4 +1,4 @@
-import { BASE, HEADERS } from './client.ts';
+import { BASE_PATH, HEADERS } from './client.ts';
 
 /** An event of a followed run. */
 export interface RunEvent {
@@ -23,7 +23,7 @@ export async function followRun(
   while (!signal.aborted) {
     try {
       const headers = { ...HEADERS, ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }) };
-      const path = `${BASE}/api/v2/logs/${encodeURIComponent(runId)}/events`;
+      const path = `${BASE_PATH}/api/v2/logs/${encodeURIComponent(runId)}/events`;
       const response = await fetch(path, { headers, signal });
       if (!response.ok || !response.body) return;
       for await (const { id, data } of readServerSentEvents(response.body)) {

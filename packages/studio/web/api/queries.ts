@@ -3,20 +3,20 @@ import { client, dataOf } from './client.ts';
 import type { paths } from './schema.ts';
 
 /** The response body of a successful GET of this path. */
-export type Success<Path extends keyof paths> = paths[Path] extends {
+export type GetResponseBody<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } };
 }
   ? Body
   : never;
 
-export type Overview = Success<'/api/v2/logs/{runId}/overview'>['data'];
+export type Overview = GetResponseBody<'/api/v2/logs/{runId}/overview'>['data'];
 export type Pause = Overview['pauses'][number];
-export type Span = Success<'/api/v2/logs/{runId}/spans'>['data'][number];
-export type BlockState = Success<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
-export type ValuePage = Success<'/api/v2/logs/{runId}/value'>['data'];
-export type LogEntry = Success<'/api/v2/logs'>['data'][number];
-export type LogStats = Success<'/api/v2/logs/stats'>['data'];
-export type SearchPage = Success<'/api/v2/logs/search'>['data'];
+export type Span = GetResponseBody<'/api/v2/logs/{runId}/spans'>['data'][number];
+export type BlockState = GetResponseBody<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
+export type ValuePage = GetResponseBody<'/api/v2/logs/{runId}/value'>['data'];
+export type LogEntry = GetResponseBody<'/api/v2/logs'>['data'][number];
+export type LogStats = GetResponseBody<'/api/v2/logs/stats'>['data'];
+export type SearchPage = GetResponseBody<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
 /** Polling interval for the list of runs, and for a run that has not ended. */

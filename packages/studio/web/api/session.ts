@@ -1,6 +1,6 @@
-import { BASE, HEADERS, RequestError } from './client.ts';
+import { BASE_PATH, HEADERS, RequestError } from './client.ts';
 
-const SESSION_PATH = `${BASE}/api/studio/session`;
+const SESSION_PATH = `${BASE_PATH}/api/studio/session`;
 
 /** The state of the session. `ways`: the ways to sign in; undefined if the host signs users in. */
 export interface SessionState {

@@ -5,7 +5,7 @@ import { statsQuery } from '../api/queries.ts';
 import type { LogStats } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { costText, durationText } from '../parts/time.tsx';
-import { PERIODS, startOf } from '../runs/since.ts';
+import { PERIODS, periodStart } from '../runs/since.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
@@ -15,7 +15,7 @@ export function DashboardPage() {
   const workspaceId = useWorkspaceId();
   const [period, setPeriod] = useState('24h');
   const stats = useQuery(
-    statsQuery({ workspaceId, startDate: startOf(period), segmentCount: 48, percentiles: true }),
+    statsQuery({ workspaceId, startDate: periodStart(period), segmentCount: 48, percentiles: true }),
   );
   return (
     <div className="page">

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Field } from './pause-field.tsx';
+import { PauseFieldInput } from './pause-field.tsx';
 import { decisionsOf, fieldsOfCall } from './pause-calls.ts';
 import type { CallDecision, PauseCall } from './pause-calls.ts';
 
@@ -68,7 +68,7 @@ function Call({ call, decision, onChange }: CallProps) {
         </label>
         {kind === 'edit' &&
           fields.map((field) => (
-            <Field
+            <PauseFieldInput
               key={field.name}
               field={field}
               value={values[field.name] ?? field.initial}
@@ -76,7 +76,7 @@ function Call({ call, decision, onChange }: CallProps) {
             />
           ))}
         {kind !== '' && (
-          <Field
+          <PauseFieldInput
             field={{ name: 'Reason', type: 'string', description: '', initial: '' }}
             value={reason}
             onChange={(text) => onChange({ ...decision, reason: text })}

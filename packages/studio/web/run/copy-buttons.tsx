@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
-import { BASE, RequestError, client, dataOf } from '../api/client.ts';
+import { BASE_PATH, RequestError, client, dataOf } from '../api/client.ts';
 import { isOpen } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { curlOf, testOf } from './copy-text.ts';
+import { curlCommand, testCode } from './copy-text.ts';
 
 /** Buttons that copy the run as a command or as a test. */
 export function CopyButtons({ run }: { run: Overview }) {
@@ -33,10 +33,10 @@ export function CopyButtons({ run }: { run: Overview }) {
 
 async function textToCopy(format: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
   const input = await smallValue(run.runId, 'input');
-  if (format === 'curl') return curlOf({ workflowId, input }, location.origin + BASE);
+  if (format === 'curl') return curlCommand({ workflowId, input }, location.origin + BASE_PATH);
   const output = run.status === 'completed' ? await smallValue(run.runId, 'output') : undefined;
   const { status, error } = run;
-  return testOf({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
+  return testCode({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
 }
 
 /** Returns the input or output of the run; an empty object if there is none. Throws if it is too large to copy. */

@@ -9,7 +9,7 @@ export interface CopiedRun {
 }
 
 /** Returns a shell command that starts a run with the same input. The API key comes from an environment variable. */
-export function curlOf(
+export function curlCommand(
   { workflowId, input }: Pick<CopiedRun, 'workflowId' | 'input'>,
   server: string,
 ): string {
@@ -28,7 +28,7 @@ function shellQuote(text: string): string {
 }
 
 /** Returns the code of a test that runs the exported workflow with the same input and expects the same outcome. */
-export function testOf({ name, input, status, output, errorCode }: CopiedRun): string {
+export function testCode({ name, input, status, output, errorCode }: CopiedRun): string {
   const expected = errorCode === undefined ? { status, output } : { status, error: { code: errorCode } };
   return `import { readFileSync } from 'node:fs';
 import { createEngine } from '@heddle/engine';

@@ -23,7 +23,7 @@ interface ModelUseProps {
 }
 
 /** The model that a block called, with its tokens, cost and tool calls, from the output of the block. */
-export function ModelUse({ runId, spanId }: ModelUseProps) {
+export function ModelUsage({ runId, spanId }: ModelUseProps) {
   const model = useOutputPart({ runId, spanId }, '/model');
   const tokens = useOutputPart({ runId, spanId }, '/tokens');
   const cost = useOutputPart({ runId, spanId }, '/cost');

@@ -7,7 +7,7 @@ interface FieldProps {
 }
 
 /** One field of a form, with a control for the type of its value. */
-export function Field({ field, value, onChange }: FieldProps) {
+export function PauseFieldInput({ field, value, onChange }: FieldProps) {
   const { name, type, description, required } = field;
   return (
     <label className="field">

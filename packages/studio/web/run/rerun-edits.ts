@@ -37,7 +37,7 @@ export const RUN_INPUT: EditTarget = {
 };
 
 /** Returns the outermost container of a block; the block itself if it is at the top level. */
-export function startOf(graph: Graph, block: Block): Block {
+export function topLevelBlockOf(graph: Graph, block: Block): Block {
   const byId = new Map(graph.blocks.map((each) => [each.id, each]));
   let container = block;
   // A corrupt draft may have containers that contain each other.
@@ -54,7 +54,7 @@ export function startOf(graph: Graph, block: Block): Block {
  *
  * `scope`: the iterations in which the run starts, outermost first.
  */
-export function targetsOf(graph: Graph, start: Block, scope: readonly Iteration[] = []): EditTarget[] {
+export function editTargetsOf(graph: Graph, start: Block, scope: readonly Iteration[] = []): EditTarget[] {
   const prefix = prefixOf(scope);
   const sources = scope.reduceRight(
     (spans, { blockId }, depth) => {

@@ -7,7 +7,7 @@ import { isOpen, valueQuery } from '../api/queries.ts';
 import type { Graph, Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
-import { RUN_INPUT, editsOf, startOf, targetsOf } from './rerun-edits.ts';
+import { RUN_INPUT, editsOf, topLevelBlockOf, editTargetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
 import { iterationsAround } from './selection.ts';
 
@@ -27,11 +27,11 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
   const enclosingIterations = iterationsAround(run.graph, block, spanId);
   const [isInside, setInside] = useState(enclosingIterations.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
-  const outermost = startOf(run.graph, block);
+  const outermost = topLevelBlockOf(run.graph, block);
   const startBlock = isInside ? block : outermost;
   const scope = isInside ? enclosingIterations : [];
   const iterations = scope.map(({ index }) => index);
-  const { start, editor, reset } = useRerun(run, targetsOf(run.graph, startBlock, scope));
+  const { start, editor, reset } = useRerun(run, editTargetsOf(run.graph, startBlock, scope));
   if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
   return (
     <div className="button-row">

@@ -6,7 +6,7 @@ import { AuditLog } from '../parts/audit.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
-import { MODEL_BLOCKS, ModelUse } from './model-use.tsx';
+import { MODEL_BLOCKS, ModelUsage } from './model-use.tsx';
 import { Fact } from './run-header.tsx';
 import { RunFrom } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
@@ -53,7 +53,7 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
   return (
     <>
       {line !== null && <CodeAtLine runId={runId} spanId={span.id} line={line} />}
-      {MODEL_BLOCKS.has(type) && <ModelUse runId={runId} spanId={span.id} />}
+      {MODEL_BLOCKS.has(type) && <ModelUsage runId={runId} spanId={span.id} />}
     </>
   );
 }

@@ -9,7 +9,7 @@ interface SpanTiming {
 /** Maps times to positions on an axis from 0 to 1. Long idle periods are shortened. */
 export interface TimeScale {
   /** Returns the position of a time since the start of the run. */
-  at(ms: number): number;
+  positionAt(ms: number): number;
   width(span: SpanTiming): number;
   /** Total idle time that the axis skips. */
   collapsedMs: number;
@@ -52,7 +52,7 @@ export function createTimeScale(spans: readonly SpanTiming[], elapsedMs: number)
         at(span.relativeStartMs),
       MIN_WIDTH,
     );
-  return { at, width, collapsedMs };
+  return { positionAt: at, width, collapsedMs };
 }
 
 interface Period {

@@ -51,7 +51,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
             const span = rows[index];
             if (!span) return null;
             const position = {
-              left: `${scale.at(span.relativeStartMs) * 100}%`,
+              left: `${scale.positionAt(span.relativeStartMs) * 100}%`,
               width: `${scale.width(span) * 100}%`,
             };
             return (

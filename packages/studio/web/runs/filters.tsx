@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { RunsSearch } from '../shell/search.ts';
+import type { RunListSearch } from '../shell/search.ts';
 import { PERIODS } from './since.ts';
 
 const STATUSES = [
@@ -25,11 +25,11 @@ const PARTS = [
 ] as const;
 
 interface FiltersProps {
-  search: RunsSearch;
-  onChange: (search: RunsSearch) => void;
+  search: RunListSearch;
+  onChange: (search: RunListSearch) => void;
 }
 
-type FilterName = keyof RunsSearch;
+type FilterName = keyof RunListSearch;
 
 /** The filters of the list of runs. They are in the URL, so that a filtered list can be shared. */
 export function Filters({ search, onChange }: FiltersProps) {

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useState } from 'react';
 import { runsQuery } from '../api/queries.ts';
 import type { RunFilters } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import type { RunsSearch } from '../shell/search.ts';
+import type { RunListSearch } from '../shell/search.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { BulkActions } from './bulk.tsx';
 import { Filters } from './filters.tsx';
 import { RunsTable } from './runs-table.tsx';
 import { SearchResults } from './search-results.tsx';
-import { startOf } from './since.ts';
+import { periodStart } from './since.ts';
 
 const route = getRouteApi('/runs');
 
@@ -20,7 +20,7 @@ export function RunsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const filters = useMemo(() => filtersOf(workspaceId, search), [workspaceId, search]);
-  const setSearch = (next: RunsSearch) => void navigate({ search: next, replace: true });
+  const setSearch = (next: RunListSearch) => void navigate({ search: next, replace: true });
   return (
     <div className="page">
       <h1 className="page-title">Runs</h1>
@@ -73,6 +73,9 @@ function RunList({ filters, hasFilters, clear }: RunListProps) {
   );
 }
 
-function filtersOf(workspaceId: string, { since, text: _text, in: _part, ...query }: RunsSearch): RunFilters {
-  return { workspaceId, ...query, ...(since !== undefined && { startDate: startOf(since) }) };
+function filtersOf(
+  workspaceId: string,
+  { since, text: _text, in: _part, ...query }: RunListSearch,
+): RunFilters {
+  return { workspaceId, ...query, ...(since !== undefined && { startDate: periodStart(since) }) };
 }

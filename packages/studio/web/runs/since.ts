@@ -7,7 +7,7 @@ export const PERIODS: readonly { id: string; label: string; hours: number }[] = 
 ];
 
 /** Returns the start of a period, rounded down to a minute, so that the same filter is one cached query. */
-export function startOf(id: string): string {
+export function periodStart(id: string): string {
   const hours = PERIODS.find((period) => period.id === id)?.hours ?? 24;
   const minuteMs = 60_000;
   return new Date(Math.floor(Date.now() / minuteMs) * minuteMs - hours * 60 * minuteMs).toISOString();

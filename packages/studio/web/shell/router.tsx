@@ -8,12 +8,17 @@ import {
 } from '@tanstack/react-router';
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
-import { BASE } from '../api/client.ts';
+import { BASE_PATH } from '../api/client.ts';
 import { overviewQuery, statesQuery } from '../api/queries.ts';
 import { Empty, FailedPage } from '../parts/notice.tsx';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
-import { runSearch, runsSearch, workflowSearch, workflowsSearch } from './search.ts';
+import {
+  parseRunSearch,
+  parseRunListSearch,
+  parseWorkflowSearch,
+  parseWorkflowListSearch,
+} from './search.ts';
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Layout,
@@ -30,18 +35,18 @@ const home = createRoute({
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
-  validateSearch: runsSearch,
+  validateSearch: parseRunListSearch,
   component: RunsPage,
 });
 
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
-  validateSearch: runSearch,
+  validateSearch: parseRunSearch,
   // The data is requested together with the code of the page, but not when the page is only preloaded.
   loader: ({ context: { queries }, params: { runId }, location: { search }, preload }) => {
     if (preload) return;
-    const { scope = '' } = runSearch(search);
+    const { scope = '' } = parseRunSearch(search);
     void queries.prefetchQuery({ ...overviewQuery(runId), staleTime: Infinity });
     void queries.prefetchQuery({ ...statesQuery(runId, scope), staleTime: Infinity });
   },
@@ -51,14 +56,14 @@ const run = createRoute({
 const workflows = createRoute({
   getParentRoute: () => root,
   path: '/workflows',
-  validateSearch: workflowsSearch,
+  validateSearch: parseWorkflowListSearch,
   component: lazyRouteComponent(() => import('../workflows/workflows-page.tsx'), 'WorkflowsPage'),
 });
 
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId',
-  validateSearch: workflowSearch,
+  validateSearch: parseWorkflowSearch,
   component: lazyRouteComponent(() => import('../workflows/workflow-page.tsx'), 'WorkflowPage'),
 });
 
@@ -102,7 +107,7 @@ function PageFailed({ error, reset }: ErrorComponentProps) {
 export function makeRouter(queries: QueryClient) {
   return createRouter({
     routeTree,
-    basepath: BASE === '' ? '/' : BASE,
+    basepath: BASE_PATH === '' ? '/' : BASE_PATH,
     context: { queries },
     defaultPreload: 'intent',
     // Loaders skip data that is already loaded. A preloaded route has loaded only its code.

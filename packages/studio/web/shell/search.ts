@@ -1,5 +1,5 @@
 /** The filters in the URL of the list of runs. */
-export interface RunsSearch {
+export interface RunListSearch {
   status?: string;
   workflowIds?: string;
   workflowName?: string;
@@ -27,7 +27,7 @@ export interface RunSearch {
 }
 
 /** The workflows that the list shows. */
-export interface WorkflowsSearch {
+export interface WorkflowListSearch {
   /** The path of a folder; absent: all workflows. */
   folder?: string | undefined;
 }
@@ -64,8 +64,8 @@ function omitUndefined<T extends object>(values: { [Key in keyof T]-?: T[Key] | 
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
-export function runsSearch(raw: RawSearch): RunsSearch {
-  return omitUndefined<RunsSearch>({
+export function parseRunListSearch(raw: RawSearch): RunListSearch {
+  return omitUndefined<RunListSearch>({
     status: stringIn(raw, 'status'),
     workflowIds: stringIn(raw, 'workflowIds'),
     workflowName: stringIn(raw, 'workflowName'),
@@ -79,7 +79,7 @@ export function runsSearch(raw: RawSearch): RunsSearch {
   });
 }
 
-export function runSearch(raw: RawSearch): RunSearch {
+export function parseRunSearch(raw: RawSearch): RunSearch {
   return omitUndefined<RunSearch>({
     span: stringIn(raw, 'span'),
     block: stringIn(raw, 'block'),
@@ -89,11 +89,11 @@ export function runSearch(raw: RawSearch): RunSearch {
   });
 }
 
-export function workflowsSearch(raw: RawSearch): WorkflowsSearch {
-  return omitUndefined<WorkflowsSearch>({ folder: stringIn(raw, 'folder') });
+export function parseWorkflowListSearch(raw: RawSearch): WorkflowListSearch {
+  return omitUndefined<WorkflowListSearch>({ folder: stringIn(raw, 'folder') });
 }
 
-export function workflowSearch(raw: RawSearch): WorkflowSearch {
+export function parseWorkflowSearch(raw: RawSearch): WorkflowSearch {
   return omitUndefined<WorkflowSearch>({
     version: raw['version'] === 'draft' ? 'draft' : numberIn(raw, 'version'),
     block: stringIn(raw, 'block'),

@@ -5,7 +5,7 @@ interface JsonObject {
 }
 
 /** A draft, or the state of a version. Its blocks are as their author wrote them, so any part may have another type. */
-export interface State {
+export interface WorkflowState {
   blocks: JsonObject;
 }
 
@@ -21,7 +21,7 @@ const LAYOUT_KEYS = new Set(['parentId', 'extent', 'width', 'height']);
 const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */
-export function fieldsOf({ blocks }: State, blockId: string): FieldText[] {
+export function fieldsOf({ blocks }: WorkflowState, blockId: string): FieldText[] {
   const block = objectOrEmpty(Object.hasOwn(blocks, blockId) ? blocks[blockId] : undefined);
   const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
     ([name, field]) => [name, objectOrEmpty(field)['value']] as const,

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, dataOf } from '../api/client.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { ROOT, parentOf, pathIn, pathText } from './folder-rows.ts';
+import { ROOT, parentOf, subfolderPath, pathText } from './folder-rows.ts';
 import type { Folder } from './folder-rows.ts';
 
 interface FolderProps {
@@ -39,7 +39,7 @@ function NewFolder({ workspaceId, path, select }: FolderProps) {
   const refetch = useRefetch();
   const parent = path === '' ? ROOT : path;
   const create = async (): Promise<void> => {
-    const newPath = pathIn(parent, name.trim());
+    const newPath = subfolderPath(parent, name.trim());
     await createFolder({ workspaceId, path: newPath });
     await refetch();
     select(newPath);
@@ -74,7 +74,7 @@ function MoveFolder({ workspaceId, path, select, folder, folders }: FolderFormPr
   const [parent, setParent] = useState(parentOf(path));
   const refetch = useRefetch();
   const relocate = async (): Promise<void> => {
-    const destination = pathIn(parent, name.trim());
+    const destination = subfolderPath(parent, name.trim());
     if (destination === path) return;
     await relocateFolder({ workspaceId, path }, destination);
     await refetch();

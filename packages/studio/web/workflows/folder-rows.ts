@@ -63,10 +63,14 @@ export function toFolderRows(folders: readonly Folder[], open: ReadonlySet<strin
 }
 
 /** The action of a key in the tree: it moves to a row, or opens or closes the current folder. */
-export type TreeMove = { to: number } | { isOpen: boolean };
+export type TreeKeyAction = { to: number } | { isOpen: boolean };
 
 /** Returns the action of a key at the row with this index; undefined if the key has no effect. */
-export function moveOf(key: string, index: number, rows: readonly FolderRow[]): TreeMove | undefined {
+export function keyActionOf(
+  key: string,
+  index: number,
+  rows: readonly FolderRow[],
+): TreeKeyAction | undefined {
   const row = rows[index];
   if (!row) return undefined;
   if (key === 'ArrowRight') return rightKeyAction(row, index);
@@ -81,7 +85,7 @@ export function moveOf(key: string, index: number, rows: readonly FolderRow[]): 
   return to === undefined || to === index ? undefined : { to };
 }
 
-function rightKeyAction({ isOpen }: FolderRow, index: number): TreeMove | undefined {
+function rightKeyAction({ isOpen }: FolderRow, index: number): TreeKeyAction | undefined {
   if (isOpen === undefined) return undefined;
   return isOpen ? { to: index + 1 } : { isOpen: true };
 }
@@ -90,14 +94,14 @@ function leftKeyAction(
   { isOpen, level }: FolderRow,
   index: number,
   rows: readonly FolderRow[],
-): TreeMove | undefined {
+): TreeKeyAction | undefined {
   if (isOpen === true) return { isOpen: false };
   const to = rows.findLastIndex((each, eachIndex) => eachIndex < index && each.level === level - 1);
   return to < 0 ? undefined : { to };
 }
 
 /** Returns the path of a subfolder of a folder. */
-export function pathIn(parentPath: string, name: string): string {
+export function subfolderPath(parentPath: string, name: string): string {
   // encodeURIComponent does not encode these characters.
   const encoded = encodeURIComponent(name).replaceAll(
     /[!'()*]/g,

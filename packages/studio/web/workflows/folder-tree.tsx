@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import { useRowFocus } from '../parts/row-focus.ts';
-import { toFolderRows, moveOf, parentOf } from './folder-rows.ts';
+import { toFolderRows, keyActionOf, parentOf } from './folder-rows.ts';
 import type { Folder, FolderRow } from './folder-rows.ts';
 
 const ROW_PX = 30;
@@ -49,7 +49,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
     const row = rows[activeIndex];
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
     const isSelectKey = event.key === 'Enter' || event.key === ' ';
-    const keyAction = moveOf(event.key, activeIndex, rows);
+    const keyAction = keyActionOf(event.key, activeIndex, rows);
     if (!isSelectKey && !keyAction) return;
     event.preventDefault();
     if (isSelectKey) select(row.path);

@@ -1,9 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
-import type { Success } from '../api/queries.ts';
+import type { GetResponseBody } from '../api/queries.ts';
 
-export type Trigger = Success<'/api/v2/triggers'>['data'][number];
-export type Webhook = Success<'/api/v2/webhooks'>['data'][number];
+export type Trigger = GetResponseBody<'/api/v2/triggers'>['data'][number];
+export type Webhook = GetResponseBody<'/api/v2/webhooks'>['data'][number];
 
 /** The workflows of a workspace, sorted by name. `folderPath`: only those directly in this folder; absent: all. */
 export function workflowsQuery(workspaceId: string, search: string, folderPath?: string) {

@@ -8,7 +8,7 @@ import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
 import { draftQuery, versionQuery } from './queries.ts';
 import { fieldsOf } from './block-fields.ts';
-import type { State } from './block-fields.ts';
+import type { WorkflowState } from './block-fields.ts';
 
 interface GraphProps {
   workflowId: string;
@@ -30,7 +30,7 @@ export function WorkflowGraph({ workflowId, version, blockId, updateSearch }: Gr
 }
 
 interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> {
-  state: State;
+  state: WorkflowState;
 }
 
 function StateGraph({ state, blockId, updateSearch }: StateGraphProps) {

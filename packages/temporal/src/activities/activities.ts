@@ -26,7 +26,7 @@ interface ActivityParts {
 }
 
 /** Returns the activities of a worker by type. `default` runs every block type. */
-export function activitiesOf(parts: ActivityParts) {
+export function createActivities(parts: ActivityParts) {
   const execute = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
   return {
     [SEGMENT_ACTIVITY]: execute,

@@ -9,7 +9,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { chunkOf, hashToken } from '../chunk.ts';
 import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
-import { expectFit, runInputOf } from '../run-input.ts';
+import { assertPlanFits, runInputOf } from '../run-input.ts';
 import { serverError } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { RunWaiter } from './run-waiter.ts';
@@ -38,7 +38,7 @@ export class TemporalRuntime implements RuntimePort {
 
   async start(request: StartRequest): Promise<LiveRun> {
     const { runId, signal, plan } = request;
-    expectFit(plan);
+    assertPlanFits(plan);
     const recorded = await this.#runs.record(request);
     // A run that is cancelled before its start must not run any block (R29 in docs/semantics.md).
     const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORT_REASON) : undefined;

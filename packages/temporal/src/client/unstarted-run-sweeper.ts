@@ -51,7 +51,7 @@ export class UnstartedRunSweeper {
   async sweep(): Promise<void> {
     const { runtime } = this.#parts;
     try {
-      const openRunIds = await runtime.stores.runs.open();
+      const openRunIds = await runtime.stores.runs.unfinishedRunIds();
       const stillOpen = new Set(openRunIds);
       this.#ignored = new Set([...this.#ignored].filter((runId) => stillOpen.has(runId)));
       for (const runId of openRunIds) {

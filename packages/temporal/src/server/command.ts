@@ -7,7 +7,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Output of a command, or the reason of its failure. */
 export type CommandResult =
-  | { readonly out: string; readonly problem?: undefined }
+  | { readonly output: string; readonly problem?: undefined }
   | { readonly problem: string };
 
 /** Maximum number of characters of the output that are stored, from its end: enough for an error with its cause. */
@@ -54,7 +54,7 @@ export async function runCommand(
       });
     });
     child.on('close', (code, killedBy) => {
-      if (code === 0) resolve({ out });
+      if (code === 0) resolve({ output: out });
       else
         resolve({ problem: `${command} ${args[0] ?? ''} failed with ${code ?? killedBy}: ${lastLine(out)}` });
     });

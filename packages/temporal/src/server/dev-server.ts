@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Env } from './command.ts';
 import { type SupervisedProcess, startSupervised } from './process-supervisor.ts';
 import { openLog } from './server-log.ts';
-import { isOpen, untilReady } from './ready.ts';
+import { isListening, waitUntilReady } from './ready.ts';
 
 /** Types of search attributes, with the names that the Temporal CLI accepts. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
@@ -88,14 +88,14 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
   const { namespace, env } = options;
   const address = `127.0.0.1:${port}`;
   // Otherwise the readiness check would mistake the other process for this server.
-  if (await isOpen(address))
+  if (await isListening(address))
     return { kind: 'failed', reason: `${address}: ${PORT_IN_USE}. Use another port.` };
   if (options.dbFile !== undefined) mkdirSync(dirname(options.dbFile), { recursive: true, mode: 0o700 });
   const command = commandOf(port, options);
   const log = openLog(options.logFile);
   try {
     const child = await startSupervised({ command, log: log.fd, ...(env && { env }) });
-    const problem = await waitUntilReady(address, child, options);
+    const problem = await startupProblem(address, child, options);
     if (problem === undefined) {
       return { kind: 'serving', server: { ...child, address, namespace, command } };
     }
@@ -108,7 +108,7 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
 }
 
 /** Resolves with undefined when the server is ready, or with the reason why it did not become ready. */
-async function waitUntilReady(
+async function startupProblem(
   address: string,
   child: SupervisedProcess,
   { namespace, searchAttributes = {}, readyTimeoutMs = READY_TIMEOUT_MS }: DevServerOptions,
@@ -117,7 +117,7 @@ async function waitUntilReady(
   const stopWaiting = new AbortController();
   try {
     return await Promise.race([
-      untilReady(expected, { timeoutMs: readyTimeoutMs, signal: stopWaiting.signal }).then((problem) =>
+      waitUntilReady(expected, { timeoutMs: readyTimeoutMs, signal: stopWaiting.signal }).then((problem) =>
         problem === undefined ? undefined : `after ${readyTimeoutMs / 1000} s ${problem}`,
       ),
       child.exited.then((outcome) => `it ended with ${outcome}`),

@@ -6,7 +6,7 @@ import type { Installer } from './cache.ts';
 import { type Env, runCommand } from './command.ts';
 
 /** The service of Temporal that returns the URL of the archive for a platform. */
-export const DOWNLOADS = 'https://temporal.download';
+export const DOWNLOAD_SERVICE_URL = 'https://temporal.download';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;

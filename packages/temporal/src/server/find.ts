@@ -1,7 +1,7 @@
 import { goInstaller } from './build.ts';
 import { cachedBinary, cacheFolder, installOnce, type Installer } from './cache.ts';
 import { type Env, isExecutable, findOnPath, runCommand } from './command.ts';
-import { DOWNLOADS, downloadInstaller } from './download.ts';
+import { DOWNLOAD_SERVICE_URL, downloadInstaller } from './download.ts';
 
 /** The newest version that `go install` builds from the module proxy. It contains server 1.27.1. */
 const VERSION = 'v1.3.0';
@@ -100,7 +100,7 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   },
   go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.log)),
   download: async (options) => {
-    const service = options.downloads ?? DOWNLOADS;
+    const service = options.downloads ?? DOWNLOAD_SERVICE_URL;
     return install('download', options, downloadInstaller(VERSION, { service, env: options.env }));
   },
 };
@@ -122,9 +122,9 @@ async function serverVersionOf(
 ): Promise<{ serverVersion: string; problem?: undefined } | { problem: string }> {
   const result = await runCommand(path, ['--version'], { env, timeoutMs: PROBE_TIMEOUT_MS });
   if (result.problem !== undefined) return result;
-  const serverVersion = /^temporal version .*\(Server ([^,)]+)/m.exec(result.out)?.[1];
+  const serverVersion = /^temporal version .*\(Server ([^,)]+)/m.exec(result.output)?.[1];
   if (serverVersion !== undefined) return { serverVersion };
-  const firstLine = result.out.trim().split('\n')[0]?.slice(0, 120) ?? '';
+  const firstLine = result.output.trim().split('\n')[0]?.slice(0, 120) ?? '';
   return { problem: `${path} is not Temporal's command: its --version prints "${firstLine}"` };
 }
 

@@ -14,7 +14,7 @@ const POLL_MS = 50;
 const CALL_TIMEOUT_MS = 5000;
 
 /** Waits until the server is ready. Returns the last problem after the timeout or an abort, else undefined. */
-export async function untilReady(
+export async function waitUntilReady(
   expected: ExpectedServer,
   limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string | undefined> {
@@ -34,7 +34,7 @@ export async function whyNotReady(
 ): Promise<string | undefined> {
   const { address, namespace, searchAttributes } = expected;
   // The port is checked first, because gRPC takes seconds to retry or fail on a closed port.
-  if (!(await isOpen(address))) return 'nothing listens there';
+  if (!(await isListening(address))) return 'nothing listens there';
   let connection: Connection | undefined;
   try {
     connection = await Connection.connect({ address, connectTimeout: timeoutMs });
@@ -55,7 +55,7 @@ export async function whyNotReady(
 }
 
 /** True if something listens on `address`. */
-export async function isOpen(address: string): Promise<boolean> {
+export async function isListening(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   return new Promise((resolve) => {
     // A URL has brackets around an IPv6 address; the address of a socket has none.

@@ -3,7 +3,7 @@ import { Segments } from '@heddle/engine/runtime';
 import type { RuntimeParts } from '@heddle/engine/runtime';
 import { Worker } from '@temporalio/worker';
 import type { WorkerOptions, WorkerStatus } from '@temporalio/worker';
-import { activitiesOf } from '../activities/activities.ts';
+import { createActivities } from '../activities/activities.ts';
 import type { Deployment } from '../deployment.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import type { ProcessRole, WorkerTuning } from '../options.ts';
@@ -85,7 +85,7 @@ export class WorkerGroup {
     const { profile, queues } = options.deployment;
     const shutdown = new AbortController();
     const meter = new TaskMeter();
-    const activities = activitiesOf({
+    const activities = createActivities({
       runtime: parts,
       segments: new Segments(parts),
       profile,
@@ -157,7 +157,7 @@ export class WorkerGroup {
   }
 }
 
-type Activities = ReturnType<typeof activitiesOf>;
+type Activities = ReturnType<typeof createActivities>;
 type RoleOptions = (activities: Activities, options: WorkerGroupOptions) => Partial<WorkerOptions>;
 
 function commonOptions(

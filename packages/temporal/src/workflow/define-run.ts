@@ -71,7 +71,7 @@ interface RunContext {
 
 async function run(input: RunInput, { history, inbox, durability, executor }: RunContext): Promise<void> {
   const write = async (fault?: string): Promise<void> => {
-    if (history.isClosed && fault === undefined) return;
+    if (history.isFullyWritten && fault === undefined) return;
     const position = history.position();
     await settle(
       { runId: input.runId, position, ...(fault !== undefined && { fault }) },

@@ -64,7 +64,7 @@ export function registerMessageHandlers({
   setHandler(
     resumeUpdate,
     async ({ id, chunk, at, atMs, attempt, resumes, seq = 0 }) => {
-      if (!history.has(seq)) await history.whenReached(seq);
+      if (!history.hasReached(seq)) await history.whenReached(seq);
       return new Promise<number>((onRecorded) => {
         durability.markVolatile();
         const fields = {
@@ -78,7 +78,7 @@ export function registerMessageHandlers({
       // An update that the validator rejects leaves no trace in the history.
       validator: ({ at, tokenHash, seq = 0 }) => {
         // After a lost workflow task, the caller may have read a longer journal than the run has: the handler waits.
-        if (history.has(seq) && !history.isOpen(at, tokenHash))
+        if (history.hasReached(seq) && !history.isOpen(at, tokenHash))
           throw ApplicationFailure.nonRetryable('The pause point is not open.', 'RESUME_POINT_CLOSED');
       },
     },

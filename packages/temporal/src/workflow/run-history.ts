@@ -13,7 +13,7 @@ export class RunHistory {
   /** The command with which the machine ended the run. */
   end: Extract<Command, { type: 'end' }> | undefined;
   /** The store has the whole run, including its end. */
-  isClosed = false;
+  isFullyWritten = false;
   /** Time of the latest event. */
   atMs: number;
   /** Number of journal entries. */
@@ -74,11 +74,11 @@ export class RunHistory {
       this.#unwritten.push({ item, length: JSON.stringify(item).length });
       this.#seq += appliedCount;
       this.#lastItemId = id;
-      for (const { resolve } of this.#waiters.filter(({ seq }) => this.has(seq))) resolve();
-      this.#waiters = this.#waiters.filter(({ seq }) => !this.has(seq));
+      for (const { resolve } of this.#waiters.filter(({ seq }) => this.hasReached(seq))) resolve();
+      this.#waiters = this.#waiters.filter(({ seq }) => !this.hasReached(seq));
     }
     this.#recordEnd(commands);
-    if (written && this.end) this.isClosed = true;
+    if (written && this.end) this.isFullyWritten = true;
     return { commands, seq: appliedCount > 0 ? this.#seq : 0 };
   }
 
@@ -92,7 +92,7 @@ export class RunHistory {
   }
 
   /** True if the journal has at least `seq` entries. */
-  has(seq: number): boolean {
+  hasReached(seq: number): boolean {
     return seq <= this.#seq;
   }
 

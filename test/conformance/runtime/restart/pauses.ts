@@ -5,7 +5,7 @@ import type { EngineSequence } from './engine-sequence.ts';
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of paused runs: their answers across a restart, and their eviction from memory. */
-export function describeAnswers(makeEngines: () => EngineSequence): void {
+export function describePausedRuns(makeEngines: () => EngineSequence): void {
   it('a paused run is resumed as the same run with the same plan after later deployments', async () => {
     const engines = makeEngines();
     const before = await engines.next();

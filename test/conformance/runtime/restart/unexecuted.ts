@@ -5,7 +5,7 @@ import type { Engine } from '@heddle/engine';
 import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of runs that no engine executes: they stay unchanged, and can be cancelled. */
-export function describeUnexecuted(makeEngines: () => EngineSequence): void {
+export function describeUnexecutedRuns(makeEngines: () => EngineSequence): void {
   it('a cancellation that is requested while no engine runs takes effect at the next start', async () => {
     const engines = makeEngines();
     const { before, runId } = await startUntilA(engines);

@@ -4,13 +4,13 @@ import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { validate } from '../../http/parse.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
-import { record, workflow as workflowResource } from '../../resource.ts';
+import { areaResource, workflow as workflowResource } from '../../resource.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { executeWorkflow } from '../runs/execute.ts';
 import { findReservation } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
-import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
+import { expectValidCombination, expectValidRunId } from '../runs/rules.ts';
 import { cancelResult, executeBody } from '../runs/schemas.ts';
 import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
 import { executionBody, executionResponse } from './response.ts';
@@ -58,12 +58,12 @@ export const executeLegacy = defineOperation({
       description: 'With X-Stream-Response: true, or `stream` in the body: chunks, then `final` or `error`',
     },
   ],
-  ownResponses: 'The status, headers and data of a Response block of the workflow',
+  workflowResponses: 'The status, headers and data of a Response block of the workflow',
   errors: EXECUTE_ERRORS,
   executes: true,
   check({ headers, body, principal }) {
-    expectRunIdForm(headers);
-    expectCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
+    expectValidRunId(headers);
+    expectValidCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
   },
   async handle(services, call, workflow) {
     const modes = modesOf(call.headers);
@@ -206,7 +206,7 @@ export const getJob = defineOperation({
   method: 'GET',
   path: '/api/jobs/{jobId}',
   summary: 'Get the status of an accepted execution',
-  resource: record('Job', async ({ principal, path }, services: AreaContext) => {
+  resource: areaResource('Job', async ({ principal, path }, services: AreaContext) => {
     const { jobId } = path as { jobId: string };
     const reservation = await findReservation(services, principal, jobId);
     const workflow = reservation && (await services.definitions.find(reservation.workflowId));

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { talkExecutor } from '../../../../../test/streams/talk.ts';
 import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, BROKEN, GREETING, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import {
+  APPROVAL,
+  BROKEN,
+  GREETING,
+  LONG,
+  waitForStatus,
+} from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -91,7 +97,7 @@ describe('an execution stream', () => {
     const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
-    await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
+    await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
     const events = follow(`/api/workflows/${id}/executions/${data.runId}/stream`);
     await call('POST', `${workflowPath}/runs/${data.runId}/cancel`);
     expect((await events).at(-1)).toMatchObject({ type: 'execution:cancelled' });
@@ -120,7 +126,7 @@ describe('an execution stream', () => {
     const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
-    await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
+    await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     expect((await fetch('HEAD', path)).status).toBe(200);
     await (await fetch('GET', path)).body?.cancel();

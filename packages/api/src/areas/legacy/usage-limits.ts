@@ -61,6 +61,6 @@ function bucketOf(state: LimitState | undefined): z.output<typeof bucket> {
     requestsPerMinute: state.perMinute ?? null,
     maxBurst: state.limit,
     remaining: state.remaining,
-    resetAt: new Date(state.resetMs).toISOString(),
+    resetAt: new Date(state.resetAtMs).toISOString(),
   };
 }

@@ -5,7 +5,7 @@ import {
   LONG,
   deployGreeting,
   queueRun,
-  untilStatus,
+  waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
@@ -27,7 +27,7 @@ describe('an asynchronous run', () => {
     const response = await call<ShownRun>('GET', statusPath);
     expect(response.status).toBe(200);
     expect(['queued', 'running', 'completed']).toContain(response.data.status);
-    await untilStatus(api, statusPath, 'completed');
+    await waitForStatus(api, statusPath, 'completed');
     expect(await call('GET', statusPath)).toMatchObject({ data: { output: null, trigger: 'api' } });
     expect(await call('GET', `${statusPath}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { hello: 'Ada' } } },
@@ -44,7 +44,7 @@ describe('an asynchronous run', () => {
     });
     const { engine, store, key } = api;
     const nextApi = await testApi({ engine, store });
-    await untilStatus(api, path, 'completed');
+    await waitForStatus(api, path, 'completed');
     expect(await nextApi.call('GET', `${path}?includeOutput=1`, { key })).toMatchObject({
       data: { output: { data: { hello: 'Bob' } } },
     });
@@ -69,7 +69,7 @@ describe('an asynchronous run', () => {
     expect(await store.reservations.queue.list(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     clockOffsetMs = 3_600_000;
     for (let n = 0; n < 3; n++) for (const callback of timers) callback();
-    await untilStatus(api, path, 'completed');
+    await waitForStatus(api, path, 'completed');
     await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
     expect(api.faults).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe('an asynchronous run', () => {
     const id = await api.deploy(LONG);
     const body = { async: true, executionTimeoutSeconds: 1 };
     const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
-    await untilStatus(api, new URL(response.data.statusUrl).pathname, 'failed');
+    await waitForStatus(api, new URL(response.data.statusUrl).pathname, 'failed');
     expect(await call('GET', new URL(response.data.statusUrl).pathname)).toMatchObject({
       data: { error: { code: 'TIMEOUT' } },
     });

@@ -5,7 +5,7 @@ import type { TextEvent } from './block-text.ts';
 
 /** Ends a scope as `OutputEvents` does. */
 function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextEvent[] {
-  const hasText = text.has(scope, content);
+  const hasText = text.hasSent(scope, content);
   return [...text.end(scope, hasText ? values : [content, ...values], { hasText })];
 }
 

@@ -44,7 +44,7 @@ export class BlockText {
   }
 
   /** Returns true if the value is the text of the scope and has been sent. */
-  has(scope: string, value: unknown): boolean {
+  hasSent(scope: string, value: unknown): boolean {
     return this.#liveScope === scope && this.#texts.get(scope) === value;
   }
 

@@ -27,7 +27,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, recordAround, head }, workflow) {
+  async handle(services, { path, runAudited, head }, workflow) {
     const foundRun = await findRunIfAny(services, workflow, path.runId);
     const file = foundRun?.run && filesIn(foundRun.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
@@ -36,7 +36,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
     if (!content) throw notFound('File');
     const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
     // The content is sent after the event is stored.
-    await recordAround({ resourceId: file.id, details }, () => Promise.resolve());
+    await runAudited({ resourceId: file.id, details }, () => Promise.resolve());
     const lengthHeader = { 'Content-Length': String(content.bytes) };
     const body = ReadableStream.from(content.chunks()) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return { raw: new Response(body, { headers: { ...headersOf(file), ...lengthHeader } }) };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { BROKEN, GREETING, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { BROKEN, GREETING, waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -61,7 +61,7 @@ describe('a run of a workflow with several triggers', () => {
       data: { output: { data: { from: 'One' } } },
     });
     const accepted = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
-    await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+    await waitForStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
     expect(await call('GET', `${path}/runs/${accepted.data.runId}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
@@ -151,7 +151,7 @@ describe('the error of a run that could not be started', () => {
     failingApi.engine.start = () =>
       Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432 database "heddle"'));
     const { data } = await failingApi.call<ShownRun>('POST', `${path}/execute`, { body: { async: true } });
-    await untilStatus(failingApi, `${path}/runs/${data.runId}`, 'failed');
+    await waitForStatus(failingApi, `${path}/runs/${data.runId}`, 'failed');
     failingApi.engine.start = start;
     expect(await failingApi.call('GET', `${path}/runs/${data.runId}`)).toMatchObject({
       data: { error: { code: 'EXECUTION_FAILED', message: 'The run could not be started.' } },

@@ -26,7 +26,13 @@ import type { RunIds } from './ids.ts';
 import { publicRefusal, publicResult } from './public-result.ts';
 import { redactedMessage } from './redacted-message.ts';
 import { modeOf, reserveRunId } from './reserve-run-id.ts';
-import { agentEventsOf, expectCombination, expectConnected, expectRunIdForm, isManual } from './rules.ts';
+import {
+  agentEventsOf,
+  expectValidCombination,
+  expectConnected,
+  expectValidRunId,
+  isManual,
+} from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
 import { resolveSelectors } from './selected.ts';
@@ -91,8 +97,8 @@ export const executeWorkflow = operationsOf<AreaContext>()({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
   check({ body, headers, principal }) {
-    expectRunIdForm(headers);
-    expectCombination(body, headers, principal);
+    expectValidRunId(headers);
+    expectValidCombination(body, headers, principal);
   },
   handle: (services, call, workflow) => executeCall(services, call, workflow),
 });
@@ -173,10 +179,10 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
   });
   if (release) void run.result().then(release, release);
   const inlineFiles = fileInliner(services, body, call);
-  const agents = agentsOf(call, body);
+  const agentEvents = agentsOf(call, body);
   const restrict = isPublic ? publicResult : (result: RunResult): RunResult => result;
   const streamedRun = {
-    ...{ run, runId, selected, agents, inlineFiles, restrict, headers },
+    ...{ run, runId, selected, agentEvents, inlineFiles, restrict, headers },
     cancel: cancellation.abort,
   };
   if (body.stream) return { raw: resultEvents(services, streamedRun) };
@@ -196,7 +202,7 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
  * Returns which agent events are streamed besides text. On pages, only text is streamed as it arrives; other anonymous
  * callers get outputs when their blocks end.
  */
-function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agents'] {
+function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agentEvents'] {
   if (!principal.anonymous) return agentEventsOf(headers, body);
   return page && { thinking: false, tools: false };
 }

@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
 import { errorIn, queuedStart, testApi } from '../../../../../test/support/api.ts';
-import { untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
@@ -91,7 +91,7 @@ describe('a file of an input', () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
     expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(FILE_BASE64);
-    await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
+    await waitForStatus(api, `${path}/runs/${data.runId}`, 'completed');
     const read = await call<RunResult>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
     expect(read.data.output.data).toMatchObject({ text: FILE_BASE64 });
   });
@@ -109,7 +109,7 @@ describe('a file of an input', () => {
       body: { input: { doc: FILE } },
     });
     const { jobId } = accepted.body as { jobId: string };
-    await untilStatus(api, `${path}/runs/${jobId}`, 'completed');
+    await waitForStatus(api, `${path}/runs/${jobId}`, 'completed');
   });
 
   it('gets a name that is not a path', async () => {

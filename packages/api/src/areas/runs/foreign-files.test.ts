@@ -4,7 +4,7 @@ import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
-import { queueRun, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { queueRun, waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
@@ -119,7 +119,7 @@ describe('a file that an older version stored without an owner', () => {
     const workflowId = ownPath.split('/').at(-1) ?? '';
     const runId = await queueRun(api, workflowId, { doc: [record] });
     await testApi({ engine: api.engine, store: api.store });
-    await untilStatus(api, `${ownPath}/runs/${runId}`, 'completed');
+    await waitForStatus(api, `${ownPath}/runs/${runId}`, 'completed');
     const query = 'includeOutput=true&includeFileBase64=true';
     const { data } = await api.call<{ files: { base64: string }[] }>(
       'GET',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
 import type { CallOptions, TestApi } from '../../../../../test/support/api.ts';
 import { FILE } from '../../../../../test/support/api-files.ts';
-import { GREETING, deployGreeting, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { GREETING, deployGreeting, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -274,7 +274,7 @@ describe('a run with an id that the caller chose', () => {
     const accepted = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
     expect(accepted).toMatchObject({ status: 202, data: { runId } });
     expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
-    await untilStatus(api, `${path}/runs/${runId}`, 'paused');
+    await waitForStatus(api, `${path}/runs/${runId}`, 'paused');
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId, trigger: 'api' }] });
     expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
       data: { success: true, runId },

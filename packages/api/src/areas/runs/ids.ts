@@ -25,12 +25,12 @@ export async function withCallerId<T>(ids: RunIds, work: () => Promise<T>): Prom
     const options =
       details === undefined
         ? {}
-        : { details: JSON.parse(withCallerIdIn(ids, JSON.stringify(details))) as Json };
-    throw new EngineError(code, withCallerIdIn(ids, message), { ...options, cause: error });
+        : { details: JSON.parse(replaceEngineId(ids, JSON.stringify(details))) as Json };
+    throw new EngineError(code, replaceEngineId(ids, message), { ...options, cause: error });
   }
 }
 
 /** Returns the text with the caller's run id in place of the engine's. */
-export function withCallerIdIn({ engineId, runId }: RunIds, text: string): string {
+export function replaceEngineId({ engineId, runId }: RunIds, text: string): string {
   return text.replaceAll(engineId, runId);
 }

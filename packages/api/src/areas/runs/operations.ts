@@ -123,11 +123,11 @@ export const cancelRun = defineOperation({
   query: workflowPath.pick({}),
   success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancellation' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { path, recordAround }, workflow) {
+  async handle(services, { path, runAudited }, workflow) {
     const foundRun = await findRun(services, workflow, path.runId);
     const { runId } = foundRun;
     const cancel = () => withCallerId(foundRun, () => cancelFoundRun(services, foundRun));
-    const outcome = await recordAround({ resourceId: runId }, cancel, ({ success }) => success);
+    const outcome = await runAudited({ resourceId: runId }, cancel, ({ success }) => success);
     const fields = { runId, redisAvailable: false, durablyRecorded: outcome.success };
     return { data: { locallyAborted: false, pausedCancelled: false, ...fields, ...outcome } };
   },

@@ -15,7 +15,7 @@ export interface AgentEvents {
 interface OutputEventsOptions {
   selected: readonly ResolvedSelector[];
   /** Undefined: the client does not know agent events. */
-  agents: AgentEvents | undefined;
+  agentEvents: AgentEvents | undefined;
   /** Returns a value with the contents of its files, if the caller wants them. */
   inlineFiles: (value: Json) => Promise<Json>;
 }
@@ -60,8 +60,8 @@ export class OutputEvents {
     scope,
     emission,
   }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
-    const { agents } = this.#options;
-    if (!agents) return;
+    const { agentEvents } = this.#options;
+    if (!agentEvents) return;
     switch (emission.type) {
       case 'text':
         if (this.#isSelected(blockId))
@@ -70,13 +70,13 @@ export class OutputEvents {
       case 'reset':
         return yield* this.#reset(blockId, scope);
       case 'thinking':
-        if (agents.thinking) yield { blockId, event: 'thinking', data: emission.text };
+        if (agentEvents.thinking) yield { blockId, event: 'thinking', data: emission.text };
         return;
       case 'tool':
-        if (agents.tools) yield toolEvent(blockId, emission);
+        if (agentEvents.tools) yield toolEvent(blockId, emission);
         return;
       case 'progress':
-        if (agents.tools) yield { blockId, event: 'progress', ...progressOf(emission) };
+        if (agentEvents.tools) yield { blockId, event: 'progress', ...progressOf(emission) };
         return;
       case 'error':
         yield { blockId, event: 'stream_error', error: emission.message };
@@ -94,7 +94,7 @@ export class OutputEvents {
     });
     const scope = keyOf(scopeOf(log));
     const text = this.#textOf(blockId);
-    const streamedValue = values.find(({ value }) => text.has(scope, value));
+    const streamedValue = values.find(({ value }) => text.hasSent(scope, value));
     const texts: string[] = [];
     for (const each of values) {
       if (each !== streamedValue) texts.push(asText(await inlineFiles(each.value)));

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
 import type { RunDetail } from '@heddle/engine';
-import { principalOfPublic } from '../../auth/authorize.ts';
+import { publicPrincipal } from '../../auth/authorize.ts';
 import { isApiError } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
 import type { Definition } from '../../ports.ts';
@@ -68,7 +68,7 @@ export async function answerOnPage(
   const { workspaceId } = workflow;
   const event = {
     ...{ action: 'RUN_RESUMED', workspaceId, resourceType: 'run', resourceId: found.runId },
-    principal: principalOfPublic(workflow),
+    principal: publicPrincipal(workflow),
   };
   const answer = { token: pause.token, input, userId: null };
   const { nextResult } = await submitAnswer(services, { ...found, workspaceId }, answer);

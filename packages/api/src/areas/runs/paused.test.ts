@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { APPROVAL, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
@@ -11,7 +11,7 @@ describe('a paused run', () => {
     const id = await api.deploy(APPROVAL);
     const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const path = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
-    const run = await untilStatus(api, path, 'paused');
+    const run = await waitForStatus(api, path, 'paused');
     return { id, path, runId: response.data.runId, contextId: run.paused?.contextId ?? '' };
   }
 
@@ -64,7 +64,7 @@ describe('a paused run', () => {
     });
     const response = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
     expect(response).toMatchObject({ status: 202, data: { runId, statusUrl: `http://heddle.test${path}` } });
-    await untilStatus(api, path, 'completed');
+    await waitForStatus(api, path, 'completed');
   });
 
   it('that waits for a timer cannot be resumed by a person', async () => {
@@ -72,7 +72,7 @@ describe('a paused run', () => {
     const options = { body: { async: true } };
     const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, options);
     const path = new URL(response.data.statusUrl).pathname;
-    const { paused: point } = await untilStatus(api, path, 'paused');
+    const { paused: point } = await waitForStatus(api, path, 'paused');
     expect(point).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });
     expect(await call('POST', `${path}/resume`, { body: { contextId: 'any' } })).toMatchObject({
       status: 400,

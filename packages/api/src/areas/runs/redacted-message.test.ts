@@ -4,7 +4,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import {
   openServiceStore,
-  ownership,
+  tenantIsolation,
   queuedStart,
   reservationOf,
   testApi,
@@ -27,7 +27,7 @@ async function createApiWithHeldStarts() {
     names: () => ['KEY'],
     values: () => ({ KEY: SECRET }),
   };
-  const options: EngineOptions = { ...ownership(store), environments };
+  const options: EngineOptions = { ...tenantIsolation(store), environments };
   const engine = await createEngine(options);
   const { promise: start, reject } = Promise.withResolvers<never>();
   start.catch(() => undefined);

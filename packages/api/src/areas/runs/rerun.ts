@@ -12,7 +12,7 @@ import { findRun } from './find.ts';
 import { engineIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { reserveRunId } from './reserve-run-id.ts';
-import { expectRunIdForm } from './rules.ts';
+import { expectValidRunId } from './rules.ts';
 import * as schemas from './schemas.ts';
 import { acceptedRunOf } from './views.ts';
 
@@ -35,7 +35,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
   check({ headers, body }) {
-    expectRunIdForm(headers);
+    expectValidRunId(headers);
     if (body === undefined || body.blockId !== undefined) return;
     if (body.version === 'run')
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
@@ -45,7 +45,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       throw badRequest('fields and outputs need a blockId: they apply only to a run from a block');
   },
   async handle(services, call, workflow) {
-    const { path, principal, headers, origin, recordAround } = call;
+    const { path, principal, headers, origin, runAudited } = call;
     // Replaced fields change what the block does, like a change to the draft.
     if (call.body?.fields && !USER_PRINCIPALS.some((kind) => kind === principal.kind))
       throw forbidden(
@@ -73,7 +73,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       if (release) void run.result().then(release, release);
     };
     try {
-      await recordAround({ resourceId: ids.runId, details: { sourceRunId: source.runId } }, start);
+      await runAudited({ resourceId: ids.runId, details: { sourceRunId: source.runId } }, start);
     } catch (error) {
       if (!isStarted) await services.reservations.release(ids.engineId);
       throw error;

@@ -45,14 +45,14 @@ export const resumeRun = operationsOf<AreaContext>()({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { path, body, principal, origin, recordAround }, workflow) {
+  async handle(services, { path, body, principal, origin, runAudited }, workflow) {
     const foundRun = await findRun(services, workflow, path.runId);
     const { run, reservation, runId } = foundRun;
     if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
     const input = (body.input ?? {}) as Json;
     const isSync = reservation === undefined || reservation.mode === 'sync';
     const answer = { token: body.contextId, input, userId: principal.userId };
-    const { nextResult } = await recordAround({ resourceId: runId }, () =>
+    const { nextResult } = await runAudited({ resourceId: runId }, () =>
       submitAnswer(services, { ...foundRun, run, workspaceId: workflow.workspaceId }, answer),
     );
     const headers = { 'X-Run-Id': runId };

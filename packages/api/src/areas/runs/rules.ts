@@ -1,7 +1,7 @@
 import { isChildRunId } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
 import { badRequest, clientClosedRequest, unauthorized } from '../../errors.ts';
-import { RUN_ID } from './schemas.ts';
+import { RUN_ID_PATTERN } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
 /** The header of a client that knows agent events. */
@@ -47,7 +47,7 @@ const RULES: readonly (readonly [
 ];
 
 /** Throws 400 for options that cannot be combined, 401 for a manual execution without a credential. */
-export function expectCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
+export function expectValidCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
   if (isManual(body) && principal.anonymous)
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
   const rule = RULES.find(([isForbidden]) => isForbidden(body, headers, principal));
@@ -55,10 +55,10 @@ export function expectCombination(body: ExecuteBody, headers: Headers, principal
 }
 
 /** Throws 400 for a malformed `X-Run-Id`. Does not check whether the id is used. */
-export function expectRunIdForm(headers: Headers): void {
+export function expectValidRunId(headers: Headers): void {
   const runId = headers.get('x-run-id');
   if (runId === null) return;
-  if (!RUN_ID.test(runId)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
+  if (!RUN_ID_PATTERN.test(runId)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
   if (runId === '.' || runId === '..')
     throw badRequest(`X-Run-Id cannot be "${runId}": no URL could name the run`);
   if (isChildRunId(runId))

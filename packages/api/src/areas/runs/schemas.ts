@@ -26,7 +26,7 @@ export const RUN_ERRORS = [
 
 export type RunErrorCode = (typeof RUN_ERRORS)[number];
 
-export const RUN_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+export const RUN_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const blockId = z.string().min(1).max(128);
 const iterations = z.array(z.int().min(0).max(2_147_483_647)).min(1).max(100).optional().meta({

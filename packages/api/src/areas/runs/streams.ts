@@ -22,7 +22,7 @@ export interface StreamedRun {
   /** Returns the part of the result that the caller may see. */
   restrict: (result: RunResult) => RunResult;
   /** Undefined: the client does not know agent events. */
-  agents: AgentEvents | undefined;
+  agentEvents: AgentEvents | undefined;
   /** Cancels the run. */
   cancel(): void;
   headers: { [name: string]: string };
@@ -57,12 +57,12 @@ export function resultLines(services: AreaContext, streamedRun: StreamedRun): Re
  * Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats.
  */
 export function resultEvents(services: AreaContext, streamedRun: StreamedRun): Response {
-  const { run, selected = [], agents } = streamedRun;
+  const { run, selected = [], agentEvents } = streamedRun;
   // Events cover this run only. Selected outputs of called workflows are part of the last event.
   const ownSelectors = selected.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes now, so that events before the first read are buffered.
-  const events = ownSelectors.length > 0 || agents ? run.events() : undefined;
-  const protocol = agents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
+  const events = ownSelectors.length > 0 || agentEvents ? run.events() : undefined;
+  const protocol = agentEvents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
   return eventStream(streamedEvents(services, streamedRun, { ownSelectors, events }), {
     onCancel: () => streamedRun.cancel(),
     headers: { ...protocol, ...streamedRun.headers },
@@ -78,8 +78,8 @@ async function* streamedEvents(
   }: { ownSelectors: readonly ResolvedSelector[]; events: AsyncIterable<RunEvent> | undefined },
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const { agents, inlineFiles } = streamedRun;
-    const outputs = new OutputEvents({ selected: ownSelectors, agents, inlineFiles });
+    const { agentEvents, inlineFiles } = streamedRun;
+    const outputs = new OutputEvents({ selected: ownSelectors, agentEvents, inlineFiles });
     for await (const event of events ?? []) {
       for await (const data of outputs.eventsFor(event)) yield { data };
     }

@@ -6,7 +6,7 @@ import {
   GREETING,
   LONG,
   deployGreeting,
-  untilStatus,
+  waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 
@@ -108,10 +108,10 @@ describe('a synchronous run', () => {
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: connection.signal };
     const response = call('POST', `/api/v2/workflows/${id}/execute`, options);
-    await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'paused');
+    await waitForStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'paused');
     connection.abort();
     expect(await response).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
-    await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
+    await waitForStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
     const approvalId = await api.deploy(APPROVAL);
     const laterConnection = new AbortController();
     const pausedRun = await call<ShownRun>('POST', `/api/v2/workflows/${approvalId}/execute`, {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import { principalOfPublic } from '../../auth/authorize.ts';
+import { publicPrincipal } from '../../auth/authorize.ts';
 import { capacitySubjectOf } from '../../auth/principal.ts';
 import type { AreaContext } from '../../context.ts';
 import { withOnEnd } from '../../http/stream.ts';
@@ -30,7 +30,7 @@ export async function executeFromWebPage(
   workflow: Definition,
   { page, input, selectedOutputs, signal, origin }: WebPageRun,
 ): Promise<Response> {
-  const principal = principalOfPublic(workflow);
+  const principal = publicPrincipal(workflow);
   const body = executeBody.parse({
     input,
     stream: true,

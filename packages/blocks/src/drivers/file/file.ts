@@ -4,7 +4,14 @@ import { defineDriver } from '../driver.ts';
 import type { DriverArgument, DriverCall, DriverTool } from '../driver.ts';
 import { invalidCallError } from '../failures.ts';
 import { listFolder, MAX_ENTRIES } from './list.ts';
-import { headersIn, parseFiles, readFiles, textsOf, withRecords, withTexts } from './read.ts';
+import {
+  headersIn,
+  parseFiles,
+  readFiles,
+  readTexts,
+  outputWithCombinedText,
+  outputWithTexts,
+} from './read.ts';
 import { appendToFile, editFile, insertIntoFile, moveFile, writeFile } from './write.ts';
 
 const ANY_FILE = { type: ['string', 'object', 'array'], maxLength: 8000 };
@@ -52,7 +59,7 @@ async function parseFromEitherField(call: DriverCall) {
   const sources = method === 'upload' ? file : method === 'url' ? filePath : (file ?? filePath);
   if (sources === undefined || (method === undefined && file !== undefined && filePath !== undefined))
     throw invalidCallError('must have either "file" or "filePath"');
-  return withTexts(await parseFiles(call, sources));
+  return outputWithTexts(await parseFiles(call, sources));
 }
 
 const readTools: { readonly [id: string]: DriverTool } = {
@@ -75,7 +82,7 @@ const readTools: { readonly [id: string]: DriverTool } = {
     description: 'Returns files and their texts.',
     arguments: { file: { ...filesArgument(URL_OR_FILE, ['file', 'fileUrl']), required: true } },
     idempotent: true,
-    run: async (call) => withRecords(await parseFiles(call, own(call.args, 'file') ?? null)),
+    run: async (call) => outputWithCombinedText(await parseFiles(call, own(call.args, 'file') ?? null)),
   },
   file_fetch: {
     description: 'Downloads a text file, and returns the file and its text.',
@@ -91,7 +98,7 @@ const readTools: { readonly [id: string]: DriverTool } = {
       const url = own(call.args, 'fileUrl');
       if (typeof url !== 'string' || !/^\s*https?:/i.test(url))
         throw invalidCallError('has a URL that does not begin with http:// or https://');
-      return withRecords(await parseFiles(call, url, headersIn(own(call.args, 'headers'))));
+      return outputWithCombinedText(await parseFiles(call, url, headersIn(own(call.args, 'headers'))));
     },
   },
   file_get: {
@@ -118,7 +125,7 @@ const readTools: { readonly [id: string]: DriverTool } = {
       limit: integer('Number of lines to return', [1, LAST_LINE], { fields: ['contentLimit'] }),
     },
     idempotent: true,
-    run: textsOf,
+    run: readTexts,
   },
   file_list: {
     description: 'Lists the files and folders in a folder of the workspace.',

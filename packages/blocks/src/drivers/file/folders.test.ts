@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { folderIn, nameIn } from './folders.ts';
+import { folderIn, fileNameIn } from './folders.ts';
 
 describe('the path of a folder', () => {
   it.each([
@@ -39,13 +39,13 @@ describe('the path of a folder', () => {
 
 describe('the name of a file', () => {
   it.each(['a.txt', ' notes ', 'Größe (1).csv', '.env'])('can be %j', (value) => {
-    expect(nameIn(value)).toBe(value.trim());
+    expect(fileNameIn(value)).toBe(value.trim());
   });
 
   it.each(['', ' ', '.', '..', 'a/b', 'a\\b', '../a', 'a\nb', 'a\u202Eb', 'x'.repeat(256), 7, undefined])(
     'cannot be %j',
     (value) => {
-      expect(() => nameIn(value)).toThrow(/a name has 1 to 255 characters/);
+      expect(() => fileNameIn(value)).toThrow(/a name has 1 to 255 characters/);
     },
   );
 });

@@ -32,7 +32,7 @@ function isSegment(segment: string): boolean {
 }
 
 /** Returns the name of a file. Throws TOOL_ARGUMENTS_INVALID for a path. */
-export function nameIn(value: Json | undefined): string {
+export function fileNameIn(value: Json | undefined): string {
   const name = stringOf(value).trim();
   if (name !== '' && fileName(name) === name) return name;
   throw invalidCallError(

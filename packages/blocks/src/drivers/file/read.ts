@@ -69,7 +69,7 @@ export function combineTexts(parsed: readonly ParsedFile[]): string {
 }
 
 /** Returns the output of the older block versions: each file with its text. */
-export function withTexts(parsed: readonly ParsedFile[]): JsonObject {
+export function outputWithTexts(parsed: readonly ParsedFile[]): JsonObject {
   const files = parsed.map(({ content, file }) => ({
     ...{ name: file.name, size: file.size, fileType: mediaType(file.type), binary: false, content },
     file: { ...file } as unknown as JsonObject,
@@ -78,7 +78,7 @@ export function withTexts(parsed: readonly ParsedFile[]): JsonObject {
 }
 
 /** Returns the output of the newer block versions: the files, and their combined text. */
-export function withRecords(parsed: readonly ParsedFile[]): JsonObject {
+export function outputWithCombinedText(parsed: readonly ParsedFile[]): JsonObject {
   const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
   return { files, combinedContent: combineTexts(parsed) };
 }
@@ -124,7 +124,7 @@ async function readFile(context: Context, source: Source): Promise<JsonObject> {
 }
 
 /** Returns the texts of the files, or the lines of each that `offset` and `limit` select. */
-export async function textsOf(call: DriverCall): Promise<JsonObject> {
+export async function readTexts(call: DriverCall): Promise<JsonObject> {
   const { args, context } = call;
   const [firstLine, maxLines] = ['offset', 'limit'].map((name) => own(args, name));
   const budget = { chars: MAX_TEXT_CHARS };

@@ -122,8 +122,8 @@ async function downloadContent(
   url: URL,
   headers: readonly [string, string][],
 ): Promise<Content> {
-  const what = `The file at ${url.origin}${url.pathname}`;
-  const content = await download(context, { url, what, maxBytes: MAX_FILE_BYTES, headers });
+  const subject = `The file at ${url.origin}${url.pathname}`;
+  const content = await download(context, { url, subject, maxBytes: MAX_FILE_BYTES, headers });
   return { name: fileName(decodePath(url.pathname)), ...content };
 }
 

@@ -5,7 +5,7 @@ import type { Context } from '../../define.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { invalidCallError } from '../failures.ts';
-import { folderIn, nameIn } from './folders.ts';
+import { folderIn, fileNameIn } from './folders.ts';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
 import {
   chunksOf,
@@ -31,13 +31,13 @@ const textChunks = (text: string): Chunks => chunksOf(Buffer.from(text.toWellFor
 /** Stores text or a file as a file of the workspace. */
 export async function writeFile({ args, context, idempotencyKey }: DriverCall): Promise<JsonObject> {
   const files = workspaceFiles(context);
-  const name = nameIn(own(args, 'fileName'));
+  const name = fileNameIn(own(args, 'fileName'));
   const folderPath = folderIn(args, 'folderPath') ?? '/';
   const contentType = own(args, 'contentType');
   const { type, chunks } = await newContent({ args, context }, name);
   const file = {
     ...{ name, folderPath, chunks, type: typeof contentType === 'string' ? contentType : type },
-    taken: own(args, 'overwrite') === true ? ('replace' as const) : ('rename' as const),
+    onNameConflict: own(args, 'overwrite') === true ? ('replace' as const) : ('rename' as const),
   };
   return outputOf(await files.create(file, idempotencyKey));
 }
@@ -153,7 +153,7 @@ async function findTargetId(args: JsonObject, files: RunTenantFiles): Promise<st
   if (others.length > 0) throw invalidCallError('changes more than one file');
   const text = typeof target === 'string' ? target.trim() : idOf(target ?? null);
   // A name has no slashes either, so an id and a name are checked in the same way.
-  const name = nameIn(text);
+  const name = fileNameIn(text);
   const byId = await files.find(name);
   if (byId) return byId.id;
   const scope = folderIn(args, 'folderPath');

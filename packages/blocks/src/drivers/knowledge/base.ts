@@ -27,7 +27,7 @@ export function idIn({ args }: DriverCall, name: string): string {
 }
 
 /** Returns the ids of the document of a call. */
-export function documentOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
+export function documentIdsOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), documentId: idIn(call, 'documentId') };
 }
 

@@ -3,13 +3,13 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { invalidCallError } from '../failures.ts';
-import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
+import { documentIdsOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
 const ENABLED_FILTERS = { true: 'enabled', false: 'disabled' } as const;
 
 /** Lists the chunks of a document. */
 export async function listChunks(call: DriverCall): Promise<JsonObject> {
-  const ids = documentOf(call);
+  const ids = documentIdsOf(call);
   const page = pageOf(call);
   const filter = textIn(call.args, 'enabled');
   const query = {
@@ -24,7 +24,7 @@ export async function listChunks(call: DriverCall): Promise<JsonObject> {
 /** Adds a chunk to a document. */
 export async function addChunk(call: DriverCall): Promise<JsonObject> {
   const knowledge = knowledgeOf(call);
-  const ids = documentOf(call);
+  const ids = documentIdsOf(call);
   const content = plainText(own(call.args, 'content') ?? null).toWellFormed();
   const chunk = expectFound(await knowledge.addChunk(ids, content, call.idempotencyKey), call);
   const document = await knowledge.document(ids);
@@ -44,14 +44,14 @@ export async function updateChunk(call: DriverCall): Promise<JsonObject> {
     ...(content !== undefined && { content: plainText(content).toWellFormed() }),
     ...(typeof enabled === 'boolean' && { enabled }),
   };
-  const ids = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
+  const ids = { ...documentIdsOf(call), chunkId: idIn(call, 'chunkId') };
   const chunk = expectFound(await knowledgeOf(call).updateChunk(ids, change, call.idempotencyKey), call);
   return { documentId: ids.documentId, ...chunk };
 }
 
 /** Deletes a chunk. */
 export async function deleteChunk(call: DriverCall): Promise<JsonObject> {
-  const ids = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };
+  const ids = { ...documentIdsOf(call), chunkId: idIn(call, 'chunkId') };
   expectFound(await knowledgeOf(call).deleteChunk(ids, call.idempotencyKey), call);
   const { chunkId, documentId } = ids;
   return { chunkId, documentId, message: 'The chunk was deleted.' };

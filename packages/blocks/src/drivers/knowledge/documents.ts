@@ -9,7 +9,7 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { invalidCallError } from '../failures.ts';
 import { textTypeOf } from '../file/text.ts';
-import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
+import { documentIdsOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
 /** Lists documents. */
 export async function listDocuments(call: DriverCall): Promise<JsonObject> {
@@ -27,7 +27,7 @@ export async function listDocuments(call: DriverCall): Promise<JsonObject> {
 
 /** Shows a document. */
 export async function showDocument(call: DriverCall): Promise<JsonObject> {
-  return outputOf(expectFound(await knowledgeOf(call).document(documentOf(call)), call));
+  return outputOf(expectFound(await knowledgeOf(call).document(documentIdsOf(call)), call));
 }
 
 /** Stores text as a document. */
@@ -82,7 +82,7 @@ function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
 
 /** Deletes a document. */
 export async function deleteDocument(call: DriverCall): Promise<JsonObject> {
-  const ids = documentOf(call);
+  const ids = documentIdsOf(call);
   expectFound(await knowledgeOf(call).deleteDocument(ids, call.idempotencyKey), call);
   return { documentId: ids.documentId, message: 'The document was deleted.' };
 }

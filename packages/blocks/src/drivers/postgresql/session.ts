@@ -21,7 +21,7 @@ export interface Statement {
 }
 
 /** The result of a statement. */
-export interface Rows {
+export interface StatementResult {
   rows: JsonObject[];
   /** Number of rows that were returned or changed. */
   rowCount: number;
@@ -45,7 +45,11 @@ const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
  * the server refuses the statement, cannot be reached, or returns too much: then nothing has changed. Throws the same
  * if the connection breaks during the statement: then the outcome is unknown.
  */
-export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
+export async function runStatement(
+  context: Context,
+  server: Server,
+  statement: Statement,
+): Promise<StatementResult> {
   const { signal } = context;
   const addresses = await resolveAddresses(context, server);
   signal.throwIfAborted();
@@ -60,7 +64,7 @@ export async function runStatement(context: Context, server: Server, statement: 
   }
 }
 
-async function runOnce(context: Context, session: Session, statement: Statement): Promise<Rows> {
+async function runOnce(context: Context, session: Session, statement: Statement): Promise<StatementResult> {
   const timeoutMs = Math.ceil(Math.max(1, Math.min(STATEMENT_MS, context.remainingMs ?? Infinity)));
   // Normally the server enforces the time limit of the statement, but a hostile server may not.
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs + 2 * CONNECT_MS)]);
@@ -129,7 +133,7 @@ class Session {
     connection.once('sslconnect', () => void this.#countBytes(connection.stream));
   }
 
-  async run({ sql, values, readOnly }: Statement, timeoutMs: number): Promise<Rows> {
+  async run({ sql, values, readOnly }: Statement, timeoutMs: number): Promise<StatementResult> {
     const client = this.#client;
     await client.connect();
     const settings = [
@@ -147,7 +151,7 @@ class Session {
     return rows;
   }
 
-  #query(sql: string, values: readonly Json[]): Promise<Rows> {
+  #query(sql: string, values: readonly Json[]): Promise<StatementResult> {
     const rows: JsonObject[] = [];
     const query = new Query({
       text: sql,

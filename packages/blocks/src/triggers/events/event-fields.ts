@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import type { EventCondition, EventRule } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmptyFields, oneOf, problemsOf, integerField } from '../read-fields.ts';
+import { nonEmptyFields, enumField, problemsOf, integerField } from '../read-fields.ts';
 
 const MAX_WORKFLOWS = 100;
 const MAX_HOURS = 168;
@@ -55,7 +55,7 @@ function parseIds(field: Json): Json {
 
 /** The fields of an event trigger. */
 export const eventFields = z.object({
-  eventType: oneOf([...EVENTS, ...CONDITIONS])
+  eventType: enumField([...EVENTS, ...CONDITIONS])
     .default('execution_error')
     .describe(
       `Event: ${EVENTS.join(', ')}; or condition: ${CONDITIONS.join(', ')}. Default: execution_error.`,
@@ -119,7 +119,9 @@ const CONDITION_FIELDS: { readonly [event: string]: readonly (keyof Fields)[] } 
 const COMMON_FIELDS: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'];
 
 /** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
-export function readEvents(block: JsonObject): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
+export function readEventRule(
+  block: JsonObject,
+): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
   const fields = nonEmptyFields(block);
   const { eventType = '' } = fields;
   const isCondition = typeof eventType === 'string' && Object.hasOwn(CONDITION_FIELDS, eventType);

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
 import type { EventRule, FlowPolicy } from '@heddle/engine/triggers';
-import { eventFields, readEvents } from './event-fields.ts';
+import { eventFields, readEventRule } from './event-fields.ts';
 
 /** A type of trigger that events of the workspace fire. Its configuration is plain JSON. */
 export interface EventTrigger extends TriggerInfo {
@@ -20,7 +20,7 @@ export const workspaceEvent: EventTrigger = {
   kind: 'event',
   type: 'sim_workspace_event',
   read(fields) {
-    const result = readEvents(fields);
+    const result = readEventRule(fields);
     if ('problems' in result) return result;
     return { config: { ...result.rule, flow: DEFAULT_FLOW } as unknown as JsonObject };
   },

@@ -4,7 +4,7 @@ import type { HttpClient } from '@heddle/engine';
 import { parseJson } from '@heddle/core/fields';
 import { feedError } from '../feed.ts';
 import type { FeedCall } from '@heddle/engine/triggers';
-import { pollRequest, statusError } from '../http.ts';
+import { sendPollRequest, statusError } from '../http.ts';
 import { TRUNCATED_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 
 const SERVICE = 'gmail';
@@ -165,7 +165,7 @@ export class GmailClient {
       body,
       maxResponseBytes = MAX_LIST_BYTES,
     }: { method?: string; body?: string; maxResponseBytes?: number } = {},
-  ): ReturnType<typeof pollRequest> {
+  ): ReturnType<typeof sendPollRequest> {
     const search = new URLSearchParams(query).toString();
     const request = {
       ...{ url: `${this.#base}${path}${search === '' ? '' : `?${search}`}`, method, maxResponseBytes },
@@ -177,11 +177,11 @@ export class GmailClient {
       // A redirect could send the token to another server.
       redirect: 'error' as const,
     };
-    return pollRequest(this.#http, request, this.#call);
+    return sendPollRequest(this.#http, request, this.#call);
   }
 
   /** Returns the object in the body of a response. Throws a BlockError for a failure. */
-  #bodyOf(response: Awaited<ReturnType<typeof pollRequest>>): JsonObject {
+  #bodyOf(response: Awaited<ReturnType<typeof sendPollRequest>>): JsonObject {
     const { status, body } = response;
     if (status === 401 || status === 403)
       throw feedError(`Gmail refuses the credential (status ${status}): connect the account again.`);

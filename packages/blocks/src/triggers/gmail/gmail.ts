@@ -5,7 +5,14 @@ import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
 import { MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
-import { credential, filledFields, flag, listOf, problemsOf, text } from '../read-fields.ts';
+import {
+  credentialField,
+  withTriggerConfig,
+  booleanField,
+  parseList,
+  problemsOf,
+  textField,
+} from '../read-fields.ts';
 import { GmailClient } from './client.ts';
 import type { Changes } from './client.ts';
 
@@ -23,11 +30,14 @@ const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SP
 const LABELS_ERROR = `a list of up to ${MAX_LABELS} labels`;
 
 const gmailFields = z.object({
-  triggerCredentials: credential.describe('The stored credential of the account.'),
-  credential: credential.describe('The same as triggerCredentials.'),
+  triggerCredentials: credentialField.describe('The stored credential of the account.'),
+  credential: credentialField.describe('The same as triggerCredentials.'),
   labelIds: z
     .union(
-      [z.array(text).max(MAX_LABELS, { error: LABELS_ERROR }), text.max(4000, { error: LABELS_ERROR })],
+      [
+        z.array(textField).max(MAX_LABELS, { error: LABELS_ERROR }),
+        textField.max(4000, { error: LABELS_ERROR }),
+      ],
       {
         error: LABELS_ERROR,
       },
@@ -40,12 +50,12 @@ const gmailFields = z.object({
     .describe(
       'Whether messages with one of the labels start runs (INCLUDE, default), or all others (EXCLUDE).',
     ),
-  searchQuery: text
+  searchQuery: textField
     .max(MAX_QUERY, { error: `text of at most ${MAX_QUERY} characters` })
     .optional()
     .describe('Gmail search query, such as from:ada. Only messages that match it start runs.'),
-  markAsRead: flag.default(false).describe('Whether messages that start runs are marked as read.'),
-  includeAttachments: flag.default(false).describe('Whether attachments are stored as files.'),
+  markAsRead: booleanField.default(false).describe('Whether messages that start runs are marked as read.'),
+  includeAttachments: booleanField.default(false).describe('Whether attachments are stored as files.'),
   ...feedFields,
 });
 
@@ -61,7 +71,7 @@ interface GmailConfig extends FeedConfig {
 const configOf = (config: JsonObject): GmailConfig => config as unknown as GmailConfig;
 
 function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const parsed = gmailFields.safeParse(filledFields(block));
+  const parsed = gmailFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const {
     triggerCredentials,
@@ -76,7 +86,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
         { field: 'triggerCredentials', message: 'is empty: store a credential for Gmail, and enter its id' },
       ],
     };
-  const labels = listOf(labelIds);
+  const labels = parseList(labelIds);
   if (labels.length > MAX_LABELS)
     return { problems: [{ field: 'labelIds', message: `has more than ${MAX_LABELS} labels` }] };
   const config: GmailConfig = {

@@ -5,14 +5,21 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
-import { filledFields, flag, listOf, problemsOf, text, integerField } from '../read-fields.ts';
+import {
+  withTriggerConfig,
+  booleanField,
+  parseList,
+  problemsOf,
+  textField,
+  integerField,
+} from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
 const PORT_ERROR = 'a port from 1 to 65535';
 const MAILBOXES_ERROR = `a list of at most ${MAX_MAILBOXES} mailboxes`;
 
-const shortText = text.max(1000, { error: 'text of at most 1,000 characters' });
+const shortText = textField.max(1000, { error: 'text of at most 1,000 characters' });
 
 export const imapFields = z.object({
   host: shortText
@@ -22,7 +29,7 @@ export const imapFields = z.object({
     .optional()
     .describe('The port. Default: 993, or 143 if `secure` is false or none.'),
   secure: z
-    .union([flag, z.literal('none')], { error: 'true, false or none' })
+    .union([booleanField, z.literal('none')], { error: 'true, false or none' })
     .default(true)
     .describe(
       'true (default): TLS from the first byte. false: STARTTLS, which the server must offer. none: no TLS, so others on the network can read the password.',
@@ -41,8 +48,8 @@ export const imapFields = z.object({
     .describe(
       'Which new messages start runs, as JSON such as {"unseen": true, "from": "ada@example.com"}: unseen, seen, flagged, answered, from, to, cc, subject, body, text, larger, smaller. Default: all.',
     ),
-  markAsRead: flag.default(false).describe('Whether messages that start runs are marked as read.'),
-  includeAttachments: flag.default(false).describe('Whether attachments are stored as files.'),
+  markAsRead: booleanField.default(false).describe('Whether messages that start runs are marked as read.'),
+  includeAttachments: booleanField.default(false).describe('Whether attachments are stored as files.'),
   ...feedFields,
 });
 
@@ -77,12 +84,12 @@ export interface ImapConfig extends FeedConfig {
 
 /** Returns the account that the fields of a block describe, or all problems. */
 export function readImap(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const parsed = imapFields.safeParse(filledFields(block));
+  const parsed = imapFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const { host, secure, username, password, mailbox, markAsRead, includeAttachments } = parsed.data;
   const criteria = criteriaOf(parsed.data.searchCriteria as Json | undefined);
   if (typeof criteria === 'string') return { problems: [{ field: 'searchCriteria', message: criteria }] };
-  const mailboxes = [...new Set(listOf(mailbox))];
+  const mailboxes = [...new Set(parseList(mailbox))];
   if (mailboxes.length === 0 || mailboxes.length > MAX_MAILBOXES)
     return { problems: [{ field: 'mailbox', message: `is not a list of 1 to ${MAX_MAILBOXES} mailboxes` }] };
   const tls = secure === 'none' ? 'none' : secure ? 'tls' : 'starttls';

@@ -31,8 +31,8 @@ export async function withSession<Value>(
   const { signal } = call;
   const account = {
     ...{ host, port, tls },
-    user: await call.text(config.username),
-    pass: await call.text(config.secret),
+    user: await call.resolveTemplate(config.username),
+    pass: await call.resolveTemplate(config.secret),
   };
   const addresses = await resolveAddresses(account, call);
   let client: ImapFlow | undefined;

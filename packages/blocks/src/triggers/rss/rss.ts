@@ -6,8 +6,8 @@ import { feedConfig, feedError, feedFields } from '../feed.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
 import { flowControlFields } from '../flow-control.ts';
-import { headerOf, pollRequest, statusError } from '../http.ts';
-import { filledFields, problemsOf } from '../read-fields.ts';
+import { headerOf, sendPollRequest, statusError } from '../http.ts';
+import { withTriggerConfig, problemsOf } from '../read-fields.ts';
 import { parseFeed } from './parse.ts';
 import type { ParsedFeed, ParsedItem } from './parse.ts';
 
@@ -36,7 +36,7 @@ interface RssConfig extends FeedConfig {
 const configOf = (config: JsonObject): RssConfig => config as unknown as RssConfig;
 
 function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
-  const parsed = rssFields.safeParse(filledFields(block));
+  const parsed = rssFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   return { config: { url: parsed.data.feedUrl, ...feedConfig(parsed.data) } };
 }
@@ -52,8 +52,8 @@ export const rss: FeedTrigger = {
 };
 
 async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<FeedPoll> {
-  const feedUrl = await call.text(url);
-  const response = await pollRequest(
+  const feedUrl = await call.resolveTemplate(url);
+  const response = await sendPollRequest(
     call.http,
     { url: feedUrl, headers: headersFor(call.cursor), maxResponseBytes: MAX_BYTES },
     call,

@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmptyFields, oneOf, problemsOf, integerField } from '../read-fields.ts';
+import { nonEmptyFields, enumField, problemsOf, integerField } from '../read-fields.ts';
 import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 import { zoneNamed, instantOf } from './time-zone.ts';
@@ -61,7 +61,7 @@ const moment = z
 
 /** The fields of a schedule. */
 export const scheduleFields = z.object({
-  scheduleType: oneOf(['minutes', 'hourly', 'daily', 'weekly', 'monthly', 'custom', 'cron'])
+  scheduleType: enumField(['minutes', 'hourly', 'daily', 'weekly', 'monthly', 'custom', 'cron'])
     .default('daily')
     .describe(
       'The kind of schedule: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.',
@@ -92,7 +92,7 @@ export const scheduleFields = z.object({
   jitterSeconds: integerField(0, MAX_JITTER_SECONDS)
     .default(0)
     .describe('Maximum delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
-  missedRuns: oneOf(['none', 'last', 'all'])
+  missedRuns: enumField(['none', 'last', 'all'])
     .default('last')
     .describe(
       'Which runs are started later if nothing could start them when they were due: none, the last one (default), or all.',
@@ -102,7 +102,7 @@ export const scheduleFields = z.object({
     .describe(
       'For missedRuns all: the maximum number of missed runs that are started, up to 100. The latest ones are started. Default: 10.',
     ),
-  overlap: oneOf(['allow', 'skip', 'queue'])
+  overlap: enumField(['allow', 'skip', 'queue'])
     .default('allow')
     .describe(
       'What happens while the previous run has not ended: allow starts the next run (default), skip does not start it, queue starts one run when the previous run has ended.',

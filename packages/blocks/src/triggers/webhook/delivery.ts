@@ -27,7 +27,7 @@ export interface ParsedDelivery {
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
 /** What a request is: a test of the URL, an event that starts no run, or a delivery that starts a run. */
-export type WebhookMeaning =
+export type WebhookAction =
   | { kind: 'handshake'; body: Json }
   | { kind: 'ignored'; event: string }
   | { kind: 'event'; deliveryId?: string; event?: string; input: JsonObject; reply: WebhookReply };

@@ -2,9 +2,17 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { credential, filledFields, flag, listOf, problemsOf, text, integerField } from '../read-fields.ts';
+import {
+  credentialField,
+  withTriggerConfig,
+  booleanField,
+  parseList,
+  problemsOf,
+  textField,
+  integerField,
+} from '../read-fields.ts';
 import type { HookConfig } from './hooks/hook.ts';
-import { hasHooks } from './hooks/provider-hook.ts';
+import { canCreateHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
@@ -42,15 +50,15 @@ const PATH_ERROR = 'a path of 8 to 128 letters, digits, dots, underscores and hy
 const HEADER_ERROR = 'the name of a header';
 const ID_PATH_ERROR = 'a path of at most 256 characters, such as event.id';
 const EVENTS_ERROR = 'a list of up to 500 events';
-const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
+const header = textField.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
 
 /** Maximum number of characters of a secret. */
 const MAX_SECRET = 4096;
-const secret = text.max(MAX_SECRET, { error: `text of at most ${MAX_SECRET} characters` });
+const secret = textField.max(MAX_SECRET, { error: `text of at most ${MAX_SECRET} characters` });
 
-const secretCredential = credential.describe('Id of a stored credential to use as the secret.');
+const secretCredential = credentialField.describe('Id of a stored credential to use as the secret.');
 
-const path = text
+const path = textField
   .regex(/^[\w.-]{8,128}$/, { error: PATH_ERROR })
   .optional()
   .describe(
@@ -59,7 +67,7 @@ const path = text
 
 /** The fields of a webhook for any sender. */
 export const genericFields = z.object({
-  requireAuth: flag
+  requireAuth: booleanField
     .optional()
     .describe('Whether requests must have the token or signature. Default: yes, if there is one.'),
   token: secret
@@ -77,14 +85,14 @@ export const genericFields = z.object({
     .describe(
       'How requests are checked: token (default), hmac (HMAC-SHA256 of the body, in hexadecimal, in the header `secretHeaderName`), standard (Standard Webhooks), or as github, slack, stripe, linear and telegram sign.',
     ),
-  idempotencyField: text
+  idempotencyField: textField
     .max(256, { error: ID_PATH_ERROR })
     .regex(/^[^.]+(\.[^.]+)*$/, { error: ID_PATH_ERROR })
     .optional()
     .describe(
       'Path of the id of the delivery in the payload, such as event.id. A second delivery with this id starts no run.',
     ),
-  verifyTestEvents: flag
+  verifyTestEvents: booleanField
     .optional()
     .describe(
       'Whether requests without a payload, with which some senders test the URL, are answered with success without a check of their signature, and start no run. Default: no.',
@@ -106,24 +114,26 @@ export const genericFields = z.object({
   triggerPath: path,
 });
 
-const repositoryPart = text.regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a name at GitHub' }).optional();
+const repositoryPart = textField
+  .regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a name at GitHub' })
+  .optional();
 
 /** The fields of a webhook of a provider. */
 export const providerFields = z.object({
   webhookSecret: secret.optional().describe('The secret with which the provider signs. Use {{NAME}}.'),
   signingSecret: secret.optional().describe('slack: the signing secret of the app. Use {{NAME}}.'),
   secretCredential,
-  triggerCredentials: credential.describe(
+  triggerCredentials: credentialField.describe(
     'github, stripe, linear, telegram: the stored credential with which the webhook is created at the provider.',
   ),
-  credential: credential.describe('The same as triggerCredentials.'),
+  credential: credentialField.describe('The same as triggerCredentials.'),
   owner: repositoryPart.describe('github: the owner of the repository, a user or an organization.'),
   repo: repositoryPart.describe('github: the repository in which the webhook is created.'),
-  teamId: text
+  teamId: textField
     .regex(/^[\w-]{1,128}$/, { error: 'the id of a team' })
     .optional()
     .describe('linear: the id of the team whose events are sent. Default: all public teams.'),
-  selectedTriggerId: text
+  selectedTriggerId: textField
     .max(128, { error: 'the id of an event' })
     .optional()
     .describe('The event that starts runs, such as github_pr_opened.'),
@@ -154,7 +164,7 @@ export function readWebhook(provider: ProviderName, block: JsonObject): ReadWebh
 }
 
 function readGeneric(block: JsonObject): ReadWebhook {
-  const parsed = genericFields.safeParse(filledFields(block));
+  const parsed = genericFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = parsed.data;
   const secrets = secretsOf(fields.token, fields.secretCredential);
@@ -187,12 +197,12 @@ function genericProblems(
 }
 
 function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
-  const parsed = providerFields.safeParse(filledFields(block));
+  const parsed = providerFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const secretField = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
   const { [secretField]: secretText, triggerPath } = parsed.data;
   const secrets = secretsOf(secretText, parsed.data.secretCredential);
-  const hook = hasHooks(provider) ? hookOf(parsed.data) : undefined;
+  const hook = canCreateHooks(provider) ? hookOf(parsed.data) : undefined;
   const problems = providerProblems(provider, parsed.data, {
     hook,
     hasSecrets: secrets !== undefined,
@@ -272,8 +282,8 @@ function eventsOf(
   { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,
 ): string[] | undefined {
   const { isKnownEvent } = PROVIDERS[provider] as Provider;
-  if (!isKnownEvent) return listOf(eventTypes);
-  return event === undefined || isKnownEvent(event) ? listOf(event) : undefined;
+  if (!isKnownEvent) return parseList(eventTypes);
+  return event === undefined || isKnownEvent(event) ? parseList(event) : undefined;
 }
 
 function pathOf(value: string | undefined): { path?: string } {

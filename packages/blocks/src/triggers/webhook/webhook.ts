@@ -4,7 +4,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
-import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
+import type { ParsedDelivery, SignedDelivery, WebhookAction, WebhookReply } from './delivery.ts';
 import { genericFields, providerFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { providerHook } from './hooks/provider-hook.ts';
@@ -36,7 +36,7 @@ export interface WebhookTrigger extends TriggerInfo {
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
   /** Returns how to treat an authentic request. */
-  meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
+  actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
 
 const configOf = (config: JsonObject): WebhookConfig => config as unknown as WebhookConfig;
@@ -83,7 +83,7 @@ function webhookTrigger(type: string, providerFor: (fields: JsonObject) => Provi
       const scheme = schemeOf(configOf(config));
       return scheme && signatureProblem(scheme, secrets, request);
     },
-    meaningOf: (config, delivery) => meaningOf(configOf(config), delivery),
+    actionFor: (config, delivery) => meaningOf(configOf(config), delivery),
   };
 }
 
@@ -104,7 +104,7 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
   return SCHEMES[check];
 }
 
-function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMeaning {
+function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookAction {
   const provider: Provider = PROVIDERS[config.provider];
   // If a generic webhook uses the signature scheme of a provider, that provider is the sender.
   const signer: Provider = Object.hasOwn(PROVIDERS, config.check)

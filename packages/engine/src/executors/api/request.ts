@@ -12,7 +12,7 @@ export interface ApiRequest {
   headers: [string, string][];
   body: string | undefined;
   /** True if the request has an idempotency key. */
-  hasKey: boolean;
+  hasIdempotencyKey: boolean;
 }
 
 const IDEMPOTENCY_HEADER = 'Idempotency-Key';
@@ -28,11 +28,11 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context);
   if (body !== undefined && body.isJson && !hasHeader(headers, 'content-type'))
     headers.push(['Content-Type', 'application/json']);
-  const hasKey = addIdempotencyKey(context, headers);
+  const hasIdempotencyKey = addIdempotencyKey(context, headers);
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
   const url = urlOf(authoredUrl, pairsOf(context, 'params'));
-  return { url, method, headers: sentHeaders, body: body?.text, hasKey };
+  return { url, method, headers: sentHeaders, body: body?.text, hasIdempotencyKey };
 }
 
 function methodOf(text: string): string {

@@ -20,7 +20,7 @@ const MAX_RETRIES = 10;
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const mayRetry =
     IDEMPOTENT_METHODS.has(request.method) ||
-    request.hasKey ||
+    request.hasIdempotencyKey ||
     isOn(context.field('retryNonIdempotent', 'native'));
   const delayMs = nonNegativeOr(context.field('retryDelayMs'), 500);
   return {

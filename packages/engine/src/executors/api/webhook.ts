@@ -41,7 +41,7 @@ function webhookRequest(context: EngineContext): ApiRequest {
   const headers = [...authoredHeaders, ...remainingDefaults];
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
-  return { url: urlOf(url, []), method: 'POST', headers: sentHeaders, body, hasKey: true };
+  return { url: urlOf(url, []), method: 'POST', headers: sentHeaders, body, hasIdempotencyKey: true };
 }
 
 function signature(secret: string, timestamp: string, body: string): [string, string] {

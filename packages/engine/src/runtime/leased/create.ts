@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { closeParts, fileClientLoader, partsOf, reportAsWarning } from '../../assemble.ts';
+import { closeParts, fileClientLoader, createRuntimeParts, reportAsWarning } from '../../assemble.ts';
 import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
@@ -45,7 +45,7 @@ export async function createLeasedEngine(
   const { clock = systemClock } = timing;
   const leaseMs = validateLeaseMs(timing.leaseMs);
   const { leases, requests } = stores;
-  const parts = partsOf(stores, registry, options);
+  const parts = createRuntimeParts(stores, registry, options);
   const report = (error: unknown): void => onError(error, undefined);
 
   const membership = new Membership({ leases, clock, leaseMs });

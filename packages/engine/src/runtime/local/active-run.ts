@@ -134,7 +134,7 @@ export class ActiveRun {
           const place = this.replica.index.placeOf(command.at);
           if (this.#emissions.end(place, STOPPED_ATTEMPT)) hasEnded = true;
         }
-    return hasEnded ? this.#emissions.flushed() : undefined;
+    return hasEnded ? this.#emissions.flush() : undefined;
   }
 
   #createEmissions(): Emissions {
@@ -259,7 +259,7 @@ export class ActiveRun {
   async cancel(reason: string | undefined): Promise<void> {
     const redacted = reason === undefined ? {} : { reason: this.#options.environment.text(reason) };
     this.#driver.post({ type: 'cancelled', ...redacted });
-    await this.#waitUntil(() => this.ended());
+    await this.#waitUntil(() => this.hasEnded());
   }
 
   /** The idle state that listeners were notified of, if nothing has happened since. */
@@ -297,7 +297,7 @@ export class ActiveRun {
     }
   }
 
-  ended(): boolean {
+  hasEnded(): boolean {
     return this.#lastIdleState === 'ended';
   }
 
@@ -342,8 +342,8 @@ export class ActiveRun {
   /** Starts no more blocks. Resolves when all running blocks have ended and their results are recorded. */
   async drain(): Promise<void> {
     this.#executor.stopAccepting();
-    await this.#executor.drained();
-    await this.#driver.flushed();
+    await this.#executor.waitUntilDrained();
+    await this.#driver.whenFlushed();
   }
 
   /** Stops accepting entries. The next recovery of the run produces the missing entries again. */
@@ -354,7 +354,7 @@ export class ActiveRun {
 
   /** Stops the run in this process and releases its resources. Resolves when the record is written. */
   async close(): Promise<void> {
-    await this.#driver.flushed();
+    await this.#driver.whenFlushed();
     if (this.stopError) return;
     const saving = this.#saver.save();
     this.stop(runStoppedByClose(this.runId));

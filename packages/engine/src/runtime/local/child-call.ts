@@ -113,7 +113,7 @@ function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
     });
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    else if (child.ended() || child.stopError) {
+    else if (child.hasEnded() || child.stopError) {
       removeListeners();
       child.whenIdle().then(resolve, reject);
     } else reportIdleState(child.replica.idleState());

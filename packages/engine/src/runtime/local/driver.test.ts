@@ -99,7 +99,7 @@ describe('Driver', () => {
     expect(calls).toEqual(['write 2']);
     expect([driver.isBusy, driver.isWriting]).toEqual([true, true]);
     resolve();
-    await driver.flushed();
+    await driver.whenFlushed();
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect([driver.isBusy, driver.isWriting]).toEqual([false, false]);
   });
@@ -109,7 +109,7 @@ describe('Driver', () => {
     driver.post(completedEntry('Start'));
     driver.post(completedEntry('A'));
     driver.post(completedEntry('B'));
-    await driver.flushed();
+    await driver.whenFlushed();
     expect(calls).toEqual([
       'write 2',
       'written 1',
@@ -128,7 +128,7 @@ describe('Driver', () => {
     const listenerFor = (name: string) => (result: string) => void results.push(`${name} ${result}`);
     driver.post(completedEntry('Start'), listenerFor('first'));
     driver.post(completedEntry('Start'), listenerFor('again'));
-    await driver.flushed();
+    await driver.whenFlushed();
     driver.stop();
     driver.post(completedEntry('A'), listenerFor('late'));
     expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
@@ -141,7 +141,7 @@ describe('Driver', () => {
     driver.post(completedEntry('Start'), (result) => results.push(result));
     driver.post(completedEntry('A'), (result) => results.push(result));
     driver.stop();
-    await driver.flushed();
+    await driver.whenFlushed();
     expect(results).toEqual(['stopped', 'written']);
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
   });
@@ -150,7 +150,7 @@ describe('Driver', () => {
     const { driver, calls } = startDriver(() => Promise.reject(new Error('full')));
     const results: string[] = [];
     driver.post(completedEntry('Start'), (result) => results.push(result));
-    await driver.flushed();
+    await driver.whenFlushed();
     expect(results).toEqual(['stopped']);
     expect(calls).toEqual(['write 2', 'error full', 'idle']);
     expect(driver.isWriting).toBe(false);

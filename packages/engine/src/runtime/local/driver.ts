@@ -60,7 +60,7 @@ export class Driver {
   }
 
   /** Resolves when the inbox is empty. */
-  flushed(): Promise<void> {
+  whenFlushed(): Promise<void> {
     return this.isBusy ? new Promise((resolve) => this.#idleListeners.push(resolve)) : Promise.resolve();
   }
 

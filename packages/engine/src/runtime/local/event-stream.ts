@@ -50,7 +50,7 @@ interface StreamedRun {
   readonly notifiedIdleState: IdleStateEvent | undefined;
   /** The error that stopped the run in this process; undefined if it was not stopped. */
   readonly stopError: Error | undefined;
-  ended(): boolean;
+  hasEnded(): boolean;
   record(): Promise<RunRecord>;
   listen(listener: (event: RawEvent) => void): () => void;
 }
@@ -138,7 +138,7 @@ async function* laterEvents(run: StreamedRun, subscription: Subscription): Async
     }
     if (buffer.length > 0) continue;
     if (run.stopError) throw run.stopError;
-    if (run.ended()) return;
+    if (run.hasEnded()) return;
     await subscription.nextEvent();
   }
 }

@@ -36,7 +36,7 @@ export class LocalRuntime implements RuntimePort {
    * ends.
    */
   #cancelOnAbort(signal: AbortSignal, run: ActiveRun): void {
-    if (run.ended()) return;
+    if (run.hasEnded()) return;
     const { runId } = run;
     const cancel = (): void => {
       // If the run cannot be cancelled, the error is reported, and the result of the run rejects.

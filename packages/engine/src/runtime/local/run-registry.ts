@@ -4,7 +4,7 @@ import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import { isAwaited } from '../../execution/child-runs.ts';
 import { createLimiter } from '../../execution/concurrency-limiter.ts';
-import { missingEnvironment } from '../../execution/plan-queries.ts';
+import { missingEnvironmentReason } from '../../execution/plan-queries.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
@@ -81,10 +81,10 @@ export class RunRegistry {
   #create(request: StartRequest): ActiveRun | Promise<ActiveRun> {
     return thenMaybe(this.#parts.environments.open(request.plan), (environment) =>
       thenMaybe(this.#parts.definitions.storePlan(request.plan), () =>
-        thenMaybe(prepareStart({ ...this.#parts, environment }, request), ({ header, first, record }) =>
-          thenMaybe(this.#ownership.create(header, first, record), (store) => {
+        thenMaybe(prepareStart({ ...this.#parts, environment }, request), ({ header, firstEntry, record }) =>
+          thenMaybe(this.#ownership.create(header, firstEntry, record), (store) => {
             if (!store) throw runIdTaken(request.runId);
-            return this.#begin(request, first, { header, store, environment });
+            return this.#begin(request, firstEntry, { header, store, environment });
           }),
         ),
       ),
@@ -148,7 +148,7 @@ export class RunRegistry {
     const latestRecord = store === runs ? record : await store.record(runId);
     const plan = await this.#parts.definitions.plan(header.planHash);
     const environment = await this.#parts.environments.open(plan);
-    const suspended = missingEnvironment(header, environment.values);
+    const suspended = missingEnvironmentReason(header, environment.values);
     const run = this.#createRun(plan, { header, store, environment, isNew: false, suspended });
     run.restore(await store.journal(runId), latestRecord);
     this.#throwIfClosing();
@@ -196,7 +196,7 @@ export class RunRegistry {
 
   /** Recovers every run that has not ended and that belongs to this runtime. */
   async recoverAll(): Promise<void> {
-    for (const runId of await this.#parts.stores.runs.open()) await this.recover(runId);
+    for (const runId of await this.#parts.stores.runs.unfinishedRunIds()) await this.recover(runId);
   }
 
   /**

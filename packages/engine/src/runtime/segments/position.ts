@@ -4,7 +4,7 @@ import type { EntryBody, Stored } from '@heddle/core/run';
 export type TimedEntry = EntryBody & { atMs: number };
 
 /** Consecutive journal entries of a run, in the order in which the process that drives the run accepted them. */
-export interface OrderItem {
+export interface JournalItem {
   /** Number of the first entry. */
   seq: number;
   /** Unique within the run. */
@@ -22,5 +22,5 @@ export interface Position {
   /** Id of the last item. */
   tip: string;
   /** The last items, in order and without a gap, up to the entry `seq`. */
-  unwritten: OrderItem[];
+  unwritten: JournalItem[];
 }

@@ -21,12 +21,12 @@ export async function recordStart(
   request: StartRequest,
 ): Promise<RecordedRun | undefined> {
   const environment = await parts.environments.open(request.plan);
-  const { header, first, record } = await prepareStart(
+  const { header, firstEntry, record } = await prepareStart(
     { ...parts, environment },
     { ...request, remote: true },
   );
-  const created = await parts.stores.runs.create(header, first, record);
-  return created ? { plan: request.plan, header, first: expectStarted(header, first) } : undefined;
+  const created = await parts.stores.runs.create(header, firstEntry, record);
+  return created ? { plan: request.plan, header, first: expectStarted(header, firstEntry) } : undefined;
 }
 
 /** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */

@@ -4,7 +4,7 @@ import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { readDefinition } from '../../records/read-run.ts';
 import { recordOf } from '../../records/run-record.ts';
-import type { OrderItem, Position, TimedEntry } from './position.ts';
+import type { JournalItem, Position, TimedEntry } from './position.ts';
 import type { StallDetector } from './stall-detector.ts';
 
 export type RunReplicaParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & {
@@ -88,7 +88,7 @@ export class RunReplica {
   }
 
   /** True if `items` contain the speculative entries at the same place as the replica. */
-  #isConfirmedBy(items: readonly OrderItem[]): boolean {
+  #isConfirmedBy(items: readonly JournalItem[]): boolean {
     const index = items.findIndex(({ id }) => id === this.#lastItemId);
     return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
   }
@@ -147,7 +147,7 @@ export class RunReplica {
     await this.#parts.stores.runs.upsert(runId, entries);
   }
 
-  async #entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {
+  async #entriesOf(items: readonly JournalItem[]): Promise<Entry[]> {
     const entries: Entry[] = [];
     for (const { seq, chunk, skip = [] } of items) {
       const bodies = (await this.#parts.values.load(chunk)) as unknown as TimedEntry[];

@@ -129,9 +129,9 @@ export class Segment {
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
     if (!stop.aborted) this.#beginAll(this.#pendingCommands(commands));
-    await Promise.race([interrupted, this.#executor.drained()]);
+    await Promise.race([interrupted, this.#executor.waitUntilDrained()]);
     // The end of a text that a timeout has cut off must be published before the entry of the timeout is written.
-    if (!stop.aborted) await this.#emissions.flushed();
+    if (!stop.aborted) await this.#emissions.flush();
     if (this.#failure) throw this.#failure.error;
     const entries = this.#entries;
     const events = this.#events;

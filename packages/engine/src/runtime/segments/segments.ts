@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import PQueue from 'p-queue';
 import { createLimiter } from '../../execution/concurrency-limiter.ts';
-import { missingEnvironment } from '../../execution/plan-queries.ts';
+import { missingEnvironmentReason } from '../../execution/plan-queries.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { unwrapInfrastructure } from '../../records/infrastructure-error.ts';
+import { unwrapInfrastructureError } from '../../records/infrastructure-error.ts';
 import { recordSuspension } from '../../records/read-run.ts';
 import { ChildCalls } from './child-calls.ts';
 import { DetachedSegments } from './detached-segments.ts';
@@ -81,7 +81,7 @@ export class Segments {
       try {
         return await this.#execute(request);
       } catch (error) {
-        const cause = unwrapInfrastructure(error);
+        const cause = unwrapInfrastructureError(error);
         this.#cache.drop(request.runId);
         await this.#recordFailure(request.runId, cause);
         throw cause;
@@ -131,7 +131,7 @@ export class Segments {
   async #createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
     const runReplica = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
     const environment = await this.#parts.environments.open(runReplica.plan);
-    const reason = missingEnvironment(runReplica.header, environment.values);
+    const reason = missingEnvironmentReason(runReplica.header, environment.values);
     if (reason !== undefined) throw new EngineError('ENV_MISSING', reason, { details: { runId } });
     const { concurrency } = this.#parts;
     const segment = new Segment({

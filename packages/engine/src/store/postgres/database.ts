@@ -25,7 +25,7 @@ export interface DatabaseOptions {
 }
 
 /** Runs a query of a transaction and returns its rows. */
-export type Transaction = <Row>(query: Compilable<Row>) => Promise<Row[]>;
+export type QueryRunner = <Row>(query: Compilable<Row>) => Promise<Row[]>;
 
 /**
  * A pool of connections to one database, and its query builder.
@@ -109,7 +109,7 @@ export class Database {
    * Calls `work` in a transaction, with a function that runs queries. Calls `work` again if the transaction conflicts
    * with another one.
    */
-  async runTransaction<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
+  async runTransaction<T>(work: (run: QueryRunner) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.transaction((client) =>

@@ -1,6 +1,6 @@
-import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from '../rates.ts';
+import { isUnlimited, stateAfter, INITIAL_RATE_STATE, waitMsFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
-import type { Database, Transaction } from './database.ts';
+import type { Database, QueryRunner } from './database.ts';
 
 /** Rates of keys in PostgreSQL. */
 export class PostgresRates implements RateStore {
@@ -13,7 +13,7 @@ export class PostgresRates implements RateStore {
   async take(key: string, demand: RateDemand): Promise<number> {
     if (isUnlimited(demand)) {
       const { rows } = await this.#database.run(this.#stateQuery(key));
-      return waitMsFor(rows[0] ?? UNUSED_KEY, demand);
+      return waitMsFor(rows[0] ?? INITIAL_RATE_STATE, demand);
     }
     return this.#change(key, async (state, set) => {
       const waitMs = waitMsFor(state, demand);
@@ -57,7 +57,7 @@ export class PostgresRates implements RateStore {
   /** Calls `work` with the state of a key. No other process changes the state until `work` resolves. */
   #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
     const { build } = this.#database;
-    return this.#database.runTransaction(async (run: Transaction) => {
+    return this.#database.runTransaction(async (run: QueryRunner) => {
       await run(
         build
           .insertInto('rates')
@@ -69,7 +69,7 @@ export class PostgresRates implements RateStore {
         const changed = { requests_ms: nextRequestMs, tokens_ms: nextTokenMs, blocked_ms: blockedUntilMs };
         await run(build.updateTable('rates').set(changed).where('key', '=', key));
       };
-      return work(row ?? UNUSED_KEY, set);
+      return work(row ?? INITIAL_RATE_STATE, set);
     });
   }
 }

@@ -7,7 +7,7 @@ import type { Lease } from '../leases.ts';
 import type { Tables } from './schema.ts';
 
 /** Returns a query for the number of a run. Its value is null for an unknown run; every table rejects null. */
-export function numberOf(db: QueryCreator<Tables>, runId: string) {
+export function runNumberQuery(db: QueryCreator<Tables>, runId: string) {
   return db.selectFrom('runs').select('number').where('run_id', '=', runId);
 }
 
@@ -68,7 +68,9 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(entriesTable(rows)).select([numberOf(db, runId).as('run'), 'input.seq', 'input.entry']),
+      eb
+        .selectFrom(entriesTable(rows))
+        .select([runNumberQuery(db, runId).as('run'), 'input.seq', 'input.entry']),
     );
 }
 

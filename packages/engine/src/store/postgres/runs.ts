@@ -11,7 +11,7 @@ import { isStorable } from '../stores.ts';
 import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
-import { insertEntries, insertRun, numberOf, rowOf, saveRun } from './run-queries.ts';
+import { insertEntries, insertRun, runNumberQuery, rowOf, saveRun } from './run-queries.ts';
 
 /** Runs in PostgreSQL. Each write is one statement and therefore atomic. */
 export class PostgresRunStore implements TailableRunStore {
@@ -86,7 +86,7 @@ export class PostgresRunStore implements TailableRunStore {
     const query = this.#database.build
       .selectFrom('logs')
       .select('log')
-      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.build, runId))
       .orderBy('execution_order');
     const { rows } = await this.#database.run(query);
     return rows.map(({ log }) => parseStored(log, `log of run "${runId}"`));
@@ -102,7 +102,7 @@ export class PostgresRunStore implements TailableRunStore {
     };
   }
 
-  async open(): Promise<string[]> {
+  async unfinishedRunIds(): Promise<string[]> {
     const query = this.#database.build
       .selectFrom('runs')
       .select('run_id')
@@ -177,7 +177,7 @@ export class PostgresRunStore implements TailableRunStore {
   async forgetStep(runId: string, place: Place, key: string): Promise<void> {
     const query = this.#database.build
       .deleteFrom('steps')
-      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.build, runId))
       .where('place', '=', stepPlace(place))
       .where('key', '=', key)
       .where('result', 'is', null);
@@ -187,7 +187,7 @@ export class PostgresRunStore implements TailableRunStore {
   #stepsAt(runId: string, place: Place) {
     return this.#database.build
       .selectFrom('steps')
-      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.build, runId))
       .where('place', '=', stepPlace(place));
   }
 
@@ -197,7 +197,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   #insertStep(runId: string, place: Place, key: string, result: string | null) {
-    const run = numberOf(this.#database.build, runId);
+    const run = runNumberQuery(this.#database.build, runId);
     return this.#database.build
       .insertInto('steps')
       .values({ run: sql<number>`${run}`, place: stepPlace(place), key, result });
@@ -229,7 +229,7 @@ export class PostgresRunStore implements TailableRunStore {
     const query = this.#database.build
       .selectFrom('journal')
       .select(['seq', 'entry'])
-      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.build, runId))
       .where('seq', '>', afterSeq)
       .orderBy('seq');
     const { rows } = await this.#database.run(query);

@@ -1,5 +1,5 @@
 import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
-import type { Database, Transaction } from './database.ts';
+import type { Database, QueryRunner } from './database.ts';
 
 /**
  * Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that transactions cannot deadlock.
@@ -85,7 +85,7 @@ export class PostgresSpending implements SpendingStore {
   }
 
   /** Creates the account if it is missing, and locks it. */
-  async #lock(run: Transaction, { id, untilMs }: { id: string; untilMs: number }): Promise<void> {
+  async #lock(run: QueryRunner, { id, untilMs }: { id: string; untilMs: number }): Promise<void> {
     await run(
       this.#database.build
         .insertInto('spending')
@@ -95,7 +95,7 @@ export class PostgresSpending implements SpendingStore {
   }
 
   /** From now on, counts only `least` of expired reservations. Returns the sum of the account. */
-  async #expire(run: Transaction, account: string, nowMs: number): Promise<number> {
+  async #expire(run: QueryRunner, account: string, nowMs: number): Promise<number> {
     const { build } = this.#database;
     const expired = build
       .selectFrom('spending_calls')
@@ -116,7 +116,7 @@ export class PostgresSpending implements SpendingStore {
     return row?.micros ?? 0;
   }
 
-  async #add(run: Transaction, account: string, micros: number): Promise<void> {
+  async #add(run: QueryRunner, account: string, micros: number): Promise<void> {
     await run(
       this.#database.build
         .updateTable('spending')

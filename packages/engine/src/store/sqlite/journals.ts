@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { duplicateEntry, unknownRun } from '../errors.ts';
 import type { JournalRow } from '../journal.ts';
 import { valueKeysIn } from '../value-key.ts';
-import { MARK_SPAN } from './schema.ts';
+import { POSITIONS_PER_MARK } from './schema.ts';
 
 /** The end of the journal of a run that this process appends to. */
 interface JournalEnd {
@@ -66,7 +66,7 @@ export class SqliteJournals {
   begin(runId: string, run: number, first: JournalRow): void {
     const end = { run, lastSeq: -1, markEnd: -1 };
     this.#ends.set(runId, end);
-    this.#insert(end, first, MARK_SPAN);
+    this.#insert(end, first, POSITIONS_PER_MARK);
   }
 
   /** Appends the rows. Throws RUN_NOT_FOUND, and an InvariantError for an existing entry. */
@@ -75,7 +75,7 @@ export class SqliteJournals {
     if (!end) this.#ends.set(runId, (end = this.#endOf(runId)));
     for (const row of rows) {
       if (row.seq <= end.lastSeq) throw duplicateEntry(runId);
-      this.#insert(end, row, MARK_SPAN);
+      this.#insert(end, row, POSITIONS_PER_MARK);
     }
   }
 

@@ -97,7 +97,7 @@ it('migrates a file of format 1 without loss', async () => {
   expect(runs.header('fresh')).toEqual(newRun('fresh', { createdMs: 2000 }));
   expect(runs.record('fresh')).toBeUndefined();
   expect(runs.list({}).runs).toEqual([record('r', { seq: 300, status: 'completed' })]);
-  expect(runs.open()).toEqual(['fresh']);
+  expect(runs.unfinishedRunIds()).toEqual(['fresh']);
   await runs.append('fresh', [entry(301)]);
   await runs.saveRecord(record('fresh', { seq: 301 }), [log('fresh', 1)]);
   await runs.saveRecord(record('r', { seq: 299 }), []);

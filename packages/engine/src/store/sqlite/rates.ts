@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isUnlimited, stateAfter, UNUSED_KEY, waitMsFor } from '../rates.ts';
+import { isUnlimited, stateAfter, INITIAL_RATE_STATE, waitMsFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
 import { lazyStatements, withFileErrors } from './database.ts';
@@ -61,7 +61,7 @@ export class SqliteRates implements RateStore {
   }
 
   #state(key: string): RateState {
-    return (this.#sql().state.get(key) as RateState | undefined) ?? UNUSED_KEY;
+    return (this.#sql().state.get(key) as RateState | undefined) ?? INITIAL_RATE_STATE;
   }
 
   #set(key: string, { nextRequestMs, nextTokenMs, blockedUntilMs }: RateState): void {

@@ -63,7 +63,7 @@ it('returns all data after it was closed and opened again', async () => {
   await first.runs.saveRecord(record('r', { status: 'paused' }), [log('r', 1)]);
   first.close();
   const { runs, definitions } = open({ data });
-  expect(runs.open()).toEqual(['r']);
+  expect(runs.unfinishedRunIds()).toEqual(['r']);
   expect(runs.journal('r')).toEqual([startedEntry()]);
   expect(runs.record('r')).toEqual(record('r', { status: 'paused' }));
   expect(runs.logs('r')).toEqual([log('r', 1)]);
@@ -86,7 +86,7 @@ it('throws ENGINE_CLOSED for reads after it was closed', () => {
   const stores = openStores({ data: dataFolder() });
   stores.close();
   stores.close();
-  expect(() => stores.runs.open()).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
+  expect(() => stores.runs.unfinishedRunIds()).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
   expect(() => stores.runs.list({})).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
 });
 

@@ -141,7 +141,7 @@ export class SqliteRunStore implements TailableRunStore {
     };
   }
 
-  open(): string[] {
+  unfinishedRunIds(): string[] {
     return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
   }
 

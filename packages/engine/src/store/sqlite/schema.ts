@@ -1,5 +1,5 @@
 /** Maximum number of journal positions that a row of `journal_marks` covers. */
-export const MARK_SPAN = 128;
+export const POSITIONS_PER_MARK = 128;
 /** Maximum number of logs in a row of `logs`. */
 export const LOGS_PER_ROW = 100;
 
@@ -167,7 +167,7 @@ export const FROM_1_TO_2 = `
 
   ${JOURNAL_MARKS}
   INSERT INTO journal_marks
-    SELECT run, min(seq), min(position), max(position) FROM journal GROUP BY run, position / ${MARK_SPAN};
+    SELECT run, min(seq), min(position), max(position) FROM journal GROUP BY run, position / ${POSITIONS_PER_MARK};
   DROP INDEX journal_run;
 
   ${LOGS}

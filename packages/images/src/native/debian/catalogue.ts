@@ -81,13 +81,13 @@ export class PackageCatalogue {
 /** Returns whether a package satisfies a relation, by its own name or by one that it provides. */
 export function satisfies(candidate: DebianPackage, { name, version }: Relation): boolean {
   if (candidate.name === name)
-    return version === undefined || isInRelation(candidate.version, version.operator, version.than);
+    return version === undefined || isInRelation(candidate.version, version.operator, version.value);
   return candidate.provides.some((provided) => {
     if (provided.name !== name) return false;
     if (version === undefined) return true;
     // A provided name without a version satisfies no relation with a version (Debian Policy 7.5).
     return (
-      provided.version !== undefined && isInRelation(provided.version.than, version.operator, version.than)
+      provided.version !== undefined && isInRelation(provided.version.value, version.operator, version.value)
     );
   });
 }

@@ -23,7 +23,7 @@ export function parseRequest(entry: string, architecture: string): Relation {
       'incompatible_platform',
       `The system package ${entry} is for ${arch}, but images on this host are for ${architecture}.`,
     );
-  return version === undefined ? { name } : { name, version: { operator: '=', than: version } };
+  return version === undefined ? { name } : { name, version: { operator: '=', value: version } };
 }
 
 /**
@@ -152,7 +152,7 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
   const offered = versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
   throw new ImageError(
     'version_not_found',
-    `There is no version ${version.than} of the system package ${name}; ${offered}.`,
+    `There is no version ${version.value} of the system package ${name}; ${offered}.`,
   );
 }
 

@@ -3,7 +3,7 @@ import type { VersionOperator } from './version.ts';
 /** A package name with an optional version condition. */
 export interface Relation {
   readonly name: string;
-  readonly version?: { readonly operator: VersionOperator; readonly than: string };
+  readonly version?: { readonly operator: VersionOperator; readonly value: string };
 }
 
 /** Alternatives of a dependency, the preferred one first. */
@@ -18,9 +18,12 @@ const OBSOLETE_OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=
 function readRelation(text: string): Relation | undefined {
   const match = RELATION.exec(text.trim());
   if (match === null) return undefined;
-  const [, name = '', operator, than] = match;
-  if (operator === undefined || than === undefined) return { name };
-  return { name, version: { operator: OBSOLETE_OPERATORS[operator] ?? (operator as VersionOperator), than } };
+  const [, name = '', operator, value] = match;
+  if (operator === undefined || value === undefined) return { name };
+  return {
+    name,
+    version: { operator: OBSOLETE_OPERATORS[operator] ?? (operator as VersionOperator), value },
+  };
 }
 
 /** Parses a field such as `Depends`: all entries are required, one alternative of each. Unknown syntax is skipped. */
@@ -35,7 +38,7 @@ export function readRelations(field: string | undefined): Alternatives[] {
 
 /** Returns the relation in Debian's notation. */
 export function relationText({ name, version }: Relation): string {
-  return version === undefined ? name : `${name} (${version.operator} ${version.than})`;
+  return version === undefined ? name : `${name} (${version.operator} ${version.value})`;
 }
 
 /** The fields of a paragraph, by lower-case name. */

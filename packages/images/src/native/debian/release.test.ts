@@ -52,7 +52,7 @@ class TestMirror {
     const unused = () => Promise.reject(new Error('not used'));
     return {
       ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
-      ...{ now: () => nowMs, largest: (name, value) => this.#records.largest(name, value) },
+      ...{ now: () => nowMs, storeMaximum: (name, value) => this.#records.storeMaximum(name, value) },
       ...{ fetchVerified: unused, cachedFolder: unused },
       fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
     };

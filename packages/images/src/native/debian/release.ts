@@ -4,7 +4,7 @@ import { MAX_INDEX_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
 import { readParagraph } from './control.ts';
 import { checkRelease, type ReleaseInfo } from './freshness.ts';
-import { notSigned, verifySigned } from './signature.ts';
+import { notSignedError, verifySigned } from './signature.ts';
 
 /** A verified release file. */
 export interface Release {
@@ -56,7 +56,7 @@ async function readSigned(
   const { keyring, mustBeSigned } = archive;
   const verified = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
   if ('text' in verified) return { text: verified.text };
-  if ('unknownKey' in verified && mustBeSigned) throw notSigned(name, verified.unknownKey);
+  if ('unknownKey' in verified && mustBeSigned) throw notSignedError(name, verified.unknownKey);
   const reason = 'unknownKey' in verified ? 'it is signed by an unknown key' : verified.unverified;
   return { text: Buffer.from(bytes).toString('utf8'), reason };
 }

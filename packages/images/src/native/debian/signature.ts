@@ -51,11 +51,11 @@ export async function verifySigned(
     .findLast((line) => line.startsWith(GPGV_PREFIX) && /signature|key/i.test(line));
   const reason = verdict?.slice(GPGV_PREFIX.length) ?? `gpgv ended with ${code}`;
   if (/no public key/i.test(reason)) return { unknownKey: reason };
-  throw notSigned(name, reason);
+  throw notSignedError(name, reason);
 }
 
 /** Returns the error for an archive without a valid signature by a key of the keyring. */
-export function notSigned(name: string, reason: string): ImageError {
+export function notSignedError(name: string, reason: string): ImageError {
   return new ImageError(
     'integrity_error',
     `The archive ${name} is not signed by a key of Debian: ${reason}.`,

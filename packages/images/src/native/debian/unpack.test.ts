@@ -21,7 +21,7 @@ async function unpack(files: readonly TarEntry[], overrides: Partial<FixtureDeb>
   const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const path = join(home, 'a.deb');
-  writeFileSync(path, overrides.served ?? debOf({ files, ...overrides }));
+  writeFileSync(path, overrides.servedBytes ?? debOf({ files, ...overrides }));
   const folder = join(home, 'tree');
   mkdirSync(folder);
   await unpackDeb(path, folder, 'The package a 1');
@@ -35,8 +35,10 @@ describe('a package that is unpacked', () => {
     ['gzip', 'gz'],
     ['Zstandard', 'zst'],
     ['no', ''],
-  ] as const)('has its files with %s compression', async (_name, packing) => {
-    const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], { packing });
+  ] as const)('has its files with %s compression', async (_name, compression) => {
+    const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], {
+      compression,
+    });
     expect(readFileSync(join(folder, 'usr/bin/tool'), 'utf8')).toBe('x');
   });
 
@@ -117,14 +119,14 @@ describe('a package that is unpacked', () => {
   it.each([
     ['not an archive', Buffer.from('hello')],
     ['truncated', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
-  ])('is refused if it is %s', async (_what, served) => {
-    await expect(unpack([], { served })).rejects.toMatchObject({ code: 'integrity_error' });
+  ])('is refused if it is %s', async (_what, servedBytes) => {
+    await expect(unpack([], { servedBytes })).rejects.toMatchObject({ code: 'integrity_error' });
   });
 
   it('is refused if its content is invalid', async () => {
     const deb = debOf({ files: [{ path: './a', content: 'a'.repeat(10_000) }] });
     deb.fill(0, deb.length - 40);
-    await expect(unpack([], { served: deb })).rejects.toMatchObject({ code: 'integrity_error' });
+    await expect(unpack([], { servedBytes: deb })).rejects.toMatchObject({ code: 'integrity_error' });
   });
 });
 

@@ -26,6 +26,6 @@ export async function lockWheels(
 }
 
 /** Returns the lock's data from a stored record. */
-export function readWheels(data: unknown): PythonLockData {
+export function readWheelLock(data: unknown): PythonLockData {
   return readLockData({ entries: [], data });
 }

@@ -14,15 +14,15 @@ import { readNpmLock } from '../../javascript/lockfile.ts';
 import { installNpm } from '../../javascript/npm-project.ts';
 import type { Checker } from '../check.ts';
 import { runScripts } from '../scripts.ts';
-import { readWheels } from '../python/lock.ts';
+import { readWheelLock } from '../python/lock.ts';
 import { installWheels } from '../python/wheels.ts';
 import { cachedPrograms } from './go/compile.ts';
 import { recipeOf } from './lock-tools.ts';
 import type { Download, Recipe } from './recipe.ts';
 
 /** Folder of everything in an image that does not come from Debian, relative to the image's root. */
-export const HOME = 'opt/heddle';
-const PROGRAMS = `${HOME}/bin`;
+export const HEDDLE_FOLDER = 'opt/heddle';
+const PROGRAMS = `${HEDDLE_FOLDER}/bin`;
 
 const installError = (id: string, reason: string): ImageError =>
   new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${reason}.`);
@@ -61,7 +61,7 @@ async function installDownload(
   const { url, id } = recipe;
   const install = publisherFileOf(recipe);
   if (install === undefined) return;
-  const toolFolder = `${HOME}/tools/${id}`;
+  const toolFolder = `${HEDDLE_FOLDER}/tools/${id}`;
   const writer = new TreeWriter(root, MAX_SIZE, `The command-line tool ${id}`);
   const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
     maxBytes: MAX_PACKAGE_BYTES,
@@ -106,11 +106,11 @@ export async function installTool(
   const recipe = recipeOf(tool.id);
   const { install, id } = recipe;
   context.progress(`installing ${id}`);
-  const toolFolder = `${HOME}/tools/${id}`;
+  const toolFolder = `${HEDDLE_FOLDER}/tools/${id}`;
   await mkdir(join(root, toolFolder), { recursive: true });
   if (install.from === 'npm') {
-    const { modules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
-    await rename(modules, join(root, toolFolder, 'node_modules'));
+    const { nodeModules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
+    await rename(nodeModules, join(root, toolFolder, 'node_modules'));
     const warnings = await runScripts(scripted, { root, folder: toolFolder, npm, checker }, context);
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'node_modules', '.bin', name);
@@ -121,7 +121,7 @@ export async function installTool(
   }
   if (install.from === 'pypi') {
     const folders = { root, site: `${toolFolder}/python`, programs: `${toolFolder}/bin` };
-    const { warnings } = await installWheels(readWheels(tool.python).wheels, folders, context);
+    const { warnings } = await installWheels(readWheelLock(tool.python).wheels, folders, context);
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'bin', name);
       if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);

@@ -21,7 +21,7 @@ export interface PackageArchive extends UnpackedWheels {
 const BATCH_BYTES = 4 * 2 ** 20;
 
 /** Unpacks and compiles the locked wheels to an archive in the work folder. */
-export async function makeSite(
+export async function makePackageArchive(
   wheels: readonly LockedWheel[],
   loader: PythonLoader,
   context: BuildContext,

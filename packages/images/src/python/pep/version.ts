@@ -153,7 +153,7 @@ export function isPreRelease(version: string): boolean {
 }
 
 /** Returns whether two strings denote the same version. */
-export function isSame(a: string, b: string): boolean {
+export function isSameVersion(a: string, b: string): boolean {
   const [left, right] = [explain(a), explain(b)];
   return left && right ? compare(a, b) === 0 : a === b;
 }

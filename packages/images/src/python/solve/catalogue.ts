@@ -18,12 +18,12 @@ export interface Candidate {
 }
 
 /** Why a release cannot be installed. */
-export type Refusal = 'wheel' | 'python' | 'digest' | 'yanked' | 'pre-release';
+export type RefusalReason = 'wheel' | 'python' | 'digest' | 'yanked' | 'pre-release';
 
 /** A release that cannot be installed. */
 export interface RefusedRelease {
   readonly version: string;
-  readonly reason: Refusal;
+  readonly reason: RefusalReason;
   /** For `wheel` the tags of its wheels, for `python` the required versions, for `yanked` the reasons. */
   readonly details: readonly string[];
 }

@@ -26,8 +26,8 @@ const REPORT_ORDER: readonly Obstacle['kind'][] = [
  * Returns the error for a project whose newest releases all have a dependency that cannot be met. Older ones were not
  * checked.
  */
-export function explainDeadEnd(facts: readonly RequirementFact[], target: Target): ImageError {
-  const { code, message } = explain(facts, target);
+export function blockedReleasesError(facts: readonly RequirementFact[], target: Target): ImageError {
+  const { code, message } = resolutionError(facts, target);
   const by = facts.flatMap((fact) => fact.by ?? []);
   const oldest = by
     .map(({ version }) => version)
@@ -39,7 +39,7 @@ export function explainDeadEnd(facts: readonly RequirementFact[], target: Target
 }
 
 /** Returns the error for requirements that cannot be met, from the facts of the solver's proof. */
-export function explain(facts: readonly RequirementFact[], target: Target): ImageError {
+export function resolutionError(facts: readonly RequirementFact[], target: Target): ImageError {
   const groups = groupsOf(facts);
   const obstacles = groups.filter(({ obstacle }) => obstacle);
   const first = REPORT_ORDER.flatMap((kind) =>

@@ -2,11 +2,11 @@ import { ImageError } from '../../error.ts';
 import { parseMetadata, type Metadata } from '../pep/metadata.ts';
 import { canonicalName } from '../pep/names.ts';
 import { parseRequirement, type Requirement } from '../pep/requirement.ts';
-import { isAllowed, isPreRelease, isSame, newestFirst } from '../pep/version.ts';
+import { isAllowed, isPreRelease, isSameVersion, newestFirst } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
 import type { WheelOffer, Source } from '../sources/source.ts';
 import { type Candidate, ReleaseCatalogue } from './catalogue.ts';
-import { explain, explainDeadEnd } from './explanation.ts';
+import { resolutionError, blockedReleasesError } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
 import { type RequirementFact, ReleasesChangedError, NoSolutionError, Requirements } from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
@@ -83,7 +83,7 @@ async function solveOnce(
     return await solve(problem, await problem.rootRules(requirements), maxSteps);
   } catch (error) {
     if (error instanceof ReleasesChangedError) return undefined;
-    if (error instanceof NoSolutionError) throw explainDeadEnd(error.facts, target);
+    if (error instanceof NoSolutionError) throw blockedReleasesError(error.facts, target);
     throw error;
   }
 }
@@ -102,7 +102,7 @@ function failureOf(
   { proof }: { readonly proof?: Incompatibility<RequirementFact> | undefined },
   target: Target,
 ): ImageError {
-  if (proof) return explain(factsOf(proof), target);
+  if (proof) return resolutionError(factsOf(proof), target);
   return new ImageError(
     'resolution_conflict',
     'No compatible set of releases was found within the limit of steps. Narrow the ranges, for example package>=2,<3.',
@@ -139,7 +139,7 @@ class MetadataReader {
     const source = this.#options.sources.find(({ kind }) => kind === offer.source);
     const metadata = source && parseMetadata(await source.metadataOf(offer));
     if (!metadata || canonicalName(metadata.name) !== offer.wheel.name) return undefined;
-    return isSame(metadata.version, offer.wheel.version) ? metadata : undefined;
+    return isSameVersion(metadata.version, offer.wheel.version) ? metadata : undefined;
   }
 
   async toChosenRelease(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { isModuleNamespaceObject } from 'node:util/types';
 import { Script } from 'node:vm';
 import { parse } from 'es-module-lexer/minimal/js';
-import { IMPORT_LATER, IMPORT_NAMES, rewriteImports } from '../imports.ts';
+import { DYNAMIC_IMPORT, STATIC_IMPORT, rewriteImports } from '../imports.ts';
 import { USER_FILE, type GuestError } from '../../protocol.ts';
 import { JAIL_PATHS, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
@@ -109,7 +109,7 @@ async function run(): Promise<void> {
   let body: Body;
   try {
     const source = `${rewriteImports(code)}\n//# sourceURL=${USER_FILE}`;
-    body = new AsyncFunction(IMPORT_LATER, IMPORT_NAMES, ...Object.keys(values), source);
+    body = new AsyncFunction(DYNAMIC_IMPORT, STATIC_IMPORT, ...Object.keys(values), source);
   } catch (error) {
     fail('compile', error, code);
   }

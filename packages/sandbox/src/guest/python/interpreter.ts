@@ -8,7 +8,7 @@ import streams from '../../python/heddle_streams.py';
 import sync from '../../python/heddle_sync.py';
 import values from '../../python/heddle_values.py';
 import { bridge } from './bridge.ts';
-import { removeStartupGlobals, type Files } from './startup-globals.ts';
+import { removeStartupGlobals, type StartupFiles } from './startup-globals.ts';
 import { type FileSystem, SITE_SETUP, mountSite } from './site.ts';
 
 /** Sources of the Python modules in every interpreter, by name. An image's own `requests` takes precedence. */
@@ -72,7 +72,7 @@ async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
  * Starts the interpreter. From a snapshot, it is ready for jobs. Without one, it runs no jobs: it only serves
  * `evaluate`, `readFile` and `makeSnapshot`.
  */
-export async function start({ snapshot, site }: Files): Promise<Runtime> {
+export async function start({ snapshot, site }: StartupFiles): Promise<Runtime> {
   pyodide = await load(snapshot);
   if (pyodide._api?.config !== undefined) delete pyodide._api.config._loadSnapshot;
   removeStartupGlobals();

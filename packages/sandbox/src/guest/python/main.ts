@@ -7,7 +7,7 @@ import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
 import { installRequest, installXhr } from './xhr.ts';
-import { installStartupGlobals, type Files } from './startup-globals.ts';
+import { installStartupGlobals, type StartupFiles } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
 /** Maximum number of turns of Python's event loop in one entry (a call of `enter`); later turns run as timers. */
@@ -82,12 +82,12 @@ type EntryArgs =
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
 let runtime: Runtime | undefined;
-let startupFiles: Files | undefined;
+let startupFiles: StartupFiles | undefined;
 
 /** Starts the interpreter. Sends a message for success or for the error. */
 async function boot(): Promise<void> {
   try {
-    const files = startupFiles as Files;
+    const files = startupFiles as StartupFiles;
     // Allows 40 MB to be freed once the interpreter has started.
     startupFiles = undefined;
     installStartupGlobals(files);

@@ -1,7 +1,7 @@
 import { define } from '../primordials.ts';
 
 /** Files for the start of the interpreter; removed before user code runs. */
-export interface Files {
+export interface StartupFiles {
   readonly wasm: ArrayBuffer;
   readonly stdlib: ArrayBuffer;
   readonly snapshot: ArrayBuffer | null;
@@ -44,7 +44,7 @@ function installWebAssembly(): void {
  * Installs the globals of the environment that Emscripten calls a shell: files come from functions, everything else is
  * missing.
  */
-export function installStartupGlobals(files: Files): void {
+export function installStartupGlobals(files: StartupFiles): void {
   removeBuiltIns();
   installWebAssembly();
   const binaries: Record<string, ArrayBuffer> = {

@@ -11,7 +11,7 @@ import { refusalOf } from '@heddle/api';
 import type { Json } from '@heddle/core';
 import type { Span } from '@heddle/core/run';
 import * as z from 'zod';
-import { log } from '../resource.ts';
+import { logResource } from '../resource.ts';
 import type { LogServices } from '../logs.ts';
 import type { LogRow } from '../tables.ts';
 import { summarizeEvents, receivedEventCount } from './events.ts';
@@ -28,7 +28,7 @@ const SHARED = {
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
-  resource: log,
+  resource: logResource,
   params: schemas.logPath,
   errors: [400, 401, 403, 404, 429],
 } as const;

@@ -20,7 +20,7 @@ const MAX_RUNS = 1000;
 const MAX_COUNTED_RUNS = 10_000;
 
 /** Returns the kind of event for which a rule is checked; undefined for a rule about the absence of runs. */
-export function kindOf({ event }: EventRule): EventKind | undefined {
+export function eventKindOf({ event }: EventRule): EventKind | undefined {
   switch (event) {
     case 'workflow_deployed':
     case 'workflow_undeployed':
@@ -36,7 +36,7 @@ export function kindOf({ event }: EventRule): EventKind | undefined {
 }
 
 /** Returns whether the run, together with the runs before it, meets the condition of the rule. */
-export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boolean> {
+export async function isConditionMet(db: Db, rule: EventRule, run: EndedRun): Promise<boolean> {
   const isFailed = run.status === 'failed';
   switch (rule.event) {
     case 'execution_error':

@@ -4,22 +4,22 @@ import type { AreaContext } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { DueLoop } from '../due-loop.ts';
-import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
+import { findDueTriggers, findEarliestDueMs } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
-import { asyncLimit, isLive, retryDelayMs } from '../fire.ts';
+import { asyncTimeout, isLive, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { decideEvent } from '../flow/decide.ts';
 import type { FlowEvent } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
 import { advanceTrigger } from '../advance.ts';
-import { workspaceRank, withNumbers } from '../rows.ts';
+import { workspaceRank, withNumericTimes } from '../rows.ts';
 import type { EventRule } from '@heddle/engine/triggers';
 import type { EventType } from '../types.ts';
-import { isMet, kindOf } from './conditions.ts';
+import { isConditionMet, eventKindOf } from './conditions.ts';
 import { inputOf } from './payload.ts';
 import type { EventSubject } from './payload.ts';
-import { inactiveWorkflows, CHECK_MS } from './inactivity.ts';
+import { inactiveWorkflows, INACTIVITY_CHECK_MS } from './inactivity.ts';
 import { contextOf } from './subject.ts';
 import type { EventContext } from './subject.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
@@ -92,7 +92,7 @@ export class EventDispatcher {
         if (await this.#dispatch(event)) handledCount += 1;
       }
       // Triggers that check for workflows without runs.
-      for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH_SIZE })) {
+      for (const trigger of await findDueTriggers(db as never, { types, nowMs: now(), limit: BATCH_SIZE })) {
         if (this.#loop.isClosed) return undefined;
         if (await this.#checkInactivity(trigger)) handledCount += 1;
       }
@@ -126,7 +126,7 @@ export class EventDispatcher {
       .selectFrom('service_events')
       .select((eb) => eb.fn.min('look_ms').as('ms'))
       .executeTakeFirst();
-    const checkDueMs = await earliestTrigger(db as never, { types });
+    const checkDueMs = await findEarliestDueMs(db as never, { types });
     const times = [event?.ms, checkDueMs].filter((ms) => ms != null).map(Number);
     return times.length === 0 ? undefined : Math.min(...times);
   }
@@ -153,7 +153,7 @@ export class EventDispatcher {
       const { trigger, rule } = watcher;
       if (!isWatching(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
         continue;
-      if (run && !(await isMet(db, rule, run))) continue;
+      if (run && !(await isConditionMet(db, rule, run))) continue;
       firings.push(await this.#prepareFiring(watcher, sourceId, await loadSubject()));
     }
     return firings;
@@ -168,10 +168,10 @@ export class EventDispatcher {
       .orderBy('triggers.workflow_id')
       .orderBy('triggers.block_id')
       .execute();
-    return rows.map(withNumbers).flatMap((row) => this.#watcherOf(row) ?? []);
+    return rows.map(withNumericTimes).flatMap((row) => this.#watcherOf(row) ?? []);
   }
 
-  #watcherOf(row: ReturnType<typeof withNumbers>): Watcher | undefined {
+  #watcherOf(row: ReturnType<typeof withNumericTimes>): Watcher | undefined {
     const type = this.#options.types.get(row.type);
     if (!type || !isLive(row)) return undefined;
     return { trigger: row, rule: type.ruleOf(JSON.parse(row.config) as JsonObject) };
@@ -187,7 +187,7 @@ export class EventDispatcher {
       ...{ id: newId(), runId: newId(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
       policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
-      start: { input, version, start: blockId, ...asyncLimit(policy) },
+      start: { input, version, start: blockId, ...asyncTimeout(policy) },
     };
     await prepareEvent({ ...this.#options, db: db as never }, flowEvent);
     return { watcher: { trigger, rule }, sourceId, flowEvent };
@@ -246,7 +246,11 @@ export class EventDispatcher {
       // Too many events wait, or another temporary failure: the next check finds the same workflows.
       if (!isApiError(error)) report(error);
     }
-    const change = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
+    const change = {
+      due_ms: nowMs + INACTIVITY_CHECK_MS,
+      fire_ms: nowMs + INACTIVITY_CHECK_MS,
+      last_check_ms: nowMs,
+    };
     return this.#store(firings, (tx) => advanceTrigger(tx as never, { trigger, change }));
   }
 
@@ -282,7 +286,7 @@ function selectActiveTriggers({ db, types }: Pick<DispatcherOptions, 'db' | 'typ
 
 /** Returns whether the trigger watches the source of the event. A workflow does not watch itself. */
 function isWatching({ trigger, rule }: Watcher, event: ServiceEventRow): boolean {
-  if (kindOf(rule) !== event.kind || trigger.workflow_id === event.workflow_id) return false;
+  if (eventKindOf(rule) !== event.kind || trigger.workflow_id === event.workflow_id) return false;
   const { workflowIds } = rule;
   return event.workflow_id === null || workflowIds.length === 0 || workflowIds.includes(event.workflow_id);
 }

@@ -4,7 +4,7 @@ import type { EventRule } from '@heddle/engine/triggers';
 import type { EventTables } from './tables.ts';
 
 /** Interval at which a trigger checks for workflows without runs. */
-export const CHECK_MS = 300_000;
+export const INACTIVITY_CHECK_MS = 300_000;
 /** Maximum number of workflows that one check returns. The next check returns the others. */
 const MAX_WORKFLOWS = 100;
 

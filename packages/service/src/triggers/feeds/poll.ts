@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Egress } from '@heddle/sandbox/egress';
 import { addQueued } from '../../store/reservations.ts';
-import { asyncLimit, isRetryableRefusal, retryDelayMs } from '../fire.ts';
+import { asyncTimeout, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { LiveTrigger } from '../fire.ts';
 import { groupIdOf, decideEvent } from '../flow/decide.ts';
 import type { FlowEvent } from '../flow/decide.ts';
@@ -23,7 +23,7 @@ import type { TriggerRow } from '../tables.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import {
   claimItem,
-  cursorOf,
+  readCursor,
   deleteOldestItems,
   hashOf,
   findStoredItems,
@@ -103,7 +103,7 @@ export class Poll {
     let call: FeedCall;
     let accepted: string[];
     try {
-      call = this.#createCall(await cursorOf(this.#services.db, this.#trigger, this.#source));
+      call = this.#createCall(await readCursor(this.#services.db, this.#trigger, this.#source));
       const poll = await this.#type.poll(this.#config, call);
       accepted = await this.#accept(poll, await this.#admitAll(poll.items));
     } catch (error) {
@@ -118,7 +118,7 @@ export class Poll {
     return {
       ...{ cursor, limit: MAX_ITEMS, http, service, nowMs: now(), signal: this.#signal },
       filterUnknown: (ids) => this.#findUnknown(ids),
-      text: async (template) => {
+      resolveTemplate: async (template) => {
         const filled = await fillPlaceholders(environments, workspaceId, template);
         for (const [name, secret] of filled?.secrets ?? []) this.#secrets.set(name, secret);
         if (filled) return filled.text;
@@ -186,7 +186,7 @@ export class Poll {
     return {
       input: await engine.redact(workflowId, await this.#inputOf(item), { version, secrets: this.#secrets }),
       ...{ version, start: blockId, ownsFiles: true },
-      ...asyncLimit(policy),
+      ...asyncTimeout(policy),
     };
   }
 

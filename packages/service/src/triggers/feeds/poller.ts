@@ -1,6 +1,6 @@
 import type { AreaContext } from '@heddle/api';
 import { DueLoop } from '../due-loop.ts';
-import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
+import { findDueTriggers, findEarliestDueMs } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
 import { beginDue, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
@@ -48,10 +48,10 @@ export class FeedPoller {
     return beginDue({
       jobs: this.#polls,
       isClosed: () => this.#loop.isClosed,
-      due: (query) => dueTriggers(db as never, { types, nowMs: now(), ...query }),
+      findDue: (query) => findDueTriggers(db as never, { types, nowMs: now(), ...query }),
       claim: (trigger) => this.#claim(trigger),
       begin: (trigger) => this.#poll(trigger),
-      earliest: (query) => earliestTrigger(db as never, { types, ...query }),
+      findEarliestDueMs: (query) => findEarliestDueMs(db as never, { types, ...query }),
     });
   }
 

@@ -26,7 +26,7 @@ export function hashOf(...parts: readonly string[]): string {
 }
 
 /** Returns the position at which the next poll of the source continues; undefined for the first poll. */
-export async function cursorOf(db: FeedDb, key: FeedKey, source: string): Promise<JsonObject | undefined> {
+export async function readCursor(db: FeedDb, key: FeedKey, source: string): Promise<JsonObject | undefined> {
   const row = await db
     .selectFrom('feed_cursors')
     .select('cursor')

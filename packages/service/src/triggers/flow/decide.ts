@@ -1,7 +1,7 @@
 import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import type { Json } from '@heddle/core';
 import type { Kysely } from 'kysely';
-import { addQueued, changeHeld, heldStart } from '../../store/reservations.ts';
+import { addQueued, updateHeldStart, lockHeldStart } from '../../store/reservations.ts';
 import { groupOf, keyOf } from './policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import type { FlowEventRow, FlowRunRow, FlowTables, HoldReason } from './tables.ts';
@@ -143,7 +143,7 @@ async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<F
     .where('state', '=', 'collecting')
     .executeTakeFirst();
   if (!run) return undefined;
-  if ((await heldStart(db, run.run_id)) === undefined) {
+  if ((await lockHeldStart(db, run.run_id)) === undefined) {
     // A caller has cancelled the run.
     await endRun(db, run.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
     return undefined;
@@ -187,7 +187,7 @@ async function replaceEvent(db: FlowDb, event: FlowEvent, { run_id, until_ms }: 
     .where('state', '=', 'waiting')
     .execute();
   await addEvent(db, event, { run_id, state: 'waiting', reason: 'debounce' });
-  await changeHeld(db, run_id, start);
+  await updateHeldStart(db, run_id, start);
   const { ms } = policy.debounce ?? { ms: 0 };
   await db
     .updateTable('flow_runs')

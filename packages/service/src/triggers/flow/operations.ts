@@ -1,6 +1,6 @@
 import { cursorCodec, AUTHENTICATED_PRINCIPALS, operationsOf } from '@heddle/api/areas';
 import { isAfter, pageOf } from '../../paging.ts';
-import { trigger } from '../operations.ts';
+import { triggerResource } from '../operations.ts';
 import type { TriggerServices } from '../operations.ts';
 import * as schemas from '../schemas.ts';
 import { eventView, selectEvents } from './views.ts';
@@ -14,10 +14,10 @@ export const listTriggerEvents = define({
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}/events',
   summary: 'List the events of a trigger with the decisions of its flow control, newest first',
-  resource: trigger,
+  resource: triggerResource,
   params: schemas.triggerPath,
   query: schemas.eventsQuery,
-  success: [{ status: 200, schema: schemas.shownEvent, page: true, description: 'A page of events' }],
+  success: [{ status: 200, schema: schemas.eventItem, page: true, description: 'A page of events' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ db }, { query }, row) {
     const { limit } = query;

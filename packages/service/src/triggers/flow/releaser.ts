@@ -4,11 +4,11 @@ import { admitRun } from '@heddle/api/areas';
 import type { Release } from '@heddle/api/areas';
 import type { QueuedStart } from '@heddle/api/ports';
 import type { Json, JsonObject } from '@heddle/core';
-import { heldStart, releaseQueued } from '../../store/reservations.ts';
+import { lockHeldStart, releaseHeldRun } from '../../store/reservations.ts';
 import { DueLoop } from '../due-loop.ts';
 import { isLive, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
-import { workspaceRank, withNumbers } from '../rows.ts';
+import { workspaceRank, withNumericTimes } from '../rows.ts';
 import { countRuns, endRun, lockGroup } from './decide.ts';
 import type { FlowDb } from './decide.ts';
 import { flowOf } from './policy.ts';
@@ -164,7 +164,7 @@ export class FlowReleaser {
       .where('triggers.block_id', '=', block_id)
       .where('workflows.archived_at', 'is', null)
       .executeTakeFirst();
-    const trigger = row && withNumbers(row);
+    const trigger = row && withNumericTimes(row);
     return trigger && isLive(trigger) ? trigger : undefined;
   }
 
@@ -234,14 +234,14 @@ export class FlowReleaser {
     const nowMs = this.#services.now();
     await lockGroup(tx, groupId, nowMs);
     if (!(await isUnchanged(tx, row)) || (await this.#waitOf(tx, due))) return undefined;
-    const held = await heldStart(tx, runId);
+    const held = await lockHeldStart(tx, runId);
     if (!held) {
       await endRun(tx, runId, { reason: 'cancelled', nowMs });
       await wakeNext(tx, groupId, nowMs);
       return undefined;
     }
     const start = { ...held, version: trigger.engine_version, input: await inputOf(tx, runId, held) };
-    await releaseQueued(tx, runId, { start });
+    await releaseHeldRun(tx, runId, { start });
     const isCounted = policy.concurrency !== undefined || policy.singleton !== undefined;
     await tx
       .updateTable('flow_runs')
@@ -265,7 +265,7 @@ export class FlowReleaser {
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, groupId, nowMs);
       if (!(await isUnchanged(tx, row))) return false;
-      await releaseQueued(tx, runId, { failure: { reason: 'CANCELLED', message } });
+      await releaseHeldRun(tx, runId, { failure: { reason: 'CANCELLED', message } });
       await endRun(tx, runId, { reason, nowMs });
       await wakeNext(tx, groupId, nowMs);
       return true;

@@ -16,7 +16,7 @@ export function selectEvents(db: FlowDb) {
 }
 
 /** Returns the event as the API represents it. */
-export function eventView(row: EventWithWaitReason): z.output<typeof schemas.shownEvent> {
+export function eventView(row: EventWithWaitReason): z.output<typeof schemas.eventItem> {
   return {
     ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecision(row) },
     receivedAt: timeOf(row.received_ms),

@@ -28,7 +28,7 @@ export interface ActualHook extends DesiredHook {
 }
 
 /** The public base URL of the server, or the reason why hooks cannot be created. */
-export type HookSettings = { origin: string } | { missing: string };
+export type HookSettings = { origin: string } | { unavailableReason: string };
 
 export interface HookRules {
   types: ReadonlyMap<string, TriggerType>;
@@ -123,7 +123,7 @@ async function upsertHook(
       active_ms: null,
     },
     state: hasOrigin ? 'preparing' : 'failed',
-    error: hasOrigin ? null : settings.missing,
+    error: hasOrigin ? null : settings.unavailableReason,
     // Without a public base URL, no work is due, so existing hooks are kept.
     look_ms: hasOrigin ? nowMs : null,
   } as const;

@@ -8,7 +8,7 @@ import { workspaceRank } from '../rows.ts';
 import type { HookTables } from './database.ts';
 import { HookJob } from './job.ts';
 import type { HookServices } from './job.ts';
-import { hookWithNumbers } from './tables.ts';
+import { hookWithNumericTimes } from './tables.ts';
 import type { ProviderHookRow } from './tables.ts';
 
 /**
@@ -60,10 +60,10 @@ export class HookReconciler {
     return beginDue({
       jobs: this.#jobsAt(provider),
       isClosed: () => this.#loop.isClosed,
-      due: (query) => this.#dueHooks(provider, query),
+      findDue: (query) => this.#dueHooks(provider, query),
       claim: (row) => this.#claim(row),
       begin: (row) => this.#startJob(row),
-      earliest: ({ except }) => this.#earliestDueMs(provider, except),
+      findEarliestDueMs: ({ except }) => this.#earliestDueMs(provider, except),
     });
   }
 
@@ -118,7 +118,7 @@ export class HookReconciler {
       .orderBy('block_id')
       .limit(limit)
       .execute();
-    return rows.map(({ turn: _turn, ...row }) => hookWithNumbers(row));
+    return rows.map(({ turn: _turn, ...row }) => hookWithNumericTimes(row));
   }
 
   /** Returns when the first row of a provider is due. Ignores the workspaces `except`. */
@@ -147,7 +147,7 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]))
       .returningAll()
       .executeTakeFirst();
-    return claimed && hookWithNumbers(claimed);
+    return claimed && hookWithNumericTimes(claimed);
   }
 
   #startJob(row: ProviderHookRow): void {

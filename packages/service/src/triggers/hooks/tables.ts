@@ -41,7 +41,7 @@ export interface ProviderHookRow {
 const TIMES = ['look_ms', 'lease_ms', 'expires_ms', 'checked_ms', 'active_ms'] as const;
 
 /** Returns the row with its times as numbers. */
-export function hookWithNumbers(row: ProviderHookRow): ProviderHookRow {
+export function hookWithNumericTimes(row: ProviderHookRow): ProviderHookRow {
   const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
   return { ...row, ...(Object.fromEntries(times) as Pick<ProviderHookRow, (typeof TIMES)[number]>) };
 }

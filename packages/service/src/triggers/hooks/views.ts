@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
-import { hookWithNumbers } from './tables.ts';
+import { hookWithNumericTimes } from './tables.ts';
 
 /** The state of a wanted hook. */
 export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> {
@@ -35,7 +35,7 @@ export async function hookStates(db: Kysely<HookTables>, workflowId: string): Pr
     .orderBy('provider_hooks.block_id')
     .execute();
   return rows.map((row) => {
-    const { state, error, is_retryable: retryable, active_ms } = hookWithNumbers(row);
+    const { state, error, is_retryable: retryable, active_ms } = hookWithNumericTimes(row);
     return {
       ...{ name: row.name, error, active_ms, isRetryable: retryable === 1 },
       state: state as HookState['state'],

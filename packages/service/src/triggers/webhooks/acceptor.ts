@@ -28,7 +28,7 @@ export type StoreResult = 'stored' | { duplicateOf: string } | { decision: FlowD
 const BATCH_SIZE = 64;
 
 /** Stores deliveries and queues their runs. Deliveries of a burst share a transaction. */
-export class Acceptor {
+export class DeliveryStore {
   readonly #db: Db;
   readonly #batches = new Batches<NewDelivery, StoreResult>(BATCH_SIZE, (batch) => this.#storeAll(batch));
 
@@ -40,7 +40,7 @@ export class Acceptor {
   }
 
   /** Returns the id of the run of the delivery with this id; undefined if there is none. */
-  async firstRun(
+  async findFirstRunId(
     { workflow_id, block_id, delivery_id }: Pick<DeliveryRow, 'workflow_id' | 'block_id' | 'delivery_id'>,
     db: Db = this.#db,
   ): Promise<string | undefined> {
@@ -85,7 +85,7 @@ export class Acceptor {
   /** Returns the result for a delivery. With flow control, first decides about its run. */
   async #resultOf(db: Db, { row, flowEvent }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
-      const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
+      const first = row.delivery_id === null ? undefined : await this.findFirstRunId(row, db);
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
     if (flowEvent) {

@@ -12,8 +12,8 @@ import type { HookTables } from '../hooks/database.ts';
 import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
 import { listWebhookDeliveries, listWebhooks, replayWebhookDelivery } from './operations.ts';
-import type { OpenedWebhooks } from './operations.ts';
-import { ServiceWebhooks } from './store.ts';
+import type { WebhookOperationServices } from './operations.ts';
+import { DatabaseWebhookStore } from './store.ts';
 import type { WebhookServices } from './store.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -41,7 +41,7 @@ export interface HookOptions extends ClientOptions {
 }
 
 /** Dependencies of the handlers of the area (a module of the API). */
-export interface ServedWebhooks extends OpenedWebhooks {
+export interface WebhookAreaServices extends WebhookOperationServices {
   receive: WebhookReceiver;
   stop(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function webhooks({
   options = {},
   ...dependencies
 }: WebhookDependencies & { triggers: Triggers; options?: WebhookOptions }): Area<
-  ServedWebhooks,
+  WebhookAreaServices,
   typeof WEBHOOKS
 > {
   return {
@@ -84,7 +84,7 @@ function openWebhooks(
   context: AreaContext,
   { triggers, environments, credentials, sealer, hooks = {} }: WebhookDependencies & { triggers: Triggers },
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
-): ServedWebhooks {
+): WebhookAreaServices {
   const { queue, database, now, every, report } = context;
   if (!queue || !database)
     throw new TypeError('Webhooks need reservations with a queue, because their runs are asynchronous.');
@@ -93,7 +93,7 @@ function openWebhooks(
     ...{ ...context, queue, db, environments, credentials, sealer },
     ...{ types: triggers.types, notifyHeld: () => triggers.notifyHeld() },
   };
-  const store = new ServiceWebhooks(services);
+  const store = new DatabaseWebhookStore(services);
   const receive = webhookReceiver({ store, now, every, onError: report, ...limits });
   const stopHooks = sealer && reconcileHooks(services, { triggers, sealer, hooks });
   const stopSweeping = every(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(report));
@@ -139,7 +139,7 @@ function reconcileHooks(
   const clients = serviceClients(hooks);
   const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
   const unsubscribe = triggers.onChange(() => reconciler.wake());
-  const urlRefresh = refreshHookUrls(db, triggers.hooks, now)
+  const urlRefresh = refreshHookUrls(db, triggers.hookRules, now)
     .then(() => reconciler.wake())
     .catch(report);
   return async () => {

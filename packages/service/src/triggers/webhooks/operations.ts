@@ -19,16 +19,16 @@ import { requireUnlocked } from '../../workflows/folders.ts';
 import { toDeployedTrigger, selectDeployedTriggers } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
-import type { ServiceWebhooks, WebhookServices } from './store.ts';
+import type { DatabaseWebhookStore, WebhookServices } from './store.ts';
 import { deliveryOf, deliveryView, webhookViews } from './views.ts';
 import type { DeliveryRow } from './tables.ts';
 
 /** Dependencies of the operations of webhooks. */
-export interface OpenedWebhooks extends WebhookServices {
-  webhooks: ServiceWebhooks;
+export interface WebhookOperationServices extends WebhookServices {
+  webhooks: DatabaseWebhookStore;
 }
 
-const define = operationsOf<OpenedWebhooks>();
+const define = operationsOf<WebhookOperationServices>();
 const READ = {
   tag: 'Webhooks',
   scope: 'api:read',
@@ -44,13 +44,16 @@ const WRITE = {
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 
 /** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-const webhookResource = record<DeployedTrigger, OpenedWebhooks>('Webhook', async ({ path }, services) => {
-  const value = await findWebhook(services, (path as { triggerId: string }).triggerId);
-  return value && { value, workspaceIds: [value.workspace_id] };
-});
+const webhookResource = record<DeployedTrigger, WebhookOperationServices>(
+  'Webhook',
+  async ({ path }, services) => {
+    const value = await findWebhook(services, (path as { triggerId: string }).triggerId);
+    return value && { value, workspaceIds: [value.workspace_id] };
+  },
+);
 
 async function findWebhook(
-  { db, types }: OpenedWebhooks,
+  { db, types }: WebhookOperationServices,
   triggerId: string,
 ): Promise<DeployedTrigger | undefined> {
   const [row] = await selectDeployedTriggers(db as never)
@@ -61,7 +64,7 @@ async function findWebhook(
 }
 
 /** The delivery that the path names. */
-const deliveryResource = record<{ trigger: DeployedTrigger; row: DeliveryRow }, OpenedWebhooks>(
+const deliveryResource = record<{ trigger: DeployedTrigger; row: DeliveryRow }, WebhookOperationServices>(
   'Delivery',
   async ({ path }, services) => {
     const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
@@ -83,7 +86,7 @@ export const listWebhooks = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.shownWebhook, page: true, description: 'A page of webhooks' }],
+  success: [{ status: 200, schema: schemas.webhookItem, page: true, description: 'A page of webhooks' }],
   errors: READ_ERRORS,
   async handle(services, { query, origin }) {
     const { workspaceId, workflowId, limit } = query;
@@ -120,7 +123,7 @@ export const listWebhookDeliveries = define({
   resource: webhookResource,
   params: schemas.webhookPath,
   query: schemas.deliveriesQuery,
-  success: [{ status: 200, schema: schemas.shownDelivery, page: true, description: 'A page of deliveries' }],
+  success: [{ status: 200, schema: schemas.deliveryItem, page: true, description: 'A page of deliveries' }],
   errors: READ_ERRORS,
   async handle({ db }, { query }, trigger) {
     const { limit } = query;
@@ -161,15 +164,15 @@ export const replayWebhookDelivery = define({
   query: noQuery,
   body: emptyBody,
   bodyOptional: true,
-  success: [{ status: 202, schema: schemas.replayed, description: 'The run was accepted' }],
+  success: [{ status: 202, schema: schemas.replayResult, description: 'The run was accepted' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
-  async handle(services, { record: audit }, { trigger, row }) {
+  async handle(services, { recordAudit: audit }, { trigger, row }) {
     await requireUnlocked(services.db, trigger);
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
     const input = await inputOf(services, row);
     const { workflow_id: workflowId, block_id: blockId, version, engine_version: engineVersion } = trigger;
-    const { method, content_type: contentType, bytes } = row;
+    const { method, content_type: contentType, bytes: byteLength } = row;
     const accepted = await services.webhooks.acceptFor(
       {
         ...{
@@ -183,7 +186,7 @@ export const replayWebhookDelivery = define({
         },
         config: JSON.parse(trigger.config) as JsonObject,
       },
-      { deliveryId: undefined, event: row.event ?? undefined, input, method, contentType, bytes },
+      { deliveryId: undefined, event: row.event ?? undefined, input, method, contentType, byteLength },
       row.id,
     );
     if (!accepted) throw conflict('Another version of the workflow has become live. Please retry.');
@@ -194,7 +197,7 @@ export const replayWebhookDelivery = define({
 });
 
 /** Returns the input of the run of a delivery. Throws 409 if the input is no longer stored. */
-async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<JsonObject> {
+async function inputOf(services: WebhookOperationServices, row: DeliveryRow): Promise<JsonObject> {
   const event = (await eventsOf(services.db as never, [row.id])).get(row.id);
   if (event?.state === 'merged' || event?.state === 'dropped')
     throw conflict('The delivery has started no run, so its input is not stored');
@@ -206,7 +209,7 @@ async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<Json
 }
 
 async function runInputOf(
-  { engine, db }: OpenedWebhooks,
+  { engine, db }: WebhookOperationServices,
   { run_id: runId }: DeliveryRow,
 ): Promise<JsonObject> {
   const reservation = await db

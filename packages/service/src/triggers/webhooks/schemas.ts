@@ -32,7 +32,7 @@ const refusal = z.strictObject({
   lastAt: timestamp,
 });
 
-export const shownWebhook = z.strictObject({
+export const webhookItem = z.strictObject({
   id: z.string().describe('The id of the trigger'),
   workflowId: z.string(),
   workflowName: z.string(),
@@ -58,7 +58,7 @@ export const shownWebhook = z.strictObject({
   refusals: z.array(refusal).describe('Requests that started no run, by reason, the latest first'),
 });
 
-export const shownDelivery = z.strictObject({
+export const deliveryItem = z.strictObject({
   id: z.string(),
   deliveryId: z.string().nullable().describe("The sender's id, by which duplicates are detected"),
   event: z.string().nullable(),
@@ -77,4 +77,4 @@ export const shownDelivery = z.strictObject({
     .describe('The decision of flow control; null: the webhook had no flow control'),
 });
 
-export const replayed = z.strictObject({ runId: z.string(), workflowId: z.string() });
+export const replayResult = z.strictObject({ runId: z.string(), workflowId: z.string() });

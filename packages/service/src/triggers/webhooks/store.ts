@@ -16,7 +16,7 @@ import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledQueryForMany } from '../../store/compiled.ts';
 import type { Sealer } from '../../sealing.ts';
-import { asyncLimit } from '../fire.ts';
+import { asyncTimeout } from '../fire.ts';
 import { hookSecret } from '../hooks/secret.ts';
 import type { WebhookTriggerType, TriggerType } from '../types.ts';
 import type { FlowDecision } from '../flow/decide.ts';
@@ -25,7 +25,7 @@ import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
 import { fillPlaceholders } from '../placeholders.ts';
 import { Batches } from '../../store/batches.ts';
-import { Acceptor } from './acceptor.ts';
+import { DeliveryStore } from './acceptor.ts';
 import type { NewDelivery, StoreResult } from './acceptor.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
 import type { WebhookTables } from './tables.ts';
@@ -103,9 +103,9 @@ function findStatement() {
 }
 
 /** The webhooks of deployed workflows, in the tables of the service. */
-export class ServiceWebhooks implements WebhookStore {
+export class DatabaseWebhookStore implements WebhookStore {
   readonly #services: WebhookServices;
-  readonly #acceptor: Acceptor;
+  readonly #acceptor: DeliveryStore;
   readonly #refusals: RefusalCounter;
   readonly #find = findStatement();
   /** Reads each path once for all requests that arrive in one turn of the event loop. */
@@ -113,7 +113,7 @@ export class ServiceWebhooks implements WebhookStore {
 
   constructor(services: WebhookServices) {
     this.#services = services;
-    this.#acceptor = new Acceptor(services.db);
+    this.#acceptor = new DeliveryStore(services.db);
     this.#refusals = new RefusalCounter(services);
     this.#reads = new Batches(MAX_READS, (paths) => this.#rowsOf(paths));
   }
@@ -209,7 +209,7 @@ export class ServiceWebhooks implements WebhookStore {
 
   #rowOf(
     { workflowId, workspaceId, blockId, version }: StoredWebhook,
-    { deliveryId, event, method, contentType, bytes }: WebhookEvent,
+    { deliveryId, event, method, contentType, byteLength }: WebhookEvent,
     replayOf: string | null,
   ): NewDelivery['row'] {
     return {
@@ -217,7 +217,7 @@ export class ServiceWebhooks implements WebhookStore {
       ...{ block_id: blockId, version, delivery_id: deliveryId ?? null, replay_of: replayOf },
       ...{ event: event === undefined ? null : storableText(event), method },
       content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE),
-      ...{ bytes, received_ms: this.#services.now() },
+      ...{ bytes: byteLength, received_ms: this.#services.now() },
     };
   }
 
@@ -239,7 +239,11 @@ export class ServiceWebhooks implements WebhookStore {
   async #findFirstRunId(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;
-    const runId = await this.#acceptor.firstRun({ workflow_id, block_id, delivery_id: event.deliveryId });
+    const runId = await this.#acceptor.findFirstRunId({
+      workflow_id,
+      block_id,
+      delivery_id: event.deliveryId,
+    });
     if (runId !== undefined) await this.#countDuplicate(webhook, event);
     return runId;
   }
@@ -268,7 +272,7 @@ export class ServiceWebhooks implements WebhookStore {
     return {
       input: await engine.redact(workflowId, storedInput, { version }),
       ...{ version, start: blockId, ownsFiles: true },
-      ...asyncLimit(policy),
+      ...asyncTimeout(policy),
     };
   }
 

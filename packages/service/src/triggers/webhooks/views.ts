@@ -23,7 +23,7 @@ export async function webhookViews(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
   webhooks: readonly DeployedTrigger[],
   prefix: string,
-): Promise<z.output<typeof schemas.shownWebhook>[]> {
+): Promise<z.output<typeof schemas.webhookItem>[]> {
   if (webhooks.length === 0) return [];
   const paths = groupByWebhook(await findCurrentPaths(db, webhooks));
   const deliveries = groupByWebhook(await findLastDeliveries(db, webhooks));
@@ -110,7 +110,7 @@ function findWantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.shownWebhook>['hook'] {
+function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.webhookItem>['hook'] {
   if (!row || row.state === 'removing') return null;
   const { state, error, checked_ms: checked, expires_ms: expires } = row;
   const isoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
@@ -140,7 +140,7 @@ export function deliveryOf(
 export function deliveryView(
   row: DeliveryRow,
   events: Awaited<ReturnType<typeof eventsOf>>,
-): z.output<typeof schemas.shownDelivery> {
+): z.output<typeof schemas.deliveryItem> {
   const event = events.get(row.id);
   return {
     flow: event ? flowDecision(event) : null,

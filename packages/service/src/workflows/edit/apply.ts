@@ -5,8 +5,8 @@ import type { Containers, DraftGraph } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, OperationContext } from './batch.ts';
 import { addBlock, applyParams, checkFit, isDisabled, levelsOf, skipIfLocked } from './blocks.ts';
-import { connectPending, removeEdges } from './connections.ts';
-import { DraftEditor, textOr } from './draft-editor.ts';
+import { addDeferredEdges, removeEdges } from './connections.ts';
+import { DraftEditor, stringOrDefault } from './draft-editor.ts';
 import { layoutNewBlocks } from './layout.ts';
 import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
@@ -65,7 +65,7 @@ export function applyOperations(
     if (apply(batch, operation)) applied += 1;
     expectSize(batch);
   }
-  connectPending(batch);
+  addDeferredEdges(batch);
   expectSize(batch);
   for (const { block_id, enabled } of request.setBlockEnabled ?? []) setEnabled(batch, block_id, enabled);
   if (request.layout === 'targeted') layoutNewBlocks(batch.editor, batch.unplaced);
@@ -151,7 +151,7 @@ function moveInto(context: OperationContext, block: JsonObject, parent: string):
     return skip(context, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
   }
   if (!checkFit(context, { parent, levels: levelsOf(context, blockId) })) return false;
-  if (isTriggerType(textOr(block['type'])) || block['triggerMode'] === true) {
+  if (isTriggerType(stringOrDefault(block['type'])) || block['triggerMode'] === true) {
     return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
   move(context, parent);

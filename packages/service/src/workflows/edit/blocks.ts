@@ -4,7 +4,7 @@ import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { OperationContext } from './batch.ts';
 import { connect } from './connections.ts';
-import { textOr } from './draft-editor.ts';
+import { stringOrDefault } from './draft-editor.ts';
 import { setInputs } from './inputs.ts';
 import type { AddedBlock } from './schemas.ts';
 
@@ -70,7 +70,7 @@ function applyInputs(
   inputs: { [field: string]: unknown },
 ): void {
   const { unknownFields, refusals } = setInputs(block, inputs);
-  const blockType = textOr(block['type']);
+  const blockType = stringOrDefault(block['type']);
   for (const field of unknownFields) {
     const reason = `Blocks of the type "${blockType}" have no field "${field}".`;
     skip(context, 'invalid_subblock_field', reason, { field });
@@ -82,7 +82,7 @@ function applyInputs(
 
 /** Returns true if the block can be retried. Otherwise records a skip. */
 function checkRetry(context: OperationContext, block: JsonObject): boolean {
-  const type = textOr(block['type']);
+  const type = stringOrDefault(block['type']);
   const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
   if (!isNeverRetried && block['triggerMode'] !== true) return true;
   return skip(context, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
@@ -108,7 +108,7 @@ function checkName(context: OperationContext, name: string): boolean {
   const { editor } = context.batch;
   const block = editor.find(context.blockId);
   // The block may take a name that references do not distinguish from its current name.
-  if (block && normalizeName(textOr(block['name'])) === normalizeName(name)) return true;
+  if (block && normalizeName(stringOrDefault(block['name'])) === normalizeName(name)) return true;
   if (isReserved(name)) {
     const reason = `"${name}" is reserved: it has another meaning in references.`;
     return skip(context, 'reserved_block_name', reason, { name });

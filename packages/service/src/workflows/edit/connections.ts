@@ -4,7 +4,7 @@ import type { PortReader, RowBlock } from '@heddle/core/drafts';
 import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, EdgeToLaterBlock, OperationContext } from './batch.ts';
-import { textOr } from './draft-editor.ts';
+import { stringOrDefault } from './draft-editor.ts';
 import type { Connections, EditedBlock } from './schemas.ts';
 
 const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
@@ -31,7 +31,7 @@ export function connect(context: OperationContext, connections: Connections): vo
 }
 
 /** Adds the edges that waited for their target. */
-export function connectPending(batch: Batch): void {
+export function addDeferredEdges(batch: Batch): void {
   for (const edge of batch.edgesToLaterBlocks) {
     if (!batch.editor.find(edge.source)) continue;
     if (addEdge(batch, edge)) {
@@ -62,7 +62,7 @@ function checkPort(context: OperationContext, handle: string): boolean {
   if (block['type'] === 'note') return skip(context, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
   if (!portReaderOf(context, block)(handle, 0, '').unknown) return true;
-  const reason = `The block "${textOr(block['name'])}" has no port "${handle}".`;
+  const reason = `The block "${stringOrDefault(block['name'])}" has no port "${handle}".`;
   return skip(context, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
@@ -113,15 +113,15 @@ function addEdge(batch: Batch, pending: EdgeToLaterBlock): boolean {
  * block in it.
  */
 function isInScope({ editor }: Batch, edge: JsonObject): boolean {
-  const isInside = editor.parentOf(textOr(edge['target'])) === edge['source'];
-  return textOr(edge['sourceHandle']).endsWith('-start-source')
+  const isInside = editor.parentOf(stringOrDefault(edge['target'])) === edge['source'];
+  return stringOrDefault(edge['sourceHandle']).endsWith('-start-source')
     ? isInside
     : !isInside && editor.isInSameScope(edge);
 }
 
 function targetProblem(source: string, target: string, block: JsonObject): string | undefined {
   if (source === target) return 'A block cannot lead to itself. Put it into a loop to repeat it.';
-  const type = textOr(block['type']);
+  const type = stringOrDefault(block['type']);
   if (type === 'note') return 'A note does not run, so no edge can lead to it.';
   if (isTriggerType(type) || block['triggerMode'] === true)
     return 'A trigger starts runs: no edge can lead to it.';
@@ -133,7 +133,7 @@ export function toRowBlock(id: string, block: JsonObject): RowBlock {
   const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
     ([field, stored]) => [field, objectOrEmpty(stored)['value'] ?? null] as const,
   );
-  return { id, type: textOr(block['type']), fields: Object.fromEntries(fields) };
+  return { id, type: stringOrDefault(block['type']), fields: Object.fromEntries(fields) };
 }
 
 function edgesByHandle(edges: Iterable<JsonObject>): Map<string, JsonObject[]> {
@@ -147,5 +147,5 @@ function edgesByHandle(edges: Iterable<JsonObject>): Map<string, JsonObject[]> {
 }
 
 function handleOf(edge: JsonObject): string {
-  return textOr(edge['sourceHandle']) || 'source';
+  return stringOrDefault(edge['sourceHandle']) || 'source';
 }

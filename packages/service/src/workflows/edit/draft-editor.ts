@@ -69,14 +69,14 @@ export class DraftEditor {
 
   connect(edge: JsonObject): void {
     this.#edges.add(edge);
-    append(this.#outgoing, textOr(edge['source']), edge);
-    append(this.#incoming, textOr(edge['target']), edge);
+    append(this.#outgoing, stringOrDefault(edge['source']), edge);
+    append(this.#incoming, stringOrDefault(edge['target']), edge);
   }
 
   disconnect(edge: JsonObject): void {
     this.#edges.delete(edge);
-    this.#outgoing.get(textOr(edge['source']))?.delete(edge);
-    this.#incoming.get(textOr(edge['target']))?.delete(edge);
+    this.#outgoing.get(stringOrDefault(edge['source']))?.delete(edge);
+    this.#incoming.get(stringOrDefault(edge['target']))?.delete(edge);
   }
 
   /** Returns the container of a block; undefined at the top level, and for a container that the draft does not have. */
@@ -133,7 +133,7 @@ export class DraftEditor {
 
   /** Returns true if both ends of the edge are in the same container, or one end is the container of the other. */
   isInSameScope(edge: JsonObject): boolean {
-    const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
+    const [source, target] = [stringOrDefault(edge['source']), stringOrDefault(edge['target'])];
     const [sourceParent, targetParent] = [this.parentOf(source), this.parentOf(target)];
     return sourceParent === targetParent || targetParent === source || sourceParent === target;
   }
@@ -143,12 +143,12 @@ export class DraftEditor {
   }
 
   #countName(block: JsonObject, change: number): void {
-    const name = normalizeName(textOr(block['name']));
+    const name = normalizeName(stringOrDefault(block['name']));
     this.#names.set(name, (this.#names.get(name) ?? 0) + change);
   }
 }
 
-export function textOr(value: Json | undefined, fallback = ''): string {
+export function stringOrDefault(value: Json | undefined, fallback = ''): string {
   return typeof value === 'string' ? value : fallback;
 }
 

@@ -2,7 +2,7 @@ import { BLOCK_FIELDS } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { isContainer, objectOrEmpty } from '../containers.ts';
-import { textOr } from './draft-editor.ts';
+import { stringOrDefault } from './draft-editor.ts';
 
 /** Maximum number of tools of an agent. */
 const MAX_TOOLS = 100;
@@ -39,7 +39,7 @@ export interface InputsOutcome {
 
 /** Sets the valid inputs, in place. Settings of loops and parallels are in the block's data. */
 export function setInputs(block: JsonObject, inputs: { [field: string]: unknown }): InputsOutcome {
-  const type = textOr(block['type']);
+  const type = stringOrDefault(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
   const outcome: InputsOutcome = { unknownFields: [], refusals: [] };
   const accepted = Object.entries(inputs as JsonObject).filter(([field, value]) => {
@@ -56,7 +56,7 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
     const current = objectOrEmpty(block['subBlocks']);
     const fieldEntries = accepted.map(([id, value]): [string, Json] => {
       const stored = Object.hasOwn(current, id) ? objectOrEmpty(current[id]) : {};
-      return [id, { ...stored, id, type: textOr(stored['type'], TYPE_OF_NEW_FIELD), value }];
+      return [id, { ...stored, id, type: stringOrDefault(stored['type'], TYPE_OF_NEW_FIELD), value }];
     });
     setAll(block, 'subBlocks', fieldEntries);
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@heddle/core';
 import { isContainer, objectOrEmpty } from '../containers.ts';
 import type { DraftEditor } from './draft-editor.ts';
-import { textOr } from './draft-editor.ts';
+import { stringOrDefault } from './draft-editor.ts';
 
 const COLUMN_WIDTH = 400;
 const ROW_HEIGHT = 200;
@@ -66,7 +66,7 @@ function scopesOf(editor: DraftEditor, excluded: ReadonlySet<string>): Map<strin
 function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
   const parent = editor.parentOf(id);
   for (const edge of editor.edgesTo(id)) {
-    const source = textOr(edge['source']);
+    const source = stringOrDefault(edge['source']);
     const block = editor.find(source);
     if (!block) continue;
     if (source === parent) return { x: MARGIN, y: MARGIN };

@@ -1,4 +1,4 @@
-import { textOr } from '../edit/draft-editor.ts';
+import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { RemovedBinding } from '../draft-schemas.ts';
 import type { Graph } from '../graph.ts';
 import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
@@ -18,7 +18,7 @@ export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   for (const binding of bindingsOf(after)) removed.delete(keyOf(binding));
   return [...removed.values()].slice(0, MAX_LISTED).map(({ kind, sourceId, occurrence }) => ({
     blockId: occurrence.blockId,
-    blockName: textOr(before.blocks[occurrence.blockId]?.['name']),
+    blockName: stringOrDefault(before.blocks[occurrence.blockId]?.['name']),
     field: occurrence.subBlockKey,
     valuePath: occurrence.valuePath,
     kind: kind === 'table' ? 'table' : 'credential',

@@ -24,12 +24,12 @@ export const MAX_LISTED = 500;
 const MAX_SHOWN_CHARACTERS = 200;
 
 /** Returns the value, shortened for a report. */
-export function shownValue(text: string): string {
+export function truncateForReport(text: string): string {
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS - 1)}…` : text;
 }
 
 /** Returns how a report names a block. Name and type are null for a block that does not exist. */
-export function refOf(graph: Graph, blockId: string): LintReport['orphanBlocks'][number] {
+export function blockRefOf(graph: Graph, blockId: string): LintReport['orphanBlocks'][number] {
   const block = Object.hasOwn(graph.blocks, blockId) ? graph.blocks[blockId] : undefined;
   return { blockId, blockName: textOrNull(block?.['name']), blockType: textOrNull(block?.['type']) };
 }

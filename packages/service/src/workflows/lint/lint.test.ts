@@ -2,13 +2,13 @@ import { createEngine, defineBlock } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { JsonObject } from '@heddle/core';
-import { ownership, testApi } from '../../../../../test/support/api.ts';
+import { tenantIsolation, testApi } from '../../../../../test/support/api.ts';
 import { openServiceStore } from '../../store/open.ts';
 import type { LintReport, RemovedBinding } from '../draft-schemas.ts';
 
 const store = await openServiceStore();
 const letter = defineBlock({ type: 'letter', input: z.object({ to: z.string() }), run: () => ({}) });
-const engine = await createEngine({ ...ownership(store), blocks: [letter] });
+const engine = await createEngine({ ...tenantIsolation(store), blocks: [letter] });
 const environments = { names: async () => ['KNOWN'] };
 const api = await testApi({ store, engine, environments });
 

@@ -1,6 +1,6 @@
 import type { Principal } from '@heddle/api';
 import type { WorkflowRow } from '../../store/schema.ts';
-import { tablesOf } from '../context.ts';
+import { databaseOf } from '../context.ts';
 import type { WorkflowServices } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import { engineFormat } from '../graph.ts';
@@ -40,9 +40,13 @@ export async function lint(
     sandboxes: sources.sandboxes === true,
     tools: sources.tools,
   };
-  const resources = await unresolvedResources(graph, { context, db: tablesOf(services), workspaceId });
+  const missingResources = await unresolvedResources(graph, {
+    context,
+    db: databaseOf(services),
+    workspaceId,
+  });
   const missing = missingFields(graph, requiredFields ?? new Map());
-  return lintReport(graph, { diagnostics, missing, resources, context });
+  return lintReport(graph, { diagnostics, missing, missingResources, context });
 }
 
 /** Returns the result of `read`; undefined after a failure, which is reported. */

@@ -1,11 +1,11 @@
 import type { Diagnostic, JsonObject } from '@heddle/core';
 import type { LintReport } from '../draft-schemas.ts';
-import { textOr } from '../edit/draft-editor.ts';
+import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { MAX_LISTED, refOf, textOrNull } from './context.ts';
+import { MAX_LISTED, blockRefOf, textOrNull } from './context.ts';
 import type { LintContext } from './context.ts';
 import type { MissingField } from './required-fields.ts';
-import { emptyOutgoingPorts, endsOf } from './wiring.ts';
+import { emptyOutgoingPorts, sourcesAndSinks } from './wiring.ts';
 
 type Check = LintReport['checks'][number];
 
@@ -36,16 +36,16 @@ export interface Findings {
   diagnostics: readonly Diagnostic[];
   missing: readonly MissingField[];
   /** References to resources that the workspace does not have. */
-  resources: LintReport['unresolvedReferences'];
+  missingResources: LintReport['unresolvedReferences'];
   context: LintContext;
 }
 
 /** Returns the report about a draft. */
 export function lintReport(graph: Graph, findings: Findings): LintReport {
-  const { diagnostics, missing, resources, context } = findings;
+  const { diagnostics, missing, missingResources, context } = findings;
   const withCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
   const unresolvedOutputs = withCodes(REFERENCE_CODES).map((each) => ({
-    ...refOf(graph, each.blockId ?? ''),
+    ...blockRefOf(graph, each.blockId ?? ''),
     field: fieldOf(each),
     value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
     kind: 'block-output' as const,
@@ -53,16 +53,16 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
   }));
   return {
     checks: checksOf(diagnostics, context),
-    ...endsOf(graph),
+    ...sourcesAndSinks(graph),
     emptyOutgoingPorts: emptyOutgoingPorts(graph),
     ...edgeIssues(graph, withCodes),
     fieldIssues: fieldIssues(graph, [
       ...withCodes(FIELD_CODES).map((each) => ({ blockId: each.blockId ?? '', field: fieldOf(each) })),
       ...missing,
     ]),
-    unresolvedReferences: [...unresolvedOutputs, ...resources].slice(0, MAX_LISTED),
+    unresolvedReferences: [...unresolvedOutputs, ...missingResources].slice(0, MAX_LISTED),
     codeIssues: withCodes(SYNTAX_CODES).map((each) => ({
-      ...refOf(graph, each.blockId ?? ''),
+      ...blockRefOf(graph, each.blockId ?? ''),
       field: fieldOf(each),
       language: 'javascript' as const,
       message: each.message,
@@ -91,18 +91,18 @@ function edgeIssues(
 ): Pick<LintReport, 'invalidBranchPorts' | 'invalidConnectionTargets'> {
   return {
     invalidBranchPorts: withCodes(PORT_CODES).map((each) => ({
-      ...refOf(graph, each.blockId ?? ''),
+      ...blockRefOf(graph, each.blockId ?? ''),
       sourceHandle: textOrNull(edgeOf(graph, each)['sourceHandle']),
       reason: each.message,
     })),
     invalidConnectionTargets: withCodes(TARGET_CODES).map((each) => {
       const edge = edgeOf(graph, each);
-      const sourceBlockId = textOr(edge['source']);
+      const sourceBlockId = stringOrDefault(edge['source']);
       return {
         sourceBlockId,
-        sourceBlockName: refOf(graph, sourceBlockId).blockName,
+        sourceBlockName: blockRefOf(graph, sourceBlockId).blockName,
         sourceHandle: textOrNull(edge['sourceHandle']),
-        targetBlockId: textOr(edge['target']),
+        targetBlockId: stringOrDefault(edge['target']),
         reason: each.message,
       };
     }),
@@ -112,7 +112,7 @@ function edgeIssues(
 /** Returns the empty fields by block. No block type has fields in two modes, so no value is in an inactive mode. */
 function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport['fieldIssues'] {
   return [...Map.groupBy(missing, ({ blockId }) => blockId)].map(([blockId, issues]) => ({
-    ...refOf(graph, blockId),
+    ...blockRefOf(graph, blockId),
     missingRequiredFields: [...new Set(issues.map(({ field }) => field))],
     inactiveModeValues: [],
   }));

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../../catalog/catalog.ts';
 import { objectOrEmpty } from '../containers.ts';
 import { isEmpty } from '../../transfer/graph.ts';
-import { textOr } from '../edit/draft-editor.ts';
+import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 
 /** The required fields of block types, by type. */
@@ -38,7 +38,7 @@ export function missingFields(graph: Graph, required: RequiredFields): MissingFi
   return Object.entries(graph.blocks).flatMap(([blockId, block]) => {
     if (block['enabled'] === false) return [];
     const subBlocks = objectOrEmpty(block['subBlocks']);
-    const names = required.get(textOr(block['type'])) ?? [];
+    const names = required.get(stringOrDefault(block['type'])) ?? [];
     return names
       .filter((name) => isBlank(objectOrEmpty(own(subBlocks, name))['value']))
       .map((field) => ({ blockId, field }));

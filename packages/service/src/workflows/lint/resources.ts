@@ -10,7 +10,7 @@ import { inChunks, storeLookups } from '../../transfer/lookups.ts';
 import { MAX_OCCURRENCES, referencesOf, structuredValue } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
-import { MAX_LISTED, refOf, shownValue } from './context.ts';
+import { MAX_LISTED, blockRefOf, truncateForReport } from './context.ts';
 import type { LintContext } from './context.ts';
 
 type Unresolved = LintReport['unresolvedReferences'][number];
@@ -82,9 +82,9 @@ function addUnresolved(
   if (reason === undefined || unresolved.length === MAX_LISTED) return;
   const { kind, sourceId, occurrence } = reference;
   unresolved.push({
-    ...refOf(graph, occurrence.blockId),
+    ...blockRefOf(graph, occurrence.blockId),
     field: occurrence.subBlockKey,
-    value: shownValue(kind === 'env-var' ? `{{${sourceId}}}` : sourceId),
+    value: truncateForReport(kind === 'env-var' ? `{{${sourceId}}}` : sourceId),
     kind: kind === 'env-var' ? 'credential' : kind === 'skill' ? kind : 'resource',
     reason,
   });
@@ -108,8 +108,8 @@ async function checkWorkflows(names: readonly string[], { db, workspaceId }: Wor
   return (name) => {
     const isLive = live.get(name);
     if (isLive === undefined)
-      return `The workspace has no workflow with the id or name "${shownValue(name)}".`;
-    return isLive ? undefined : `The workflow "${shownValue(name)}" is not deployed.`;
+      return `The workspace has no workflow with the id or name "${truncateForReport(name)}".`;
+    return isLive ? undefined : `The workflow "${truncateForReport(name)}" is not deployed.`;
   };
 }
 
@@ -124,7 +124,7 @@ async function checkSkills(references: readonly string[], { db, workspaceId }: W
   return (reference) =>
     existing.has(reference)
       ? undefined
-      : `The workspace has no skill with the id or name "${shownValue(reference)}".`;
+      : `The workspace has no skill with the id or name "${truncateForReport(reference)}".`;
 }
 
 function checkSecretNames(_: readonly string[], { context: { names } }: Workspace): ReasonOf {
@@ -132,7 +132,7 @@ function checkSecretNames(_: readonly string[], { context: { names } }: Workspac
   return (name) =>
     names.has(name) || !PLACEHOLDER_NAME.test(name)
       ? undefined
-      : `The workspace has no secret "${shownValue(name)}": the placeholder stays as it is.`;
+      : `The workspace has no secret "${truncateForReport(name)}": the placeholder stays as it is.`;
 }
 
 const MCP_TYPES: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
@@ -146,7 +146,7 @@ function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unr
     const list = structuredValue(field);
     for (const tool of Array.isArray(list) ? list : []) {
       const problem = toolProblem(tool, registered);
-      if (problem) yield { ...refOf(graph, field.blockId), field: field.key, ...problem };
+      if (problem) yield { ...blockRefOf(graph, field.blockId), field: field.key, ...problem };
     }
   }
 }
@@ -163,7 +163,9 @@ function toolProblem(
   if (ids.some((id) => registered.has(id))) return undefined;
   const isMcp = MCP_TYPES.has(textOf(tool, 'type'));
   const params = objectOf(tool, 'params');
-  const value = shownValue((isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || firstId);
+  const value = truncateForReport(
+    (isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || firstId,
+  );
   return {
     kind: isMcp ? 'mcp-tool' : 'resource',
     value,
@@ -173,7 +175,7 @@ function toolProblem(
 
 function customToolProblem(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
   if (textOf(tool, 'code').trim() !== '') return undefined;
-  const value = shownValue(textOf(tool, 'customToolId') || textOf(tool, 'title'));
+  const value = truncateForReport(textOf(tool, 'customToolId') || textOf(tool, 'title'));
   return {
     kind: 'custom-tool',
     value,

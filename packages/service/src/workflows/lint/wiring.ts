@@ -3,19 +3,19 @@ import type { JsonObject } from '@heddle/core';
 import { isContainer, parentIdOf } from '../containers.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import { toRowBlock } from '../edit/connections.ts';
-import { textOr } from '../edit/draft-editor.ts';
+import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { MAX_LISTED, refOf, shownValue } from './context.ts';
+import { MAX_LISTED, blockRefOf, truncateForReport } from './context.ts';
 
 type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
 
 /** Returns the blocks without incoming edges, without outgoing edges, and without either. Ignores notes. */
-export function endsOf(graph: Graph): Ends {
+export function sourcesAndSinks(graph: Graph): Ends {
   const edges = edgesBetweenBlocks(graph);
   const withIncoming = new Set(edges.map(({ target }) => target));
   const withOutgoing = new Set(edges.map(({ source }) => source));
   const ids = Object.entries(graph.blocks).flatMap(([id, { type }]) => (type === 'note' ? [] : [id]));
-  const refs = (matches: (id: string) => boolean) => ids.filter(matches).map((id) => refOf(graph, id));
+  const refs = (matches: (id: string) => boolean) => ids.filter(matches).map((id) => blockRefOf(graph, id));
   return {
     sources: refs((id) => !withIncoming.has(id)),
     sinks: refs((id) => !withOutgoing.has(id)),
@@ -37,7 +37,11 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
       const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
       if (isUsed) continue;
       if (empty.length === MAX_LISTED) return empty;
-      empty.push({ ...refOf(graph, id), handle: shownValue(handle), label: shownValue(label) });
+      empty.push({
+        ...blockRefOf(graph, id),
+        handle: truncateForReport(handle),
+        label: truncateForReport(label),
+      });
     }
   }
   return empty;
@@ -62,10 +66,10 @@ function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly B
 /** Returns the edges between two different blocks of the draft. */
 function edgesBetweenBlocks({ blocks, edges }: Graph): BlockEdge[] {
   return edges.flatMap((edge: JsonObject) => {
-    const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
+    const [source, target] = [stringOrDefault(edge['source']), stringOrDefault(edge['target'])];
     const isBetweenBlocks =
       source !== target && Object.hasOwn(blocks, source) && Object.hasOwn(blocks, target);
-    const handle = textOr(edge['sourceHandle']) || undefined;
+    const handle = stringOrDefault(edge['sourceHandle']) || undefined;
     return isBetweenBlocks ? [{ source, target, handle }] : [];
   });
 }

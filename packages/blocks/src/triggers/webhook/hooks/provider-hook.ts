@@ -16,7 +16,7 @@ const PROVIDER_HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
 };
 
 /** Returns whether Heddle can create hooks at the provider. */
-export function hasHooks(provider: ProviderName): boolean {
+export function canCreateHooks(provider: ProviderName): boolean {
   return PROVIDER_HOOKS[provider] !== undefined;
 }
 
