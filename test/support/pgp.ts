@@ -17,7 +17,8 @@ export interface Signer {
 
 /** Creates a key with this name. */
 export function signer(name: string): Signer {
-  // The path of a socket has a maximum length, and the folder contains the socket of the agent.
+  // Not a data folder of the tests: this folder contains the socket of the GPG agent, and the path of a socket has a
+  // maximum length.
   const home = mkdtempSync(join(tmpdir(), 'pgp-'));
   const gpg = (args: readonly string[], input = ''): Buffer =>
     execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {

@@ -38,7 +38,7 @@ interface Connection {
 
 /** The user `nobody`, which runs PostgreSQL if the tests run as root: PostgreSQL refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
-const START_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 
 /** The data need not survive the tests, so writes do not wait for the disk. */
@@ -64,8 +64,8 @@ const SUPERVISOR = `
 owner=$1; folder=$2; shift 2
 "$@" & server=$!
 # A user without the right to send the process a signal still sees it in /proc.
-lives() { kill -0 "$owner" 2>/dev/null || [ -d "/proc/$owner" ]; }
-while lives && kill -0 "$server" 2>/dev/null; do sleep 0.5; done
+is_alive() { kill -0 "$owner" 2>/dev/null || [ -d "/proc/$owner" ]; }
+while is_alive && kill -0 "$server" 2>/dev/null; do sleep 0.5; done
 kill -INT "$server" 2>/dev/null; wait "$server"
 rm -rf "$folder"`;
 
@@ -82,14 +82,14 @@ export async function serverOf(
     mkdirSync(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return serverAt(await connectionIn(folder));
+    return serverAt(await waitForConnection(folder));
   }
   try {
     const connection = await start(tool, folder, owner);
-    publish(folder, { connection });
+    writeState(folder, { connection });
     return serverAt(connection);
   } catch (error) {
-    publish(folder, { failure: String(error) });
+    writeState(folder, { failure: String(error) });
     throw error;
   }
 }
@@ -99,23 +99,26 @@ function serverAt(connection: Connection): PostgresServer {
   return { ...connection, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
 
-/** Returns the start time of a process, because process ids are reused. Without /proc, returns an empty string. */
+/**
+ * Returns the start time of a process, which tells it apart from earlier processes with the same id. Without /proc,
+ * returns an empty string.
+ */
 function startTimeOf(pid: number): string {
   const file = `/proc/${pid}/stat`;
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
 }
 
-function publish(folder: string, state: { connection: Connection } | { failure: string }): void {
+function writeState(folder: string, state: { connection: Connection } | { failure: string }): void {
   writeFileSync(join(folder, 'state.new'), JSON.stringify(state), { mode: 0o600 });
   renameSync(join(folder, 'state.new'), join(folder, 'state.json'));
 }
 
-async function connectionIn(folder: string): Promise<Connection> {
+async function waitForConnection(folder: string): Promise<Connection> {
   const file = join(folder, 'state.json');
   for (let waitedMs = 0; !existsSync(file); waitedMs += POLL_MS) {
-    if (waitedMs > START_MS)
+    if (waitedMs > START_TIMEOUT_MS)
       throw new Error(
-        `The process that starts PostgreSQL in ${folder} did not finish within ${START_MS / 1000} s.`,
+        `The process that starts PostgreSQL in ${folder} did not finish within ${START_TIMEOUT_MS / 1000} s.`,
       );
     await sleep(POLL_MS);
   }
@@ -126,33 +129,34 @@ async function connectionIn(folder: string): Promise<Connection> {
 
 async function start(tool: FoundTool, folder: string, owner: number): Promise<Connection> {
   const account: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
-  const { bin, env } = programFor(account, tool, folder);
+  const { bin, env } = readableInstallation(account, tool, folder);
   const connection = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
-  const data = join(folder, 'data');
-  const secret = join(folder, 'password');
-  writeFileSync(secret, connection.password);
-  mkdirSync(data, { mode: 0o700 });
+  const dataFolder = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, connection.password);
+  mkdirSync(dataFolder, { mode: 0o700 });
   const log = openSync(join(folder, 'log'), 'a');
   if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, folder]);
-  const authentication = ['--auth=scram-sha-256', `--username=${connection.user}`, `--pwfile=${secret}`];
-  const init = ['--pgdata', data, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
-  const initdb = spawnSync(join(bin, 'initdb'), init, { ...account, env, cwd: data, encoding: 'utf8' });
+  const authentication = ['--auth=scram-sha-256', `--username=${connection.user}`, `--pwfile=${passwordFile}`];
+  const initArgs = ['--pgdata', dataFolder, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
+  const initOptions = { ...account, env, cwd: dataFolder, encoding: 'utf8' } as const;
+  const initdb = spawnSync(join(bin, 'initdb'), initArgs, initOptions);
   if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`);
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const command = [join(bin, 'postgres'), '-D', data, '-p', String(connection.port), ...settings];
+  const command = [join(bin, 'postgres'), '-D', dataFolder, '-p', String(connection.port), ...settings];
   const args = ['-c', SUPERVISOR, 'supervisor', String(owner), folder, ...command];
   const stdio = ['ignore', log, log] as const;
   const supervisor = spawn('/bin/sh', args, { ...account, env, cwd: '/', detached: true, stdio: [...stdio] });
   supervisor.unref();
-  await untilReady(serverAt(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
+  await waitUntilReady(serverAt(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
   return connection;
 }
 
 /**
- * Returns the folder of the server's programs, and their environment. If the user of the server cannot read the folder,
- * for example below root's home, returns the folder of a copy.
+ * Returns the folder of PostgreSQL's programs, and their environment. If the user of the server cannot read the folder,
+ * for example below root's home, copies the installation and returns the folder of the copy.
  */
-function programFor(
+function readableInstallation(
   account: { uid?: number },
   { path, env }: FoundTool,
   folder: string,
@@ -175,9 +179,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function untilReady(server: PostgresServer, hasExited: () => boolean, log: string): Promise<void> {
+async function waitUntilReady(server: PostgresServer, hasExited: () => boolean, log: string): Promise<void> {
   let lastError: unknown;
-  for (let waitedMs = 0; waitedMs < START_MS && !hasExited(); waitedMs += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && !hasExited(); waitedMs += POLL_MS) {
     const client = new Client({ connectionString: server.url('postgres') });
     client.on('error', () => undefined);
     try {

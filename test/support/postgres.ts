@@ -9,10 +9,10 @@ import { sampleRandom, isFull, reportSkipped } from './scale.ts';
 /** True if PostgreSQL is available for tests, for `describe.skipIf(!hasPostgres)`. If not, the reason is printed. */
 export const hasPostgres = requireTool('postgres') !== undefined;
 
-/** Share of the tests for both stores that a quick run executes on PostgreSQL, where they take longer. */
+/** Of the tests that run on either store, the share that a quick run executes on PostgreSQL, which is slower. */
 const POSTGRES_SHARE = 1 / 4;
 
-/** Returns the stores for tests of `what`: a quick run picks SQLite (in memory) or PostgreSQL. */
+/** Returns the stores for tests of `what`: SQLite (in memory) and PostgreSQL, of which a quick run picks one. */
 export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];

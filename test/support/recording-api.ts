@@ -12,21 +12,21 @@ export type Rows = { [table: string]: number };
 export interface RecordingApi extends TestApi {
   /** Returns the number of rows of each table, which a refused request must not change. */
   rows(): Rows;
-  /** Waits until ended runs and their log are stored. Returns the rows; from then on only requests change them. */
+  /** Waits until ended runs and their log are stored, so that only requests add rows. Returns the numbers of rows. */
   settledRows(): Promise<Rows>;
 }
 
 export async function recordingApi(options: TestApiOptions = {}): Promise<RecordingApi> {
   const data = dataFolder(afterAll);
   const api = await testApi({ storeOptions: { data }, engineOptions: { data }, ...options });
-  let openedCounts: RowCounts | undefined;
-  afterAll(() => openedCounts?.close());
-  const rowCounts = (): RowCounts => (openedCounts ??= openRowCounts(data));
-  const rows = (): Rows => rowCounts().rows();
+  let openedCounter: RowCounter | undefined;
+  afterAll(() => openedCounter?.close());
+  const rowCounter = (): RowCounter => (openedCounter ??= openRowCounter(data));
+  const rows = (): Rows => rowCounter().rows();
   let lastRows = '';
   const isSettled = (): boolean => {
     const isSame = lastRows === (lastRows = JSON.stringify(rows()));
-    return isSame && rowCounts().isIndexed();
+    return isSame && rowCounter().isLogComplete();
   };
   const settledRows = async (): Promise<Rows> => {
     if (!isSettled()) await expect.poll(isSettled, { interval: 20, timeout: 10_000 }).toBe(true);
@@ -35,18 +35,18 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   return { ...api, rows, settledRows };
 }
 
-/** Counts of the rows in the databases of a data folder. The databases are open until `close` is called. */
-interface RowCounts {
+/** Counts the rows in the databases of a data folder. The databases are open until `close` is called. */
+interface RowCounter {
   rows(): Rows;
   /**
    * Returns whether the log of runs is complete. In the background, the log subscribes to the changes of runs, reads
    * them, and adds ended runs to the totals.
    */
-  isIndexed(): boolean;
+  isLogComplete(): boolean;
   close(): void;
 }
 
-function openRowCounts(data: string): RowCounts {
+function openRowCounter(data: string): RowCounter {
   const [service, engine] = ['api.db', 'heddle.db'].map(
     (name) => new DatabaseSync(join(data, name), { readOnly: true }),
   ) as [DatabaseSync, DatabaseSync];
@@ -59,7 +59,7 @@ function openRowCounts(data: string): RowCounts {
   const untotalledRuns = counter(service, 'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0');
   return {
     rows: () => Object.fromEntries(counters.map(([name, count]) => [name, count()])),
-    isIndexed: () => subscribers() > 0 && unreadChanges() === 0 && untotalledRuns() === 0,
+    isLogComplete: () => subscribers() > 0 && unreadChanges() === 0 && untotalledRuns() === 0,
     close: () => [service, engine].forEach((db) => db.close()),
   };
 }

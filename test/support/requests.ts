@@ -16,8 +16,8 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
 
 /**
  * Returns a valid request of the operation, without a credential. The request may name unknown resources, which are
- * reported as missing after the access checks. A new operation needs a row here if its query or body has required
- * fields.
+ * reported as missing after the access checks. A new operation needs an entry in `queries` or `bodies` if its query or
+ * body has required fields.
  */
 export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,

@@ -11,7 +11,10 @@ import { addressOf, nameOf } from './graph.ts';
 
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
-/** A run of the machine. Each method feeds one event to the machine and returns the resulting commands as strings. */
+/**
+ * A run of the machine. Each method except `pending` feeds one event to the machine and returns the resulting commands
+ * as strings.
+ */
 export interface MachineRun {
   readonly state: State;
   /** The time of the next events. Tests set it to advance the time. */
@@ -26,8 +29,8 @@ export interface MachineRun {
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
   /** Pauses an attempt that continues when it is resumed. */
-  pauseToContinue(name: string, which?: { attempt?: number; resumes?: number }): string[];
-  resume(name: string, which?: { attempt?: number; resumes?: number }): string[];
+  pauseToContinue(name: string, fields?: { attempt?: number; resumes?: number }): string[];
+  resume(name: string, fields?: { attempt?: number; resumes?: number }): string[];
   block(name: string, on: 'human' | 'time' | null): string[];
   fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
   cancel(): string[];
@@ -35,7 +38,7 @@ export interface MachineRun {
   pending(): string[];
 }
 
-/** Starts a run of `region`, at its first node unless `started` names another. `first` has the first commands. */
+/** Starts a run of `region`, at its first node unless `started.start` names another. `first` has its commands. */
 export function startMachine(
   region: Region,
   started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
@@ -50,7 +53,7 @@ export function startMachine(
     feed(event) {
       const outcome = advance(region, state, event);
       run.changed = outcome.changed;
-      run.notices = outcome.notices.map((notice) => showNotice(region, notice));
+      run.notices = outcome.notices.map((notice) => noticeText(region, notice));
       return outcome.commands.map((command) => commandText(region, command));
     },
     complete: (name, port, attempt = 1, resumes = 0) =>
@@ -69,11 +72,11 @@ export function startMachine(
     wait: (name, dueMs = run.nowMs + 100) =>
       run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'time', dueMs }),
     pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'human' }),
-    pauseToContinue: (name, which = {}) => {
+    pauseToContinue: (name, fields = {}) => {
       const paused = { type: 'paused', attempt: 1, kind: 'human', continues: true } as const;
-      return run.feed({ ...paused, at: at(name), atMs: run.nowMs, ...which });
+      return run.feed({ ...paused, at: at(name), atMs: run.nowMs, ...fields });
     },
-    resume: (name, which = {}) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs, ...which }),
+    resume: (name, fields = {}) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs, ...fields }),
     block: (name, on) => run.feed({ type: 'blocked', at: at(name), atMs: run.nowMs, on }),
     fire: (name, timer, attempt) =>
       run.feed({
@@ -99,8 +102,8 @@ export function startMachine(
 }
 
 /**
- * Returns `command` as a string: `run a`, `run a #2`, `run a +1` (after one resume), `expand L 0`,
- * `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
+ * Returns `command` as a string: `run a`, `run a #2` (the second attempt), `run a +1` (after one
+ * resume), `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
  */
 export function commandText(region: Region, command: Command): string {
   const at = command.at === undefined ? '' : nameOf(region, command.at);
@@ -116,7 +119,7 @@ export function commandText(region: Region, command: Command): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-function showNotice(region: Region, notice: Notice): string {
+function noticeText(region: Region, notice: Notice): string {
   const parts: unknown[] = [notice.type, nameOf(region, notice.at)];
   if (notice.type === 'opened') parts.push(notice.iteration);
   else if (notice.type === 'exited') parts.push(notice.count);

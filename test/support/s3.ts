@@ -10,17 +10,15 @@ import { afterAll, inject, vi } from 'vitest';
 import { fetchTool, toFoundTool, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
-/**
- * Finds the program of the server: on the machine, or built while other tests run (test/integrations/s3-setup.ts).
- */
-async function searchOfProject(): Promise<Search> {
+/** Finds the server's program on this machine, or waits until test/integrations/s3-setup.ts has built it. */
+async function findServerProgram(): Promise<Search> {
   const file = inject('s3') as string | undefined;
   if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), routes: [] });
   while (!existsSync(file)) await delay(100);
   return JSON.parse(readFileSync(file, 'utf8')) as Search;
 }
 
-const tool = toFoundTool('versitygw', await searchOfProject());
+const tool = toFoundTool('versitygw', await findServerProgram());
 
 /** True if an S3 server is available for tests. If not, the reason is printed. */
 export const hasS3 = tool !== undefined;
@@ -32,7 +30,7 @@ export interface S3Server {
   readonly secretAccessKey: string;
 }
 
-/** Starts a server with these empty buckets. The server ends with the tests of the file. */
+/** Starts a server with these empty buckets. The server is stopped after the tests of the file. */
 export async function s3Server(...buckets: readonly string[]): Promise<S3Server> {
   if (!tool) throw new Error('There is no S3 server for tests: skip tests that need it with hasS3.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));

@@ -15,7 +15,8 @@ export function scale(quick: number, full: number): number {
 
 /**
  * Returns a random sample of `count` items, in their order; in `npm run test:full` all items. The seed of the sample is
- * HEDDLE_SAMPLE_SEED, which the reporter prints at the end of a run. The reporter lists the other items as `what`.
+ * HEDDLE_SAMPLE_SEED, which the reporter prints at the end of a run. The reporter lists the number of the other items,
+ * with `what` as their description.
  */
 export function sample<T>(items: readonly T[], count: number, what: string): readonly T[] {
   if (isFull || items.length <= count) return items;
@@ -28,7 +29,8 @@ export function sample<T>(items: readonly T[], count: number, what: string): rea
 
 /**
  * Returns a function like `it` for tests that each take seconds. A quick run picks `share` of them, evenly spaced in
- * their order from a random offset. The reporter lists the other tests as `what`.
+ * their order from a random offset. The reporter lists the number of the other tests, with `what` as
+ * their description.
  */
 export function sampledTests(
   share: number,
@@ -46,15 +48,15 @@ export function sampledTests(
   };
 }
 
-/** Steps of a process at which a test stops it: each `stride`th from `first` on, counted from 1. */
+/** The steps of a process at which a test stops it: `first` (counted from 1) and every `stride`th step after it. */
 export interface Steps {
   readonly first: number;
   readonly stride: number;
 }
 
 /**
- * Returns all steps in `npm run test:full`, else each `stride`th step from a random one on. The reporter lists the
- * other steps as `what`.
+ * Returns all steps in `npm run test:full`, else every `stride`th step, with a random first step. The reporter lists
+ * the share of the other steps, with `what` as their description.
  */
 export function sampledSteps(stride: number, what: string): Steps {
   if (isFull) return { first: 1, stride: 1 };

@@ -11,7 +11,7 @@ export interface Call {
 }
 
 /**
- * An executor of blocks of the type `work` whose calls the test answers: `await script.called('A')` returns the next
+ * An executor of blocks of the type `work` whose calls the test answers: `await script.nextCall('A')` returns the next
  * call of the block. Calls of a block in `answers` are answered immediately.
  */
 export class Script {
@@ -21,15 +21,15 @@ export class Script {
   readonly #pendingCalls: Call[] = [];
   readonly #callWaiters: { at: string; resolve: (call: Call) => void }[] = [];
   readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
-  readonly #otherwise: ((context: BlockContext) => BlockResult) | undefined;
+  readonly #defaultAnswer: ((context: BlockContext) => BlockResult) | undefined;
 
-  /** `otherwise` answers the calls of all other blocks. */
+  /** `defaultAnswer` answers the calls of all other blocks. */
   constructor(
     answers: { [name: string]: (context: BlockContext) => BlockResult } = {},
-    otherwise?: (context: BlockContext) => BlockResult,
+    defaultAnswer?: (context: BlockContext) => BlockResult,
   ) {
     this.#answers = answers;
-    this.#otherwise = otherwise;
+    this.#defaultAnswer = defaultAnswer;
   }
 
   readonly executor: BlockExecutor = {
@@ -41,7 +41,7 @@ export class Script {
   #execute(context: BlockContext): BlockResult | Promise<BlockResult> {
     const at = [context.block.name, ...context.scope].join('.');
     this.calls.push(at);
-    const answer = this.#answers[context.block.name] ?? this.#otherwise;
+    const answer = this.#answers[context.block.name] ?? this.#defaultAnswer;
     if (answer) return answer(context);
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
@@ -80,7 +80,7 @@ export class Script {
 /** Returns a block of the type `work`. */
 export function work(
   name: string,
-  more: JsonObject = {},
+  properties: JsonObject = {},
 ): { name: string; type: string; fields: JsonObject; more: JsonObject } {
-  return { name, type: 'work', fields: {}, more };
+  return { name, type: 'work', fields: {}, more: properties };
 }

@@ -15,7 +15,10 @@ const ECHO_TOOL: CatalogTool = {
   run: (args) => Promise.resolve(args),
 };
 
-/** Returns options for the areas of secrets, sandboxes and the catalog. Images cannot be built. */
+/**
+ * Returns options for the areas (modules of API operations) of secrets, sandboxes and the catalog. Images cannot be
+ * built.
+ */
 export function servedAreaOptions(store: ServiceStore) {
   const openImages = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
   const credentialProviders = { keyProviders: knownProviders, oauth: ['shop'] };
@@ -33,7 +36,7 @@ export function servedAreaOptions(store: ServiceStore) {
 /** The list of operations does not depend on the store, so none is opened. */
 const store = {} as ServiceStore;
 
-/** Every API operation that `heddle serve` has. The handlers of these operations cannot be called. */
+/** Every API operation that `heddle serve` serves. The handlers of these operations cannot be called. */
 export const SERVED_OPERATIONS: readonly AnyOperation[] = serviceAreas({
   store,
   ...servedAreaOptions(store),

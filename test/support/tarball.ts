@@ -6,7 +6,7 @@ export interface TarEntry {
   readonly content?: string | Buffer;
   /** `0` a file, `1` a hard link, `2` a symbolic link, `3` a device, `5` a folder. */
   readonly type?: '0' | '1' | '2' | '3' | '5';
-  /** Default 644. */
+  /** Default 0o644. */
   readonly mode?: number;
   readonly link?: string;
 }

@@ -15,7 +15,7 @@ interface StoredFile {
 
 type Tenant = string | undefined;
 
-/** Stores files of tenants in memory, as a host could. */
+/** Stores files of tenants in memory, in place of a host application. */
 export class MemoryFiles implements TenantFiles {
   readonly #files = new Map<Tenant, Map<string, StoredFile>>();
   readonly #results = new Map<string, TenantFile>();
@@ -67,7 +67,7 @@ export class MemoryFiles implements TenantFiles {
     );
   };
 
-  /** Returns these files as a port in which `methods` replace the methods with their names. */
+  /** Returns a `TenantFiles` with the methods of this object, except those that `methods` replaces. */
   with(methods: Partial<TenantFiles>): TenantFiles {
     const { find, list, open, stored, create, replace, move } = this;
     return { ...{ find, list, open, stored, create, replace, move }, ...methods };
@@ -79,10 +79,10 @@ export class MemoryFiles implements TenantFiles {
     return found && Buffer.from(found.bytes).toString();
   }
 
-  /** Stores a text, and returns its id. */
-  async put(tenant: Tenant, name: string, text: string | Uint8Array, folderPath = '/'): Promise<string> {
-    const file = { name, folderPath, type: 'text/plain', onNameConflict: 'rename' as const };
-    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  /** Stores a text file and returns its id. */
+  async put(tenant: Tenant, name: string, content: string | Uint8Array, folderPath = '/'): Promise<string> {
+    const file = { name, folderPath, type: 'text/plain', taken: 'rename' as const };
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }
 
@@ -92,9 +92,9 @@ export class MemoryFiles implements TenantFiles {
     return files;
   }
 
-  async #once(tenant: Tenant, key: string, make: () => Promise<TenantFile>): Promise<TenantFile> {
+  async #once(tenant: Tenant, key: string, change: () => Promise<TenantFile>): Promise<TenantFile> {
     const resultKey = `${tenant} ${key}`;
-    const result = this.#results.get(resultKey) ?? (await make());
+    const result = this.#results.get(resultKey) ?? (await change());
     this.#results.set(resultKey, result);
     return result;
   }
@@ -129,7 +129,7 @@ export class MemoryFiles implements TenantFiles {
 /** Returns the paths of a folder and its parents, without the root. */
 function withParents(path: string): string[] {
   const steps = path === '/' ? [] : path.slice(1).split('/');
-  return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);
+  return steps.map((_, index) => `/${steps.slice(0, index + 1).join('/')}`);
 }
 
 function depthOf(path: string): number {

@@ -14,19 +14,19 @@ interface StoredDocument {
   chunks: KnowledgeChunk[];
 }
 
-interface Base {
+interface KnowledgeBase {
   documents: Map<string, StoredDocument>;
   connectors: Map<string, JsonObject>;
 }
 
-const AT = '2026-01-01T00:00:00.000Z';
+const TIMESTAMP = '2026-01-01T00:00:00.000Z';
 
 /**
- * Stores knowledge bases of tenants in memory, as a host could. Each line of a document is a chunk. The similarity of a
- * chunk is the share of the query's words that the chunk contains.
+ * Stores knowledge bases of tenants in memory, in place of a host application. Each line of a document is a chunk. The
+ * similarity of a chunk is the share of the query's words that the chunk contains.
  */
 export class MemoryKnowledge implements TenantKnowledge {
-  readonly #bases = new Map<string, Base>();
+  readonly #bases = new Map<string, KnowledgeBase>();
   readonly #results = new Map<string, unknown>();
   #count = 0;
   /** Number of changes. */
@@ -54,7 +54,7 @@ export class MemoryKnowledge implements TenantKnowledge {
           .filter(({ enabled }) => enabled)
           .map(({ content, chunkIndex }) => ({
             ...{ documentId: document.id, documentName: document.filename, sourceUrl: document.sourceUrl },
-            ...{ content, chunkIndex, metadata: document.tags, similarity: shareOf(words, content) },
+            ...{ content, chunkIndex, metadata: document.tags, similarity: shareOfWordsIn(words, content) },
           })),
       )
       .filter(({ similarity }) => similarity > 0)
@@ -116,8 +116,8 @@ export class MemoryKnowledge implements TenantKnowledge {
 
   readonly updateChunk: TenantKnowledge['updateChunk'] = (tenant, target, { content, enabled }, key) => {
     const chunks = this.#storedDocument(tenant, target)?.chunks ?? [];
-    const at = chunks.findIndex(({ id }) => id === target.chunkId);
-    const chunk = chunks[at];
+    const index = chunks.findIndex(({ id }) => id === target.chunkId);
+    const chunk = chunks[index];
     return (
       chunk &&
       this.#once(tenant, key, () => {
@@ -126,7 +126,7 @@ export class MemoryKnowledge implements TenantKnowledge {
           ...(content !== undefined && { content, contentLength: content.length }),
           ...(enabled !== undefined && { enabled }),
         };
-        chunks[at] = next;
+        chunks[index] = next;
         return next;
       })
     );
@@ -135,9 +135,9 @@ export class MemoryKnowledge implements TenantKnowledge {
   readonly deleteChunk: TenantKnowledge['deleteChunk'] = (tenant, target, key) =>
     this.#once(tenant, key, () => {
       const chunks = this.#storedDocument(tenant, target)?.chunks ?? [];
-      const at = chunks.findIndex(({ id }) => id === target.chunkId);
-      if (at < 0) return undefined;
-      chunks.splice(at, 1);
+      const index = chunks.findIndex(({ id }) => id === target.chunkId);
+      if (index < 0) return undefined;
+      chunks.splice(index, 1);
       return true as const;
     });
 
@@ -159,7 +159,7 @@ export class MemoryKnowledge implements TenantKnowledge {
       ? this.#once(tenant, key, () => true as const)
       : undefined;
 
-  #base(tenant: Tenant, id: string): Base | undefined {
+  #base(tenant: Tenant, id: string): KnowledgeBase | undefined {
     return this.#bases.get(`${tenant} ${id}`);
   }
 
@@ -170,17 +170,17 @@ export class MemoryKnowledge implements TenantKnowledge {
     return this.#base(tenant, target.knowledgeBaseId)?.documents.get(target.documentId);
   }
 
-  #once<T>(tenant: Tenant, key: string, make: () => T): T {
+  #once<T>(tenant: Tenant, key: string, change: () => T): T {
     const resultKey = `${tenant} ${key}`;
     if (this.#results.has(resultKey)) return this.#results.get(resultKey) as T;
-    const result = make();
+    const result = change();
     if (result === undefined) return result;
     this.changes += 1;
     this.#results.set(resultKey, result);
     return result;
   }
 
-  #create(base: Base, { name, content, mimeType, tags, replaces }: NewKnowledgeDocument) {
+  #create(base: KnowledgeBase, { name, content, mimeType, tags, replaces }: NewKnowledgeDocument) {
     const replacedIds = [...base.documents.values()]
       .filter(({ document: { id, filename } }) => {
         if (replaces === undefined) return false;
@@ -189,12 +189,12 @@ export class MemoryKnowledge implements TenantKnowledge {
       .map(({ document }) => document.id);
     for (const id of replacedIds) base.documents.delete(id);
     const lines = content.split('\n').filter((line) => line !== '');
-    const chunks = lines.map((line, at) => this.#chunk(line, at));
+    const chunks = lines.map((line, index) => this.#chunk(line, index));
     const document = {
       ...{ id: this.#id('doc'), filename: name, mimeType, fileSize: Buffer.byteLength(content) },
       ...{ enabled: true, processingStatus: 'completed', processingError: null, chunkCount: chunks.length },
-      ...{ tokenCount: lines.length, characterCount: content.length, uploadedAt: AT, updatedAt: AT },
-      ...{ connectorId: null, sourceUrl: null, tags },
+      ...{ tokenCount: lines.length, characterCount: content.length },
+      ...{ uploadedAt: TIMESTAMP, updatedAt: TIMESTAMP, connectorId: null, sourceUrl: null, tags },
     } as KnowledgeDocument;
     base.documents.set(document.id, { document, chunks });
     return { document, replaced: replacedIds };
@@ -203,7 +203,7 @@ export class MemoryKnowledge implements TenantKnowledge {
   #chunk(content: string, chunkIndex: number): KnowledgeChunk {
     return {
       ...{ id: this.#id('chunk'), chunkIndex, content, contentLength: content.length, tokenCount: 1 },
-      ...{ enabled: true, createdAt: AT, updatedAt: AT },
+      ...{ enabled: true, createdAt: TIMESTAMP, updatedAt: TIMESTAMP },
     };
   }
 
@@ -213,7 +213,7 @@ export class MemoryKnowledge implements TenantKnowledge {
   }
 }
 
-function shareOf(words: readonly string[] | undefined, content: string): number {
+function shareOfWordsIn(words: readonly string[] | undefined, content: string): number {
   if (!words) return 1;
   const text = content.toLowerCase();
   return words.filter((word) => text.includes(word)).length / words.length;

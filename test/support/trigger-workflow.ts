@@ -1,10 +1,10 @@
 import type { Json } from '@heddle/core';
 
-/** Calls of a service by an admin of the workspace. */
+/** Functions that call a service as an admin of the workspace. */
 export interface TriggerCalls {
   workspaceId: string;
   /** Deploys the workflow and returns its id. */
-  deploy(exported: Json): Promise<string>;
+  deploy(workflow: Json): Promise<string>;
   /** Returns the `data` of the response. */
   request(method: string, path: string, body?: unknown): Promise<unknown>;
 }
@@ -23,14 +23,14 @@ const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 export async function deployTriggers({ workspaceId, deploy, request }: TriggerCalls): Promise<TriggerIds> {
   const scheduledIds = [await deploy(triggerWorkflow(DAILY)), await deploy(triggerWorkflow(DAILY))];
   const webhookWorkflowId = await deploy(triggerWorkflow({}, { type: 'generic_webhook' }));
-  const idOf = async (workflowId = ''): Promise<string> => {
+  const triggerIdOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
   };
   const [triggerId, pausedId, webhookId] = [
-    await idOf(scheduledIds[0]),
-    await idOf(scheduledIds[1]),
-    await idOf(webhookWorkflowId),
+    await triggerIdOf(scheduledIds[0]),
+    await triggerIdOf(scheduledIds[1]),
+    await triggerIdOf(webhookWorkflowId),
   ];
   await request('POST', `/api/v2/triggers/${pausedId}/pause`, {});
   const deployment = await request('GET', `/api/v2/workflows/${webhookWorkflowId}/deployment`);
@@ -48,7 +48,7 @@ function firstId(data: unknown): string {
 
 /**
  * Returns a workflow with a trigger that has these fields, and a block that completes immediately. `type` is the type
- * of the trigger, by default a schedule. `last` replaces properties of the block.
+ * of the trigger, by default a schedule. `last` sets properties of the block.
  */
 export function triggerWorkflow(
   fields: { [name: string]: Json },
@@ -59,17 +59,17 @@ export function triggerWorkflow(
     Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
   );
   const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
-  const [first, second] = [`clock-${tag}`, `end-${tag}`];
+  const [triggerId, endId] = [`clock-${tag}`, `end-${tag}`];
   const end = { type: 'variables', subBlocks: {}, ...last };
   return {
     version: '1.0',
     workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },
     state: {
       blocks: {
-        [first]: { ...shared, id: first, type, name: 'Clock', triggerMode: true, subBlocks },
-        [second]: { ...shared, id: second, name: 'End', ...end },
+        [triggerId]: { ...shared, id: triggerId, type, name: 'Clock', triggerMode: true, subBlocks },
+        [endId]: { ...shared, id: endId, name: 'End', ...end },
       },
-      edges: [{ id: `edge-${tag}`, source: first, target: second }],
+      edges: [{ id: `edge-${tag}`, source: triggerId, target: endId }],
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Returns the values without the undefined ones. */
+/** Returns a copy of the object without its undefined properties. */
 export function withoutUndefined<T extends object>(
   values: T,
 ): { [Key in keyof T]?: Exclude<T[Key], undefined> } {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 
-/** The parts of a block of an exported file that a test sets. */
+/** The properties of a block of a workflow file that a test sets. */
 export interface BlockSettings {
   type?: string;
   name?: string;
@@ -17,13 +17,13 @@ export interface BlockSettings {
 
 export interface WorkflowSettings {
   blocks: { [id: string]: BlockSettings };
-  /** `a > b`; `a:error > b` names the port. */
+  /** Such as `a > b`, or `a:error > b` from the port `error`. */
   edges?: readonly string[];
-  /** Further keys of the state. */
+  /** Additional keys of the state. */
   state?: JsonObject;
 }
 
-/** Returns an exported file. By default, a block is a function block whose name is its id. */
+/** Returns the content of a workflow file. By default, a block is a function block whose name is its id. */
 export function workflowFile({ blocks, edges = [], state = {} }: WorkflowSettings): { state: JsonObject } {
   const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
     id,

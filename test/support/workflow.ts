@@ -8,18 +8,18 @@ export interface TestBlock {
   type: string;
   fields: Fields;
   data?: Fields;
-  /** Further properties of the exported block. */
+  /** Additional properties of the exported block. */
   more?: Fields;
   inside?: TestBlock[];
 }
 
 /** Returns a block of any type. Its id is its name. */
-export function block(name: string, type: string, fields: Fields = {}, more: Fields = {}): TestBlock {
-  return { name, type, fields, more };
+export function block(name: string, type: string, fields: Fields = {}, properties: Fields = {}): TestBlock {
+  return { name, type, fields, more: properties };
 }
 
-export function fn(name: string, code: string, more: Fields = {}): TestBlock {
-  return block(name, 'function', { code }, more);
+export function fn(name: string, code: string, properties: Fields = {}): TestBlock {
+  return block(name, 'function', { code }, properties);
 }
 
 /** Returns a condition. `rows` has an expression for each row id; the row with an empty expression is the else row. */
@@ -63,10 +63,10 @@ export function workflow(blocks: TestBlock[], edges: string[], options: TestWork
   };
   add(block('Start', 'start_trigger', { inputFormat }));
   for (const testBlock of blocks) add(testBlock);
-  const kinds = new Map(Object.entries(byId).map(([key, value]) => [key, (value as { type: string }).type]));
+  const types = new Map(Object.entries(byId).map(([key, value]) => [key, (value as { type: string }).type]));
   const exportedEdges = edges
-    .flatMap((text) => chain(text))
-    .map(([from, to], index) => edge({ from, to, index, parents, kinds }));
+    .flatMap((text) => edgesInChain(text))
+    .map(([from, to], index) => edge({ from, to, index, parents, types }));
   const variables = Object.entries(options.variables ?? {}).map(([key, variable]) => [
     key,
     { id: key, name: key, ...variable },
@@ -103,26 +103,26 @@ function toExported(testBlock: TestBlock, parent: string | undefined): Json {
   };
 }
 
-function chain(text: string): [string, string][] {
-  const stops = text.split('->').map((stop) => stop.trim());
-  return stops.slice(1).map((to, index) => [stops[index] ?? '', to]);
+function edgesInChain(text: string): [string, string][] {
+  const endpoints = text.split('->').map((part) => part.trim());
+  return endpoints.slice(1).map((to, index) => [endpoints[index] ?? '', to]);
 }
 
-function edge(parts: {
+function edge(options: {
   from: string;
   to: string;
   index: number;
   parents: Map<string, string>;
-  kinds: Map<string, string>;
+  types: Map<string, string>;
 }): Json {
-  const { from, to, index, parents, kinds } = parts;
+  const { from, to, index, parents, types } = options;
   const [source = '', port] = from.split(':');
   const [target = ''] = to.split(':');
-  const kind = kinds.get(source);
+  const type = types.get(source);
   const isStart = parents.get(target) === source;
   const outputHandle =
-    kind === 'loop' || kind === 'parallel' ? `${kind}-${isStart ? 'start' : 'end'}-source` : 'source';
+    type === 'loop' || type === 'parallel' ? `${type}-${isStart ? 'start' : 'end'}-source` : 'source';
   const sourceHandle =
-    port === undefined ? outputHandle : kind === 'condition' && port !== 'error' ? `condition-${port}` : port;
+    port === undefined ? outputHandle : type === 'condition' && port !== 'error' ? `condition-${port}` : port;
   return { id: `e${index}`, source, target, sourceHandle, targetHandle: 'target' };
 }

@@ -6,6 +6,6 @@ import { ON_TEMPORAL } from './cli.ts';
 
 describeTemporal('abuse', ({ address, namespace }) => {
   const queue = `abuse-${randomUUID()}`;
-  const server = ['--address', address, '--namespace', namespace, '--queue', queue];
-  describeService('runs on Temporal', folderStore([...ON_TEMPORAL, ...server]));
+  const serverArgs = ['--address', address, '--namespace', namespace, '--queue', queue];
+  describeService('runs on Temporal', folderStore([...ON_TEMPORAL, ...serverArgs]));
 });

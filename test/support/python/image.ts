@@ -8,7 +8,7 @@ import { openImages } from '../images.ts';
 export interface BuiltImage {
   readonly record: ImageRecord;
   readonly images: Images;
-  /** Runs code with the image, in a separate run. */
+  /** Runs code in a sandbox with the image. Each call is a separate run. */
   run(code: string): Promise<FunctionOutcome>;
 }
 

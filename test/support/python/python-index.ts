@@ -23,7 +23,7 @@ export interface PythonIndexOptions {
 }
 
 export interface PythonIndex {
-  /** The URL of the list of projects. */
+  /** The base URL: `url` followed by the name of a project and a slash is the page of the project. */
   readonly url: string;
   close(): void;
   /** Requested paths, with the range if one was requested. */
@@ -90,7 +90,7 @@ function sendFile(
   response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));
 }
 
-/** Starts a simple index of Python packages over HTTP on this machine, which is closed after the test. */
+/** Starts a Python package index (the simple API of PyPI) on this machine. The index is closed after the test. */
 export async function pythonIndex(
   wheels: readonly IndexedWheel[],
   options?: PythonIndexOptions,
@@ -100,7 +100,7 @@ export async function pythonIndex(
   return index;
 }
 
-/** Starts a simple index of Python packages over HTTP on this machine. The caller closes it. */
+/** Starts a Python package index (the simple API of PyPI) on this machine. The caller closes it. */
 export async function openPythonIndex(
   wheels: readonly IndexedWheel[],
   { form = 'json', ranges = true }: PythonIndexOptions = {},
@@ -120,11 +120,11 @@ export async function openPythonIndex(
     const file = /^\/files\/(.*)$/.exec(path)?.[1];
     if (file !== undefined) return sendFile(file, range, servedWheels, response);
     const name = /^\/simple\/([^/]+)\/$/.exec(path)?.[1];
-    const project = servedWheels.filter(
+    const projectWheels = servedWheels.filter(
       ({ wheel }) => wheel.name.toLowerCase().replaceAll(/[-_.]+/g, '-') === name,
     );
-    if (project.length === 0) return void response.writeHead(404).end();
-    response.end(pageOf(project, form));
+    if (projectWheels.length === 0) return void response.writeHead(404).end();
+    response.end(pageOf(projectWheels, form));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = (): void => {

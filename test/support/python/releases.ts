@@ -7,7 +7,7 @@ import {
 } from '../../../packages/images/src/python/solve/resolution.ts';
 import type { WheelOffer, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
 
-/** The interpreter of Pyodide 314. */
+/** The platform of the wheels: the Python interpreter of Pyodide 314. */
 export const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });
 
 interface Release {
@@ -18,7 +18,7 @@ interface Release {
   readonly digest?: string;
 }
 
-/** Releases by project and version. A list is short for a release with these requirements. */
+/** Releases by project and version. A list stands for a release with these requirements. */
 export type Releases = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
 /** Returns a source with these releases. */
@@ -34,7 +34,7 @@ export function source(releases: Releases, kind: Source['kind'] = 'index'): Sour
       const wheels = Object.keys(versions ?? {}).flatMap((version) => {
         const release = releaseOf(name, version);
         return (release.tags ?? ['py3-none-any']).map((tags) =>
-          offer(kind, `${name.replaceAll('-', '_')}-${version}-${tags}.whl`, release),
+          toOffer(kind, `${name.replaceAll('-', '_')}-${version}-${tags}.whl`, release),
         );
       });
       const project: Project = {
@@ -57,13 +57,13 @@ export function source(releases: Releases, kind: Source['kind'] = 'index'): Sour
   };
 }
 
-function offer(
+function toOffer(
   kind: Source['kind'],
   filename: string,
   { python = '', yanked, digest = 'sha256:0' }: Release,
 ): WheelOffer {
   const wheel = parseWheelName(filename);
-  if (!wheel) throw new Error(`${filename} is no name of a wheel.`);
+  if (!wheel) throw new Error(`${filename} is not a valid name of a wheel.`);
   const location = `https://index.test/${kind}/${filename}`;
   return {
     source: kind,
@@ -78,7 +78,7 @@ function offer(
   };
 }
 
-/** Resolves the requirements like `resolution`. Returns `name version` for every chosen release. */
+/** Resolves the requirements with one index, which has these releases. Returns `name version` of each chosen one. */
 export async function resolve(
   requirements: readonly string[],
   releases: Releases,
@@ -88,7 +88,7 @@ export async function resolve(
   return chosen.map(({ name, version }) => `${name} ${version}`);
 }
 
-/** Resolves the requirements with one index, which has these releases. */
+/** Resolves the requirements with one index, which has these releases. Returns the complete resolution. */
 export async function resolution(
   requirements: readonly string[],
   releases: Releases,

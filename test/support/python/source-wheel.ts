@@ -8,7 +8,7 @@ import { wheelBytes, wheelFilename } from './wheel.ts';
 export interface SourceProject {
   readonly name: string;
   readonly version: string;
-  /** The folder in the archive that becomes the site folder, without the first part of its path. */
+  /** The folder whose content is installed, relative to the top-level folder of the archive, such as `src`. */
   readonly folder: string;
 }
 
@@ -18,7 +18,7 @@ interface IndexFile {
   readonly hashes: { readonly sha256: string };
 }
 
-/** Returns the regular files of a tar archive. */
+/** Returns the contents of the regular files of a tar archive, by path. */
 function filesOf(tar: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   const text = (at: number, length: number): string =>
@@ -35,15 +35,16 @@ function filesOf(tar: Buffer): Map<string, string> {
 }
 
 /**
- * Writes a wheel of a project to the folder `target`, from the source archive in `index`. An operator does this for a
- * wheelhouse if the project publishes wheels only for other platforms and runs without its compiled parts.
+ * Writes a wheel of a project to the folder `target`, from its source archive in the index with the URL `indexUrl`. An
+ * operator does this for a wheelhouse if the project publishes wheels only for other platforms and runs without its
+ * compiled parts.
  */
 export async function writeSourceWheel(
   { name, version, folder }: SourceProject,
-  index: string,
+  indexUrl: string,
   target: string,
 ): Promise<void> {
-  const page = await fetch(`${index}${name}/`, {
+  const page = await fetch(`${indexUrl}${name}/`, {
     headers: { accept: 'application/vnd.pypi.simple.v1+json' },
   });
   const { files } = (await page.json()) as { files: IndexFile[] };
@@ -51,7 +52,7 @@ export async function writeSourceWheel(
   if (!source) throw new Error(`The index has no source archive of ${name} ${version}.`);
   const bytes = Buffer.from(await (await fetch(source.url)).arrayBuffer());
   if (createHash('sha256').update(bytes).digest('hex') !== source.hashes.sha256)
-    throw new Error('The source archive does not have the announced hash.');
+    throw new Error('The source archive does not have the hash that the index publishes.');
   const root = `${name}-${version}/${folder}/`;
   const entries = [...filesOf(gunzipSync(bytes))].filter(
     ([path]) => path.startsWith(root) && path.endsWith('.py'),

@@ -8,10 +8,11 @@ export interface FixtureWheel {
   /** Default py3-none-any. */
   readonly tags?: string;
   readonly requires?: readonly string[];
+  /** The value of Requires-Python. */
   readonly python?: string;
   /** Contents by path; default: one module with the name of the package. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Further entries of the archive. */
+  /** Additional entries of the archive. */
   readonly entries?: readonly ZipEntry[];
 }
 
@@ -20,7 +21,7 @@ export function wheelFilename({ name, version = '1.0', tags = 'py3-none-any' }: 
   return `${name.replaceAll('-', '_')}-${version}-${tags}.whl`;
 }
 
-/** Returns the text of the wheel's METADATA. */
+/** Returns the text of the wheel's METADATA file. */
 export function wheelMetadata({ name, version = '1.0', requires = [], python }: FixtureWheel): string {
   const lines = ['Metadata-Version: 2.1', `Name: ${name}`, `Version: ${version}`];
   if (python !== undefined) lines.push(`Requires-Python: ${python}`);
