@@ -12,7 +12,7 @@ const ADD: WorkflowSettings = {
   blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
   edges: ['s > add'],
 };
-const NAP: WorkflowSettings = {
+const WAIT_WORKFLOW: WorkflowSettings = {
   blocks: { s: start(), nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } } },
   edges: ['s > nap'],
 };
@@ -76,11 +76,11 @@ describeTemporal('heddle run', (server) => {
       },
       edges: ['s > agent', 'agent > child', 'child > end'],
     });
-    const kid = {
+    const childWorkflow = {
       workflow: { id: 'kid', name: 'Kid' },
       state: { blocks: { s: { type: 'start_trigger', name: 'Start' } }, edges: [] },
     };
-    writeFileSync(join(project.cwd, 'kid.json'), JSON.stringify(kid));
+    writeFileSync(join(project.cwd, 'kid.json'), JSON.stringify(childWorkflow));
     const { exit, stdout, stderr } = await project.run(
       ...['--env', 'KEY=key-1234567', '--mock', 'agent={"content": "hi"}', '--workflows', '.'],
     );
@@ -89,13 +89,13 @@ describeTemporal('heddle run', (server) => {
   });
 
   sampledIt('fails a run that exceeds its time limit, and exits with 1', async () => {
-    const { exit, stderr } = await createProject(server, NAP).run('--timeout', '1');
+    const { exit, stderr } = await createProject(server, WAIT_WORKFLOW).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
   sampledIt('is cancelled by Ctrl-C, and exits with 4', async () => {
-    const project = createProject(server, NAP);
+    const project = createProject(server, WAIT_WORKFLOW);
     const command = project.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.waitForText('‖ Nap');
     command.child.kill('SIGINT');
@@ -124,7 +124,7 @@ describeTemporal('heddle run', (server) => {
   );
 });
 
-describeTemporal('errors of heddle run before a run', (server) => {
+describeTemporal('errors of heddle run before the run starts', (server) => {
   const runWith = async (args: readonly string[], env: { [name: string]: string } = {}) => {
     const { cwd } = createProject(server, ADD);
     return heddle(['run', 'flow.json', ...args], { cwd, env });
@@ -145,7 +145,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
   ];
 
   it.each(sample(INVALID_ARGUMENTS, 3, 'options that heddle run refuses on Temporal'))(
-    '%s makes the command exit with 2',
+    'have the exit code 2 for %s',
     async (_, args, message) => {
       const { exit, stdout, stderr } = await runWith(args);
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -166,7 +166,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
   ];
 
   it.each(sample(ENVIRONMENTS, 3, 'environments of heddle run on Temporal'))(
-    'an invalid environment variable makes the command exit with 2: %j',
+    'have the exit code 2 for an invalid environment variable: %j',
     async (env, message) => {
       const { exit, stderr } = await runWith(ON_TEMPORAL, env);
       expect(exit).toBe(2);
@@ -186,7 +186,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
   });
 
   it('name the process that has locked the data folder', async () => {
-    const project = createProject(server, NAP);
+    const project = createProject(server, WAIT_WORKFLOW);
     const owner = startHeddle(['run', 'flow.json'], { cwd: project.cwd });
     await owner.waitForText('‖ Nap');
     const { exit, stderr } = await project.run();

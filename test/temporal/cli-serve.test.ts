@@ -23,7 +23,7 @@ interface RunView {
   paused: { contextId: string };
 }
 
-const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+const SECRET_ENV = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
 const GRAPH = workflow(
   [
     block('T', 'wait', { timeValue: '2', timeUnit: 'seconds' }),
@@ -43,7 +43,7 @@ async function startServer(
   previous?: Server,
 ): Promise<Server> {
   const args = ['--grace', '5', ...ON_TEMPORAL, ...serverArgs, ...storeArgs];
-  const server = { ...previous, ...(await startServe(args, { env: SECRET })) };
+  const server = { ...previous, ...(await startServe(args, { env: SECRET_ENV })) };
   const { url, key } = server;
   return {
     ...server,
@@ -97,10 +97,10 @@ async function runAfterRestart(
 }
 
 describeTemporal('heddle serve --runtime temporal', (server) => {
-  const flow = { blocks: {}, edges: [] };
+  const emptyWorkflow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await runAfterRestart(createProject(server, flow).server, ['--data', dataFolder()]);
+    const run = await runAfterRestart(createProject(server, emptyWorkflow).server, ['--data', dataFolder()]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
 
@@ -108,7 +108,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(createProject(server, flow).server, [
+      const run = await runAfterRestart(createProject(server, emptyWorkflow).server, [
         '--postgres',
         await postgresDatabase(),
       ]);

@@ -13,7 +13,7 @@ import { newsFeed } from '../triggers/feeds/setup.ts';
 import { ON_TEMPORAL, createProject } from './cli.ts';
 
 const ORIGIN = 'https://answers.heddle.test';
-const TIMEOUT = { timeout: 60_000, interval: 200 };
+const POLL = { timeout: 60_000, interval: 200 };
 
 it('heddle worker refuses limits without triggers', async () => {
   const { exit, stderr } = await heddle(['worker', '--limits', 'limits.json']);
@@ -46,7 +46,7 @@ describeTemporal('heddle worker --triggers', (server) => {
     }
 
     const pausedRuns = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
-    await expect.poll(async () => (await pausedRuns()).length, TIMEOUT).toBe(2);
+    await expect.poll(async () => (await pausedRuns()).length, POLL).toBe(2);
     for (const { runId } of await pausedRuns()) {
       const [pause] = (await api.engine.getRun(runId)).pauses;
       const url = `${ORIGIN}/resume/${id}/${runId}/${pause?.token}`;
@@ -59,7 +59,7 @@ describeTemporal('heddle worker --triggers', (server) => {
   });
 
   it.skipIf(!hasPostgres || !isFull)(
-    'starts each run of a schedule and a webhook once, beside heddle serve --postgres and after its death',
+    'starts each run of a schedule and a webhook once, while heddle serve --postgres runs and after it is killed',
     async () => {
       const { cwd, queue, start } = createProject(server, { blocks: {}, edges: [] });
       const url = await postgresDatabase();
@@ -71,11 +71,11 @@ describeTemporal('heddle worker --triggers', (server) => {
         storeOptions: { postgres: { url }, secret: env.HEDDLE_API_SECRET },
         ...{ engineOptions: { runtime }, every: () => () => undefined },
       });
-      const store = ['--postgres', url];
-      const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...store], { cwd, env });
-      const { url: base } = JSON.parse(await serve.firstLine()) as { url: string };
-      const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
-      await worker.firstLine();
+      const storeArgs = ['--postgres', url];
+      const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...storeArgs], { cwd, env });
+      const { url: base } = JSON.parse(await serve.line()) as { url: string };
+      const worker = start(['worker', '--json', '--triggers', ...storeArgs], { cwd, env });
+      await worker.line();
       const yearly = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };
@@ -107,12 +107,12 @@ describeTemporal('heddle worker --triggers', (server) => {
       });
       const [first, second, ...repeats] = await Promise.all(deliveries);
       expect(repeats).toEqual([first, second]);
-      await expect.poll(countRuns, TIMEOUT).toEqual([1, 1, 1, 2]);
+      await expect.poll(countRuns, POLL).toEqual([1, 1, 1, 2]);
 
       serve.child.kill('SIGKILL');
       await serve.ended;
       await makeDue();
-      await expect.poll(countRuns, TIMEOUT).toEqual([2, 2, 2, 2]);
+      await expect.poll(countRuns, POLL).toEqual([2, 2, 2, 2]);
       const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
       expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);
       worker.child.kill('SIGTERM');

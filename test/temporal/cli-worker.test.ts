@@ -15,14 +15,14 @@ import type { Project } from './cli.ts';
 import { clientOf, eventCountsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
-const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
+const WAIT_BLOCK = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
 /** Returns a workflow that occupies a worker for `ms` milliseconds. */
 const busyWorkflow = (ms: number): WorkflowSettings => ({
   blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],
 });
-const WAITING: WorkflowSettings = {
-  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
+const WAITING_WORKFLOW: WorkflowSettings = {
+  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: WAIT_BLOCK },
   edges: ['s > first', 'first > nap'],
 };
 
@@ -33,7 +33,7 @@ interface Ready {
   pid: number;
 }
 
-/** Starts a worker in its own process; resolves when it polls. */
+/** Starts a worker in a separate process. Resolves when it polls. */
 async function startWorker(
   project: Project,
   ...args: string[]
@@ -89,7 +89,7 @@ describeTemporal('heddle worker', (server) => {
   );
 
   sampledIt('prints one line with its roles, queue, server and data folder', async () => {
-    const project = createProject(server, WAITING);
+    const project = createProject(server, WAITING_WORKFLOW);
     const worker = project.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.firstLine()).toBe(
       `Ready: engine, effects on queue ${project.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
@@ -157,7 +157,7 @@ describeTemporal('heddle worker', (server) => {
   it.each(sample(INVALID_ARGUMENTS, 2, 'invalid arguments of a worker'))(
     'exits with 2 for %s',
     async (_, args, message) => {
-      const project = createProject(server, WAITING);
+      const project = createProject(server, WAITING_WORKFLOW);
       const { exit, stdout, stderr } = await heddle(['worker', ...project.server, ...args], {
         cwd: project.cwd,
       });
@@ -169,7 +169,7 @@ describeTemporal('heddle worker', (server) => {
 
 describeTemporal('runs of a shared folder', (server) => {
   async function startWaitingRun(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
-    const project = createProject(server, WAITING);
+    const project = createProject(server, WAITING_WORKFLOW);
     await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await run.waitForText('‖ Nap');
@@ -211,14 +211,14 @@ describeTemporal('runs of a shared folder', (server) => {
   sampledIt(
     'on Temporal cannot be resumed locally, and local runs cannot be cancelled on Temporal',
     async () => {
-      const project = createProject(server, WAITING);
+      const project = createProject(server, WAITING_WORKFLOW);
       const { cwd } = project;
       const { worker } = await startWorker(project);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
-      await run.waitForText('‖ Nap');
-      for (const each of [run, worker]) {
-        each.child.kill('SIGKILL');
-        await each.ended;
+      await run.until('‖ Nap');
+      for (const command of [run, worker]) {
+        command.child.kill('SIGKILL');
+        await command.ended;
       }
       const localRun = startHeddle(['run', 'flow.json'], { cwd });
       await localRun.waitForText('‖ Nap');
@@ -244,7 +244,7 @@ describeTemporal('runs of a shared folder', (server) => {
   sampledIt(
     'without a worker keep a cancel request for the next worker, and the command says so',
     async () => {
-      const project = createProject(server, WAITING);
+      const project = createProject(server, WAITING_WORKFLOW);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
       await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
       const [record] = await project.runs();

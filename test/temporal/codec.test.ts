@@ -58,7 +58,7 @@ async function runAndReadHistories(
 describeTemporal('the data on the server', (server) => {
   const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
 
-  it('without encryption has no secrets, large values, error messages or tokens', async () => {
+  it('without encryption contains no secrets, large values, error messages or tokens', async () => {
     const cluster = createCluster(server);
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
     const { text, token } = await runAndReadHistories(server, engine);
@@ -69,7 +69,7 @@ describeTemporal('the data on the server', (server) => {
     }
   });
 
-  it('with encryption has ids, types and key ids, and no data of a run', async () => {
+  it('with encryption contains ids, types and key ids, but no data of a run', async () => {
     const cluster = createCluster(server);
     const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': key1 } };
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
@@ -92,7 +92,7 @@ describeTemporal('the data on the server', (server) => {
     }
   });
 
-  it('encrypted with a key that a worker does not have waits for a worker with the key, and the run names the key', async () => {
+  it('encrypted with a key that a worker does not have suspends the run until a worker with the key starts, and the run names the key', async () => {
     const cluster = createCluster(server);
     const [oldEncryption, newEncryption] = [
       { keyId: 'key-1', keys: { 'key-1': key1 } },

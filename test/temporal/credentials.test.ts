@@ -59,18 +59,18 @@ describeTemporal('stored credentials', (server) => {
       const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...endpoints } }));
       const errors: unknown[] = [];
       const report = (error: unknown): void => void errors.push(error);
-      const owners = await openServiceOwnership(serviceLocation, sealer, {
+      const serviceOwnership = await openServiceOwnership(serviceLocation, sealer, {
         clients: new OAuthClients({ clients }),
         report,
       });
-      onTestFinished(() => owners.close());
+      onTestFinished(() => serviceOwnership.close());
       const { services } = model;
       await cluster.worker({
         ...(runStore as object),
         ...{
-          resolveChild: owners.resolveChild,
-          tenant: owners.tenant,
-          tenantCredentials: owners.credentials,
+          resolveChild: serviceOwnership.resolveChild,
+          tenant: serviceOwnership.tenant,
+          tenantCredentials: serviceOwnership.credentials,
         },
         ...{ blocks: blocks({ tools: [shop] }), services, onError: report },
       });

@@ -29,10 +29,12 @@ describeTemporal('an answer to a pause', ({ address, namespace }) => {
     /** Answers each new pause. Returns the number of runs that have not ended. */
     const answerAll = async (): Promise<number> => {
       const { runs } = await engine.listRuns({ status: ['running', 'paused'], limit: 100 });
-      const pauses = runs.flatMap(({ runId, pauses: open }) => open.map(({ token }) => ({ runId, token })));
+      const pauses = runs.flatMap(({ runId, pauses: openPauses }) =>
+        openPauses.map(({ token }) => ({ runId, token })),
+      );
       for (const { runId, token } of pauses.filter((pause) => !answered.has(pause.token))) {
         answered.add(token);
-        // The caller of a refused answer gets an error and may repeat the answer.
+        // The caller of a refused answer gets an error and may retry.
         engine.resume(runId, { token, input: { n: 1 } }).catch(() => answered.delete(token));
       }
       return runs.length;

@@ -56,19 +56,19 @@ async function auditRun(
   result.entries += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
   for (const entry of entries) countEntry({ runId, plan, entry }, result);
-  const reportFault = (what: string): void => void result.faults.push(`${runId}: ${what}`);
+  const reportProblem = (problem: string): void => void result.faults.push(`${runId}: ${problem}`);
   const replica = new Replica(runId, plan);
-  const expectedLogs = foldLogs(replica, entries, reportFault);
+  const expectedLogs = foldLogs(replica, entries, reportProblem);
   if (!isSame(recordOf(replica, header, undefined), record))
-    reportFault(
+    reportProblem(
       `the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`,
     );
   const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
   if (!isSame(expectedLogs, logs))
-    reportFault(`${logs.length} logs do not match the ${expectedLogs.length} logs of the journal`);
+    reportProblem(`${logs.length} logs do not match the ${expectedLogs.length} logs of the journal`);
   for (const { blockName, status } of logs)
     if (status === 'running' || status === 'paused')
-      reportFault(`the log of ${blockName} has the status ${status}`);
+      reportProblem(`the log of ${blockName} has the status ${status}`);
 }
 
 function countEntry(
@@ -87,20 +87,20 @@ function countEntry(
 function foldLogs(
   replica: Replica,
   entries: readonly Entry[],
-  reportFault: (what: string) => void,
+  reportProblem: (problem: string) => void,
 ): BlockLog[] {
   const logs = new Map<number, BlockLog>();
   entries.forEach((entry, index) => {
-    if (entry.seq !== index + 1) reportFault(`entry ${index + 1} has the number ${entry.seq}`);
+    if (entry.seq !== index + 1) reportProblem(`entry ${index + 1} has the number ${entry.seq}`);
     const applied = replica.apply(entry);
     if (!applied.changed)
-      reportFault(`entry ${entry.seq} (${entry.type}) does not follow from the entries before it`);
+      reportProblem(`entry ${entry.seq} (${entry.type}) does not follow from the entries before it`);
     for (const log of applied.logs) logs.set(log.executionOrder, log);
   });
   return [...logs.values()].toSorted((a, b) => a.executionOrder - b.executionOrder);
 }
 
-/** Returns true if the values are equal. An undefined property equals an absent one. */
+/** Returns whether the values are equal. An undefined property equals an absent one. */
 function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 }

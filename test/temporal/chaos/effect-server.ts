@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The request of a running block. */
+/** The request that a running block sends. */
 export interface EffectRequest {
   /** The block's idempotency key. */
   key: string;
@@ -29,7 +29,7 @@ export interface EffectCall extends EffectRequest {
 export interface EffectServer {
   readonly url: string;
   readonly calls: readonly EffectCall[];
-  /** Returns the calls of the key, in order. */
+  /** Returns the calls with this idempotency key, in order. */
   callsOf(key: string): EffectCall[];
   /** Responds to all current and later calls immediately. */
   hurry(): void;
@@ -39,7 +39,7 @@ export interface EffectServer {
 /** Starts an effect server on the loopback address. */
 export async function startEffectServer(): Promise<EffectServer> {
   const calls: EffectCall[] = [];
-  const hurry = new AbortController();
+  const immediate = new AbortController();
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = JSON.parse(await text(request)) as EffectRequest;
     const call: EffectCall = { ...body, beganMs: Date.now(), endedMs: undefined, answered: false };
@@ -49,7 +49,7 @@ export async function startEffectServer(): Promise<EffectServer> {
       call.endedMs ??= Date.now();
       disconnected.abort();
     });
-    const signal = AbortSignal.any([disconnected.signal, hurry.signal]);
+    const signal = AbortSignal.any([disconnected.signal, immediate.signal]);
     await delay(call.ms, undefined, { signal }).catch(() => undefined);
     if (disconnected.signal.aborted) return;
     call.answered = true;
@@ -63,7 +63,7 @@ export async function startEffectServer(): Promise<EffectServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     calls,
     callsOf: (key) => calls.filter((call) => call.key === key),
-    hurry: () => hurry.abort(),
+    hurry: () => immediate.abort(),
     close: async () => {
       server.close();
       server.closeAllConnections();

@@ -23,7 +23,7 @@ export interface FaultOptions {
   stores: SharedStores;
   fleet: Fleet;
   server: KillableServer;
-  /** Duration of the kills, in milliseconds; after that the test waits for the runs in flight. */
+  /** Milliseconds during which processes are killed; after that the test waits for the runs in flight. */
   forMs: number;
   /** Number of concurrent runs. */
   concurrency: number;
@@ -43,29 +43,29 @@ export interface FaultRecord {
 
 /** Milliseconds between two kills. */
 const KILL_INTERVAL_MS = 1500;
-/** Number of workers killed for each kill of the server. */
-const WORKERS_PER_SERVER = 4;
+/** Number of kills of workers between two kills of the server. */
+const WORKER_KILLS_PER_SERVER_KILL = 4;
 const POLL_MS = 200;
-/** Milliseconds after which an unconfirmed request is repeated. */
-const TIMEOUT_MS = 15_000;
+/** Milliseconds after which an unconfirmed answer is repeated. */
+const CONFIRMATION_TIMEOUT_MS = 15_000;
 /**
- * Milliseconds without progress after which the open runs are stuck. Longer than the detection of a lost worker plus
- * the delay between attempts.
+ * Milliseconds without progress after which the open runs count as stuck. Longer than the detection of a lost worker
+ * plus the delay between attempts.
  */
 const STUCK_MS = 90_000;
 const OPEN_STATUSES = ['running', 'paused'] as const;
 
 /** Starts runs and answers their pauses while it kills workers and the server, until all runs have ended. */
-export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
+export async function injectFaults(options: FaultOptions): Promise<FaultRecord> {
   const record: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
   const finished = new AbortController();
-  await parts.engine.deploy(CHILD);
-  const endMs = performance.now() + parts.forMs;
+  await options.engine.deploy(CHILD);
+  const endMs = performance.now() + options.forMs;
   const isOver = (): boolean => performance.now() > endMs;
-  const answering = answerPauses(parts.engine, record, finished.signal);
+  const answering = answerPauses(options.engine, record, finished.signal);
   try {
-    await Promise.all([keepStarting(parts, record, isOver), keepKilling(parts, record, isOver)]);
-    await waitUntilDrained(parts.stores);
+    await Promise.all([keepStarting(options, record, isOver), keepKilling(options, record, isOver)]);
+    await waitUntilDrained(options.stores);
   } finally {
     finished.abort();
     await answering;
@@ -78,17 +78,17 @@ async function keepStarting(
   record: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
-  for (let count = 0; !isOver();) {
-    const openIds = new Set(await stores.runs.unfinishedRunIds());
+  for (let nextIndex = 0; !isOver();) {
+    const openIds = new Set(await stores.runs.open());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
-    for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, count++);
+    for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, nextIndex++);
     await delay(POLL_MS);
   }
 }
 
-async function start(engine: Engine, record: FaultRecord, count: number): Promise<void> {
-  const subject = SUBJECTS[count % SUBJECTS.length] as Subject;
-  const runId = `chaos-${process.pid}-${count}`;
+async function start(engine: Engine, record: FaultRecord, index: number): Promise<void> {
+  const subject = SUBJECTS[index % SUBJECTS.length] as Subject;
+  const runId = `chaos-${process.pid}-${index}`;
   record.runs.push({ runId, subject });
   try {
     await engine.start({ workflow: subject.workflow }, {}, { runId });
@@ -107,7 +107,7 @@ async function keepKilling(
   const starting = new Set<Promise<unknown>>();
   for (let kill = 1; !isOver(); kill++) {
     await delay(KILL_INTERVAL_MS);
-    if (kill % (WORKERS_PER_SERVER + 1) === 0) {
+    if (kill % (WORKER_KILLS_PER_SERVER_KILL + 1) === 0) {
       const outage = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
       record.outages.push(outage);
       await server.restart();
@@ -133,7 +133,7 @@ async function answerPauses(engine: Engine, record: FaultRecord, signal: AbortSi
         pendingTokens.add(token);
         record.answers.set(token, (record.answers.get(token) ?? 0) + 1);
         const answered = engine.resume(runId, { token, input: answerTo(scope) });
-        const confirmed = Promise.race([answered, delay(TIMEOUT_MS)]);
+        const confirmed = Promise.race([answered, delay(CONFIRMATION_TIMEOUT_MS)]);
         // The run shows whether the answer was accepted: a pause that is still open is answered again.
         confirmed
           .catch((error: unknown) => {

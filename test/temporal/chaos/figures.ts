@@ -35,7 +35,7 @@ export interface Figures {
 }
 
 /**
- * Writes the figures into the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the figures
+ * Writes the figures to the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the figures
  * of a full run.
  */
 export function writeFigures(figures: Figures): void {
@@ -56,8 +56,8 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
       output: { v: subject.output },
     });
   }
-  const notOnce = [...journals.endCounts, ...journals.answerCounts].filter(([, count]) => count !== 1);
-  expect(notOnce).toEqual([]);
+  const notExactlyOnce = [...journals.endCounts, ...journals.answerCounts].filter(([, count]) => count !== 1);
+  expect(notExactlyOnce).toEqual([]);
 
   const { calls } = effects;
   const calledAttempts = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));

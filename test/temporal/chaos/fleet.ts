@@ -17,7 +17,7 @@ export interface KilledWorker {
   atMs: number;
 }
 
-const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
+const WORKER_SCRIPT = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /** Worker processes of a test. */
 export class Fleet {
@@ -40,7 +40,7 @@ export class Fleet {
 
   /** Starts a worker. Resolves with its process id when it is ready, or with undefined if it was killed before. */
   async start(): Promise<number | undefined> {
-    const args = ['--conditions=@heddle/source', WORKER, JSON.stringify(this.#options)];
+    const args = ['--conditions=@heddle/source', WORKER_SCRIPT, JSON.stringify(this.#options)];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     await once(child, 'spawn');
     const pid = child.pid as number;

@@ -2,23 +2,23 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Returns the descendants of the process `pid`. */
+/** Returns the ids of the descendants of the process `pid`. */
 export function descendantsOf(pid: number): number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+  const pairs = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .trim()
     .split('\n')
-    .map((row) => row.trim().split(/\s+/).map(Number));
+    .map((line) => line.trim().split(/\s+/).map(Number));
   const descendants = new Set([pid]);
   // Children may be listed before their parents.
   for (let size = 0; size < descendants.size;) {
     size = descendants.size;
-    for (const [child = 0, parent = 0] of rows) if (descendants.has(parent)) descendants.add(child);
+    for (const [child = 0, parent = 0] of pairs) if (descendants.has(parent)) descendants.add(child);
   }
   descendants.delete(pid);
   return [...descendants];
 }
 
-/** Returns the processes that use processor time within `withinMs` milliseconds. */
+/** Returns the processes that use CPU time within the next `withinMs` milliseconds. */
 export async function busyProcesses(pids: readonly number[], withinMs: number): Promise<number[]> {
   const before = cpuTimesOf(pids);
   await delay(withinMs);
@@ -32,21 +32,24 @@ export function liveProcesses(pids: readonly number[]): number[] {
   return [...cpuTimesOf(pids).keys()];
 }
 
-/** Returns the processor time of each live process as the system prints it, in hundredths of a second or finer. */
+/**
+ * Returns the CPU time of each live process as text, to be compared with an earlier time of the process. The unit
+ * depends on the system.
+ */
 function cpuTimesOf(pids: readonly number[]): Map<number, string> {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
   const times = new Map<number, string>();
-  for (const row of rows) {
-    const [pid = '', state = '', time = ''] = row.trim().split(/\s+/);
+  for (const line of lines) {
+    const [pid = '', state = '', time = ''] = line.trim().split(/\s+/);
     // Zombies have ended.
     if (state.startsWith('Z') || !pids.includes(Number(pid))) continue;
-    times.set(Number(pid), ticksOf(pid) ?? time);
+    times.set(Number(pid), cpuTicksOf(pid) ?? time);
   }
   return times;
 }
 
-/** Returns the processor time from /proc. On Linux, `ps` counts in seconds, which is too coarse on a busy machine. */
-function ticksOf(pid: string): string | undefined {
+/** Returns the CPU time from /proc. On Linux, `ps` counts in seconds, which is too coarse on a busy machine. */
+function cpuTicksOf(pid: string): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
     return fields?.slice(11, 13).join(' ');

@@ -15,10 +15,10 @@ const human = (name: string) => block(name, 'human_in_the_loop', {});
 const wait = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const retryUpTo = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
-/** Large enough to be passed by reference. */
+/** Length of a string that is large enough to be passed by reference. */
 const LARGE = 20_000;
 
-/** A child workflow of one of the subjects, which pauses. */
+/** The child workflow that the subject `children` calls. It pauses. */
 export const CHILD: Json = workflow(
   [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],

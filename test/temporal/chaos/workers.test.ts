@@ -10,20 +10,23 @@ import { openEnvironment } from './environment.ts';
 import type { Environment, EnvironmentOptions } from './environment.ts';
 
 const POLL = { timeout: 60_000, interval: 50 };
-const TEST_MS = 240_000;
-/** Milliseconds within which a computing process uses processor time. */
+const TIMEOUT_MS = 240_000;
+/** Milliseconds within which a computing process uses CPU time. */
 const BUSY_MS = 2000;
-/** Milliseconds of a block that is cancelled before its end. */
+/** Duration of a block that is cancelled before its end. */
 const LONG_MS = 300_000;
 /** Maximum duration of a cancellation: much less than LONG_MS, but enough for a busy machine. */
 const MAX_CANCEL_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
-  const open = (workers: number, options: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
+  const startEnvironment = (
+    workers: number,
+    options: Partial<EnvironmentOptions> = {},
+  ): Promise<Environment> =>
     openEnvironment({ address, namespace, store: { data: dataFolder() }, workers, ...options });
 
   /** Returns the types of the activities of the run, without local activities. */
-  async function activitiesOf(runId: string): Promise<string[]> {
+  async function activityTypesOf(runId: string): Promise<string[]> {
     const connection = await Connection.connect({ address });
     onTestFinished(() => connection.close());
     const { events } = await new Client({ connection, namespace }).workflow.getHandle(runId).fetchHistory();
@@ -33,10 +36,10 @@ describeTemporal('several workers', ({ address, namespace }) => {
   }
 
   it(
-    'a kill of a worker in a long segment does not repeat blocks that a heartbeat has reported',
-    { timeout: TEST_MS },
+    'killing a worker in a long segment does not repeat blocks that a heartbeat has reported',
+    { timeout: TIMEOUT_MS },
     async () => {
-      const { engine, stores, effects, fleet } = await open(2, { local: false });
+      const { engine, stores, effects, fleet } = await start(2, { local: false });
       const names = ['C1', 'C2', 'C3'];
       const graph = workflow(
         [
@@ -50,7 +53,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       // Waits for several heartbeats, so that one reports the ended blocks.
       await delay(2500);
       // One activity runs all blocks, so only its heartbeat reports the ended blocks.
-      expect(await activitiesOf(runId)).toEqual(['heddle.segment']);
+      expect(await activityTypesOf(runId)).toEqual(['heddle.segment']);
       expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual(['started']);
       const [{ pid } = { pid: 0 }] = effects.callsOf(`${runId}/L`);
       effects.hurry();
@@ -64,10 +67,10 @@ describeTemporal('several workers', ({ address, namespace }) => {
   );
 
   it(
-    'a cancel from another process aborts a waiting block long before its end',
-    { timeout: TEST_MS },
+    'a cancellation by a client aborts a waiting block long before its end',
+    { timeout: TIMEOUT_MS },
     async () => {
-      const { engine, stores, effects } = await open(2);
+      const { engine, stores, effects } = await start(2);
       const graph = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
       const { runId } = await engine.start({ workflow: graph });
       await expect.poll(() => effects.calls.length, POLL).toBe(1);
@@ -75,7 +78,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       expect(await engine.cancel(runId)).toBe(true);
       await expect.poll(() => effects.calls[0]?.endedMs, POLL).toBeDefined();
       const tookMs = performance.now() - fromMs;
-      logDuration('a cancel reached a waiting block', tookMs);
+      logDuration('a cancellation reached a waiting block', tookMs);
       expect(tookMs).toBeLessThan(MAX_CANCEL_MS);
       expect(effects.calls[0]).toMatchObject({ answered: false });
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -83,29 +86,29 @@ describeTemporal('several workers', ({ address, namespace }) => {
     },
   );
 
-  it('a cancel from another process stops endless code and its process', { timeout: TEST_MS }, async () => {
-    const { engine, stores, fleet } = await open(2);
+  it('a cancellation by a client stops endless code and its process', { timeout: TIMEOUT_MS }, async () => {
+    const { engine, stores, fleet } = await start(2);
     const graph = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
     const { runId } = await engine.start({ workflow: graph });
-    await expect.poll(() => activitiesOf(runId), POLL).toEqual(['heddle.segment']);
-    const findBusy = (): Promise<number[]> =>
+    await expect.poll(() => activityTypesOf(runId), POLL).toEqual(['heddle.segment']);
+    const findBusyPids = (): Promise<number[]> =>
       busyProcesses(
         fleet.pids.flatMap((pid) => descendantsOf(pid)),
         BUSY_MS,
       );
-    await expect.poll(findBusy, POLL).toHaveLength(1);
+    await expect.poll(findBusyPids, POLL).toHaveLength(1);
     const fromMs = performance.now();
     expect(await engine.cancel(runId)).toBe(true);
     const tookMs = performance.now() - fromMs;
-    logDuration('a cancel ended a run of endless code', tookMs);
+    logDuration('a cancellation ended a run of endless code', tookMs);
     expect(tookMs).toBeLessThan(MAX_CANCEL_MS);
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-    await expect.poll(findBusy, POLL).toEqual([]);
+    await expect.poll(findBusyPids, POLL).toEqual([]);
     expect((await audit(stores)).faults).toEqual([]);
   });
 
-  it('a killed worker leaves no process with running code', { timeout: TEST_MS }, async () => {
-    const { engine, fleet } = await open(1);
+  it('a killed worker leaves no process with running code', { timeout: TIMEOUT_MS }, async () => {
+    const { engine, fleet } = await start(1);
     const graph = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
     await engine.start({ workflow: graph });
     const [pid = 0] = fleet.pids;
@@ -115,8 +118,10 @@ describeTemporal('several workers', ({ address, namespace }) => {
     await expect.poll(() => liveProcesses(sandboxPids), POLL).toEqual([]);
   });
 
-  it('the branches of a wide parallel are distributed among the workers', { timeout: TEST_MS }, async () => {
-    const { engine, stores, effects, fleet } = await open(3, { worker: { maxConcurrentActivities: 5 } });
+  it('branches of a wide parallel are distributed among the workers', { timeout: TIMEOUT_MS }, async () => {
+    const { engine, stores, effects, fleet } = await startEnvironment(3, {
+      worker: { maxConcurrentActivities: 5 },
+    });
     const graph = workflow(
       [
         parallel(
