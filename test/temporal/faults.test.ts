@@ -176,7 +176,7 @@ describeTemporal('faults', (server) => {
   });
 
   sampledIt(
-    'a plan that is newer than the worker waits for a newer worker, and the run shows the reason',
+    'a run with a newer plan than the worker supports waits for a newer worker, and shows the reason',
     async () => {
       const cluster = createCluster(server);
       const engine = await cluster.engine();

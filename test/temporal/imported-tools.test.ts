@@ -10,8 +10,8 @@ import { createCluster } from './cluster.ts';
 
 const KEY = 'key-of-the-shop';
 
-describeTemporal('tools of services on a worker', (server) => {
-  it('of OpenAPI documents are called by agents and tool blocks, without keys in results, logs or histories', async () => {
+describeTemporal('tools', (server) => {
+  it('from OpenAPI documents are called by agents and tool blocks on a worker, without keys in results, logs or histories', async () => {
     const { file } = await importOpenApi(SHOP, { name: 'shop' });
     const shop = await startShop(({ headers, url }) => ({
       body: JSON.stringify({ url, sent: headers.authorization ?? null }),
@@ -60,8 +60,8 @@ describeTemporal('tools of services on a worker', (server) => {
     expect(texts[1]).toContain('redacted:shop');
   });
 
-  it('of MCP servers are called in sessions that end with their activities, and the calls can be cancelled', async () => {
-    const sky = await startSessionServer();
+  it('from MCP servers are called by a worker in sessions that end with their activities, and the calls can be cancelled', async () => {
+    const sky = await startSessions();
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );

@@ -10,7 +10,7 @@ describeTemporal('agents with a memory', (server) => {
 
   describe('whose worker is killed after the answer of the model', () => {
     it.each(MEMORY_POINTS)(
-      'stopped at "%s", %s: the conversation has the exchange once',
+      'at the point "%s", %s, have the exchange in the conversation once',
       async (stop, _when, calls) => {
         const { common, expectOneExchange } = await startRememberingModel();
         const cluster = createCluster(server);

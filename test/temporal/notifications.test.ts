@@ -13,7 +13,7 @@ describeTemporal('notifications of pauses', (server) => {
     return cluster.engine(options);
   });
 
-  it('are not repeated if the worker is killed: another worker opens the pause at the sent address', async () => {
+  it('are not repeated if the worker is killed: another worker opens the pause with the sent URL', async () => {
     const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };

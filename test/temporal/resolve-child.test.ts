@@ -15,9 +15,9 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(tenantIsolation(store));
     const api = await testApi({ engine, store });
-    const owners = await openServiceOwnership({ data: cluster.data }, sealer);
-    onTestFinished(() => owners.close());
-    await cluster.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
+    const serviceOwnership = await openServiceOwnership({ data: cluster.data }, sealer);
+    onTestFinished(() => serviceOwnership.close());
+    await cluster.worker({ resolveChild: serviceOwnership.resolveChild, tenant: serviceOwnership.tenant });
     const child = await api.deploy(GREETING);
     // Simulates a deployment that was interrupted before the service recorded it.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
@@ -36,9 +36,9 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const engine = await cluster.engine(tenantIsolation(store));
     const ownApi = await testApi({ engine, store });
     const otherApi = await testApi({ engine, store });
-    const owners = await openServiceOwnership({ data: cluster.data }, sealer);
-    onTestFinished(() => owners.close());
-    await cluster.worker({ resolveChild: owners.resolveChild });
+    const serviceOwnership = await openServiceOwnership({ data: cluster.data }, sealer);
+    onTestFinished(() => serviceOwnership.close());
+    await cluster.worker({ resolveChild: serviceOwnership.resolveChild });
     const runChild = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
       const id = await ownApi.deploy(call);

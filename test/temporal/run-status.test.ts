@@ -29,11 +29,11 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
     const cluster = createCluster(server);
     const engine = await cluster.engine();
     await cluster.worker();
-    const start = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
-    const paused = await engine.start(start);
+    const source = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
+    const paused = await engine.start(source);
     await paused.result();
     expect(await engine.cancel(paused.runId)).toBe(true);
-    const disconnected = await engine.start(start, {}, { signal: AbortSignal.abort() });
+    const disconnected = await engine.start(source, {}, { signal: AbortSignal.abort() });
     await disconnected.result();
     expect([await statusOf(paused.runId), await statusOf(disconnected.runId)]).toEqual([
       'CANCELLED',

@@ -16,7 +16,7 @@ describeTemporal('segments', (server) => {
     return new Client({ connection, namespace: server.namespace });
   };
   /** Returns the types of the activities of the run. */
-  const activitiesOf = async (client: Client, runId: string): Promise<string[]> => {
+  const activityTypesOf = async (client: Client, runId: string): Promise<string[]> => {
     const { events } = await client.workflow.getHandle(runId).fetchHistory();
     return (events ?? []).flatMap(
       ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
@@ -24,7 +24,7 @@ describeTemporal('segments', (server) => {
   };
 
   /** Returns the number of workflow tasks that timed out. */
-  const timedOutTasks = async (client: Client, workflowId: string): Promise<number> => {
+  const countTimedOutTasks = async (client: Client, workflowId: string): Promise<number> => {
     const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
     return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: timedOut }) => timedOut).length;
   };
@@ -45,13 +45,15 @@ describeTemporal('segments', (server) => {
       ),
     });
     const call = await script.nextCall('A');
-    await expect.poll(() => activitiesOf(client, run.runId), { timeout: 30_000 }).toEqual(['heddle.segment']);
+    await expect
+      .poll(() => activityTypesOf(client, run.runId), { timeout: 30_000 })
+      .toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });
     // If the machine delays the worker, the server times a task out, and its blocks run again.
     void completeAllCalls(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
-    const timedOut = await timedOutTasks(client, run.runId);
+    const timedOut = await countTimedOutTasks(client, run.runId);
     expect(script.calls.length).toBeLessThanOrEqual(1 + timedOut);
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
@@ -69,7 +71,7 @@ describeTemporal('segments', (server) => {
     );
     const run = await engine.start({ workflow: graph });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
-    expect(await activitiesOf(client, run.runId)).toEqual([]);
+    expect(await activityTypesOf(client, run.runId)).toEqual([]);
   });
 
   it('all concurrent blocks start before the run continues after the first result, as on the local runtime', async () => {

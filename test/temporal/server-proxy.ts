@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A TCP proxy whose connections to the server a test can cut. */
+/** A TCP proxy that a test can disconnect from its server. */
 export interface ServerProxy {
   readonly address: string;
   /** Closes all connections and refuses new connections. */
@@ -14,9 +14,9 @@ export interface ServerProxy {
 export async function startProxy(address: string): Promise<ServerProxy> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const sockets = new Set<Socket>();
-  let isCut = false;
+  let isDisconnected = false;
   const server = createServer((client) => {
-    if (isCut) return client.destroy();
+    if (isDisconnected) return client.destroy();
     const upstream = connect(Number(port), hostname);
     for (const [socket, peer] of [
       [client, upstream],
@@ -31,13 +31,13 @@ export async function startProxy(address: string): Promise<ServerProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const cut = (): void => {
-    isCut = true;
+  const disconnect = (): void => {
+    isDisconnected = true;
     for (const socket of sockets) socket.destroy();
   };
   onTestFinished(() => {
-    cut();
+    disconnect();
     server.close();
   });
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut: disconnect };
 }

@@ -81,9 +81,9 @@ describeTemporal('a development server', ({ binary = '' }) => {
       execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
       expect(existsSync(`${dbFile}-wal`)).toBe(true);
       await first.stop();
-      const again = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
-      expect(again.address).toBe(first.address);
-      expect(await problemAt(again.address, 'kept')).toBeUndefined();
+      const restarted = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
+      expect(restarted.address).toBe(first.address);
+      expect(await problemAt(restarted.address, 'kept')).toBeUndefined();
     },
   );
 

@@ -13,7 +13,7 @@ describe('if no server answers', () => {
     async (value, word, isRequired, name) => {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       onTestFinished(() => void vi.useRealTimers());
-      // Nothing listens at port 9.
+      // Nothing listens on port 9.
       vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
       vi.stubEnv('HEDDLE_REQUIRE_TEMPORAL', value);
       vi.stubEnv('TEMPORAL_NAMESPACE', 'loom');

@@ -9,7 +9,7 @@ import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
 import { reportNoServer, type ServerAttempt, provideServer } from './provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
-const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
+const FETCH_SCRIPT = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
 /**
  * Provides the server that the tests of this project share. The server starts when a test needs it. In the project
@@ -31,13 +31,13 @@ async function open(signal: AbortSignal): Promise<ServerAttempt> {
   if (server.kind === 'none') return reportNoServer(server.reason);
   if (server.kind === 'address') return useExisting(server.address);
   const binary = server.binary.path;
-  // The database is a file. One in memory is lost with its last connection, which the server closes when a request is
-  // aborted.
+  // The database is a file. A database in memory is lost when its last connection closes, and the server closes a
+  // connection when a request is aborted.
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
-  const clean = (): void => rmSync(folder, { recursive: true, force: true });
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
   if (started.kind === 'failed') {
-    clean();
+    removeFolder();
     return reportNoServer(started.reason);
   }
   const { address, namespace, stop } = started.server;
@@ -45,7 +45,7 @@ async function open(signal: AbortSignal): Promise<ServerAttempt> {
     server: { kind: 'serving', address, namespace, binary },
     stop: async () => {
       await stop();
-      clean();
+      removeFolder();
     },
   };
 }
@@ -59,7 +59,8 @@ async function find(signal: AbortSignal): Promise<FoundServer> {
 function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   return new Promise((resolve) => {
     const fail = (reason: string): void => resolve({ kind: 'none', reason });
-    const child = fork(FETCH, [], { execArgv: ['--conditions=@heddle/source', '--no-warnings'], signal });
+    const execArgv = ['--conditions=@heddle/source', '--no-warnings'];
+    const child = fork(FETCH_SCRIPT, [], { execArgv, signal });
     child.once('message', (found) => resolve(found as FoundServer));
     child.once('error', (error) => fail(`The download failed: ${error.message}.`));
     child.once('exit', (code, killSignal) =>

@@ -12,10 +12,10 @@ const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT_FIELDS)], ['S
 
 function optionsFor(
   server: ModelServer,
-  { maxCost, ...models }: BlocksOptions & Pick<EngineOptions, 'maxCost'>,
+  { maxCost, ...blocksOptions }: BlocksOptions & Pick<EngineOptions, 'maxCost'>,
 ) {
   return {
-    blocks: blocks(models),
+    blocks: blocks(blocksOptions),
     services: server.services,
     credentials: { openai: 'key-of-openai' },
     ...(maxCost && { maxCost }),
@@ -98,9 +98,9 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     expect(result).toMatchObject({ status: 'completed', output: { toolCalls: { count: 1, list } } });
     expect(server.requests).toHaveLength(6);
     expect(server.requests[5]?.body).toEqual(server.requests[1]?.body);
-    const first = JSON.stringify(server.requests[0]?.body);
-    expect(first).toContain('- refund-orders: How to refund an order.');
-    expect(first).not.toContain(refund.content);
+    const firstRequest = JSON.stringify(server.requests[0]?.body);
+    expect(firstRequest).toContain('- refund-orders: How to refund an order.');
+    expect(firstRequest).not.toContain(refund.content);
     expect([lookups, reads]).toEqual([[['mine', [refund.id]]], [['mine', refund.id]]]);
   });
 });

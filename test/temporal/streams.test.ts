@@ -29,11 +29,11 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     call.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
     call.done();
     received.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
-    const ofBlock = summaryOf(received).filter((text) => text.startsWith('A '));
-    expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
+    const blockEvents = summaryOf(received).filter((text) => text.startsWith('A '));
+    expect(blockEvents).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
     expect(emissionsIn(received).map(({ number }) => number)).toEqual([1, 2]);
-    for (const late of [engine.follow(run.runId), run.events()])
-      expect(summaryOf(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
+    for (const lateEvents of [engine.follow(run.runId), run.events()])
+      expect(summaryOf(await collect(lateEvents)).slice(-5)).toEqual([...blockEvents, 'run ended']);
   });
 
   it('is redacted with the secrets of the worker, even across chunks, and is not published in part after a timeout', async () => {

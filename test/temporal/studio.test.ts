@@ -20,13 +20,13 @@ const FLOWS = [
   { name: 'accessibility', flows: defineAccessibilityTests },
 ];
 
-describeTemporal('the Studio over runs on Temporal', ({ address, namespace }) => {
-  const store: GetServeArgs = (whenDone) => {
+describeTemporal('the Studio with runs on Temporal', ({ address, namespace }) => {
+  const getServeArgs: GetServeArgs = (whenDone) => {
     const options = ['--address', address, '--namespace', namespace, '--queue', `studio-${randomUUID()}`];
     return Promise.resolve([...ON_TEMPORAL, ...options, '--data', dataFolder(whenDone)]);
   };
-  const all = sample(FLOWS, 1, 'flows of the Studio on Temporal');
-  describe.skipIf(!chromiumTool).each(all)('$name', ({ flows }) => {
-    flows(store);
+  const sampledFlows = sample(FLOWS, 1, 'flows of the Studio on Temporal');
+  describe.skipIf(!chromiumTool).each(sampledFlows)('$name', ({ flows }) => {
+    flows(getServeArgs);
   });
 });

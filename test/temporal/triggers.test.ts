@@ -11,37 +11,38 @@ import type { Backend } from '../triggers/killed.ts';
 import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
 interface KillCase {
-  what: string;
-  /** The distance between two steps at which the process is killed, in a quick run of the tests. */
+  /** The steps at which the process is killed, as `from … to …`. */
+  stepRange: string;
+  /** In a quick run of the tests, the process is killed only at every `stride`th step. */
   stride: number;
   expectOnce: (backend: Backend, steps: Steps) => Promise<void>;
 }
 
 const KILL_CASES: readonly KillCase[] = [
   {
-    what: 'from the due time of a schedule to its run',
+    stepRange: 'from the due time of a schedule to its run',
     stride: 2,
     // The steps before the last four do not use the server.
     expectOnce: (backend, { first, stride }) =>
       expectOnceWhenKilled(backend, { stride, first: first + scale(3, 0) }),
   },
   {
-    what: 'from a delivery to its run',
+    stepRange: 'from a delivery to its run',
     stride: 5,
     expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, undefined, steps),
   },
   {
-    what: 'from a delivery to the run that flow control lets start',
+    stepRange: 'from a delivery to the run that flow control lets start',
     stride: 12,
     expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, { concurrency: 1 }, steps),
   },
   {
-    what: 'from the end of a run to the run of its event',
+    stepRange: 'from the end of a run to the run of its event',
     stride: 6,
     expectOnce: (backend, steps) => expectEventsOnceWhenKilled(backend, steps),
   },
   {
-    what: 'from the poll of a feed to the run of its item',
+    stepRange: 'from the poll of a feed to the run of its item',
     stride: 9,
     expectOnce: expectPolledOnceWhenKilled,
   },
@@ -51,10 +52,10 @@ describeTemporal('triggers', ({ address, namespace }) => {
   const share = 1 / (KILL_CASES.length + 1);
   const sampledIt = sampledTests(share, 'kinds of triggers whose process is killed on Temporal');
 
-  for (const { what, stride, expectOnce } of KILL_CASES) {
-    const steps = sampledSteps(stride, `steps ${what} on Temporal`);
+  for (const { stepRange, stride, expectOnce } of KILL_CASES) {
+    const steps = sampledSteps(stride, `steps ${stepRange} on Temporal`);
     sampledIt(
-      `start exactly one run if their process is killed at any step ${what}`,
+      `start exactly one run if their process is killed at any step ${stepRange}`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();

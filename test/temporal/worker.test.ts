@@ -121,7 +121,7 @@ describeTemporal('a worker', (server) => {
     });
   });
 
-  describe('with an endpoint', () => {
+  describe('with an HTTP endpoint', () => {
     it('serves its state and its counters over HTTP', async () => {
       const script = new Script();
       const cluster = createCluster(server);
@@ -141,10 +141,10 @@ describeTemporal('a worker', (server) => {
       call.done({ n: 1 });
       await stopped;
       await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
-      const next = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
+      const nextWorker = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
       await run.result();
       const done = /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
-      expect((await get(`${next.url}/metrics`)).text).toMatch(done);
+      expect((await get(`${nextWorker.url}/metrics`)).text).toMatch(done);
     });
 
     it('cannot start if the port is in use', async () => {

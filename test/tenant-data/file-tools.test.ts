@@ -35,19 +35,19 @@ describe('file tools of an agent', () => {
     const names = Object.keys(propertiesOf(toolDefinitions[0]));
     expect(names).not.toContain('folderPath');
     expect(callsIn(result.output)).toMatchObject([{ success: false }]);
-    const again = await runAgent(
+    const second = await runAgent(
       [tool('file_write', { writeFolderPath: '/Agents' })],
       [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi' } }],
       { tenantFiles: files },
     );
-    expect(callsIn(again.result.output)).toMatchObject([
+    expect(callsIn(second.result.output)).toMatchObject([
       { success: true, result: { folderPath: '/Agents' } },
     ]);
   });
 
   it('cannot reach private addresses, paths of the host, or files of another workspace', async () => {
     const files = new MemoryFiles();
-    const theirs = await files.put('theirs', 'secret.txt', 'Buy low.');
+    const foreignId = await files.put('theirs', 'secret.txt', 'Buy low.');
     const forged = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
     const read = (file: Json) => ({ name: 'file_get_content', args: { file } });
     const write = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
@@ -60,7 +60,7 @@ describe('file tools of an agent', () => {
       [read('file:///etc/passwd'), /http:\/\//],
       [read('/etc/passwd'), /neither a URL nor the id/],
       [read('..\\..\\x'), /neither a URL nor the id/],
-      [read(theirs), /has no file "wf_1"/],
+      [read(foreignId), /has no file "wf_1"/],
       [read(forged), /has no file "x"/],
       [write({ fileName: '../../etc/cron.d/x' }), /file name/],
       [write({ fileName: 'a.txt', folderPath: '/a/../../b' }), /has an invalid folder/],
@@ -68,7 +68,7 @@ describe('file tools of an agent', () => {
       [write({ fileName: 'a.txt', folderPath: '/a%2Fb' }), /has an invalid folder/],
       [write({ fileName: 'a.txt', folderPath: 'C:\\x' }), /has an invalid folder/],
       [write({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
-      [{ name: 'file_append', args: { file: theirs, content: 'x' } }, /has no file "wf_1"/],
+      [{ name: 'file_append', args: { file: foreignId, content: 'x' } }, /has no file "wf_1"/],
     ];
     const { result } = await runAgent(
       ['file_fetch', 'file_get_content', 'file_write', 'file_append'].map((name) => tool(name)),
@@ -77,7 +77,7 @@ describe('file tools of an agent', () => {
     );
     const calls = callsIn(result.output);
     expect(calls.map(({ success }) => success)).toEqual(hostileCalls.map(() => false));
-    for (const [at, [, message]] of hostileCalls.entries()) expect(calls[at]?.result).toMatch(message);
+    for (const [index, [, message]] of hostileCalls.entries()) expect(calls[index]?.result).toMatch(message);
     expect(JSON.stringify(calls)).not.toContain('Buy low');
     expect(files.changes).toBe(1);
   });

@@ -242,13 +242,13 @@ describe('files of the workspace', () => {
       { operation: 'file_list', folderPath: folder },
       { operation: 'file_write', fileName: 'copy.txt', writeFileId: file },
     ];
-    const unknown = calls('wf_9', '/Nosuch');
-    for (const [at, fields] of calls(id, '/Plans').entries()) {
-      const theirs = await runBlock(engine, 'file_v5', fields);
-      const none = await runBlock(engine, 'file_v5', unknown[at] ?? {});
-      expect(theirs.error).toMatchObject({ code: 'FILE_UNKNOWN' });
-      const renamed = theirs.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
-      expect(renamed).toBe(none.error?.message);
+    const unknownCalls = calls('wf_9', '/Nosuch');
+    for (const [index, fields] of calls(id, '/Plans').entries()) {
+      const foreignResult = await runBlock(engine, 'file_v5', fields);
+      const unknownResult = await runBlock(engine, 'file_v5', unknownCalls[index] ?? {});
+      expect(foreignResult.error).toMatchObject({ code: 'FILE_UNKNOWN' });
+      const messageForUnknown = foreignResult.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
+      expect(messageForUnknown).toBe(unknownResult.error?.message);
     }
     expect(files.text('theirs', 'secret.txt')).toBe('Buy low.');
     expect(files.changes).toBe(1);
@@ -301,11 +301,11 @@ describe('files of the workspace', () => {
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
     [
-      'an edit of a text that occurs twice',
+      'an edit of a string that occurs twice',
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
       /2 times, on lines 1, 3/,
     ],
-    ['an edit of a missing text', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
+    ['an edit of a missing string', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
     [
       'an insertion after a missing line',
       { operation: 'file_insert', afterLine: 9, insertContent: 'x' },
@@ -358,5 +358,3 @@ describe('files of the workspace', () => {
     expect(String(reportedErrors[0])).toContain('disk 7');
   });
 });
-
-/** Returns the schema of each argument of a tool, by the name of the argument. */

@@ -39,7 +39,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     'killing a worker in a long segment does not repeat blocks that a heartbeat has reported',
     { timeout: TIMEOUT_MS },
     async () => {
-      const { engine, stores, effects, fleet } = await start(2, { local: false });
+      const { engine, stores, effects, fleet } = await startEnvironment(2, { local: false });
       const names = ['C1', 'C2', 'C3'];
       const graph = workflow(
         [
@@ -70,7 +70,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     'a cancellation by a client aborts a waiting block long before its end',
     { timeout: TIMEOUT_MS },
     async () => {
-      const { engine, stores, effects } = await start(2);
+      const { engine, stores, effects } = await startEnvironment(2);
       const graph = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
       const { runId } = await engine.start({ workflow: graph });
       await expect.poll(() => effects.calls.length, POLL).toBe(1);
@@ -87,7 +87,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   );
 
   it('a cancellation by a client stops endless code and its process', { timeout: TIMEOUT_MS }, async () => {
-    const { engine, stores, fleet } = await start(2);
+    const { engine, stores, fleet } = await startEnvironment(2);
     const graph = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
     const { runId } = await engine.start({ workflow: graph });
     await expect.poll(() => activityTypesOf(runId), POLL).toEqual(['heddle.segment']);
@@ -108,7 +108,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   });
 
   it('a killed worker leaves no process with running code', { timeout: TIMEOUT_MS }, async () => {
-    const { engine, fleet } = await start(1);
+    const { engine, fleet } = await startEnvironment(1);
     const graph = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
     await engine.start({ workflow: graph });
     const [pid = 0] = fleet.pids;

@@ -29,7 +29,7 @@ export function readStored(name: string): StoredHistories {
   return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as StoredHistories;
 }
 
-/** Returns stored histories in the form for a replay. */
+/** Converts stored histories so that they can be replayed. */
 export function toRunHistories(stored: StoredHistories): RunHistory[] {
   return stored.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
 }
@@ -38,8 +38,9 @@ export function toRunHistories(stored: StoredHistories): RunHistory[] {
 export function storeHistories(name: string, histories: readonly RunHistory[]): void {
   const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: toPlainJson(history) }));
   const text = `${JSON.stringify(stored)}\n`;
-  const mark = findMachineMark(text);
-  if (mark !== undefined) throw new Error(`The history "${name}" has data of this machine: ${mark}`);
+  const machineValue = findMachineMark(text);
+  if (machineValue !== undefined)
+    throw new Error(`The history "${name}" has data of this machine: ${machineValue}`);
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
 
@@ -59,13 +60,13 @@ function toPlainJson(history: RunHistory['history']): unknown {
   return JSON.parse(text.replaceAll(/\d+@[^"]*?-(?=[0-9a-f]{32}|[0-9a-f-]{36})/g, 'worker-')) as unknown;
 }
 
-/** Returns a mark of this machine that is in the text or in its payloads; undefined if there is none. */
+/** Returns a host name or path of this machine that is in the text or in its payloads; undefined if there is none. */
 export function findMachineMark(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
   );
-  const marks = [`@${hostname()}`, `${repository}`, '/node_modules/', '/home/', '/root/'];
-  return marks.find((mark) => [text, ...payloads].some((part) => part.includes(mark)));
+  const machineData = [`@${hostname()}`, `${repository}`, '/node_modules/', '/home/', '/root/'];
+  return machineData.find((value) => [text, ...payloads].some((part) => part.includes(value)));
 }
 
 /** Runs the subject on a server. Returns its histories and those of its children. */

@@ -34,7 +34,7 @@ export function goldenBlocks(): Script {
   });
 }
 
-/** Runs of this version, one for each feature. */
+/** Runs of this version of Heddle, one for each feature. */
 export const SUBJECTS: readonly Subject[] = [
   {
     name: 'line',

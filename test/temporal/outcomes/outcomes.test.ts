@@ -25,11 +25,11 @@ describeTemporal('recorded outcomes', (server) => {
   });
 
   /** Returns the engine, with one worker, for the options of a case. Cases with the same options share an engine. */
-  function engineFor(outcome: OutcomeCase): Promise<OpenedEngine> {
-    const options = optionsFor(outcome);
-    const id = JSON.stringify(options);
-    const engine = engines.get(id) ?? openEngine(server, { data, options });
-    engines.set(id, engine);
+  function engineFor(outcomeCase: OutcomeCase): Promise<OpenedEngine> {
+    const options = optionsFor(outcomeCase);
+    const key = JSON.stringify(options);
+    const engine = engines.get(key) ?? openEngine(server, { data, options });
+    engines.set(key, engine);
     return engine;
   }
 
@@ -38,9 +38,9 @@ describeTemporal('recorded outcomes', (server) => {
     results ??= runConcurrently(cases, {
       limit: CONCURRENCY,
       name: ({ id }) => id,
-      work: async (outcome) => {
-        const { engine } = await engineFor(outcome);
-        return runCase(engine, outcome, runIds.get(outcome.id));
+      work: async (outcomeCase) => {
+        const { engine } = await engineFor(outcomeCase);
+        return runCase(engine, outcomeCase, runIds.get(outcomeCase.id));
       },
     });
     return results;

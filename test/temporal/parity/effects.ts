@@ -5,7 +5,7 @@ import { seededRandomFor } from '../../support/seeded-random.ts';
 /** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;
 
-/** Returns a generator of random numbers that depend only on the attempt and its block. */
+/** Returns a generator of random numbers that depend only on the seed, the block, its scope and the attempt. */
 export function randomFor(call: {
   seed: number;
   block: string;
@@ -17,8 +17,8 @@ export function randomFor(call: {
 }
 
 /** Returns the name of an attempt of a block in its run. */
-export function callName(block: string, scope: readonly number[], nth: number): string {
-  return `${[block, ...scope].join('.')}#${nth}`;
+export function callName(block: string, scope: readonly number[], attempt: number): string {
+  return `${[block, ...scope].join('.')}#${attempt}`;
 }
 
 /** Effects that wait until the test answers them. Their results depend on their seeds. */
@@ -34,7 +34,7 @@ export class HeldEffects {
       execute: pauseOf,
       resume: ({ paused, input }) => ({ ...paused, input }),
     },
-    { types: ['parity-effect'], class: 'effect', execute: (context) => this.#perform(context) },
+    { types: ['parity-effect'], class: 'effect', execute: (context) => this.#execute(context) },
     { types: ['parity-hang'], class: 'effect', execute: hang },
   ];
 
@@ -54,7 +54,7 @@ export class HeldEffects {
     this.#pendingCalls.delete(runId);
   }
 
-  #perform(context: BlockContext): Promise<BlockResult> {
+  #execute(context: BlockContext): Promise<BlockResult> {
     const { runId, block, scope, signal } = context;
     const name = callName(block.id, scope, context.attempt);
     const calls = this.#pendingCalls.get(runId) ?? new Map<string, () => void>();
@@ -81,12 +81,12 @@ export class HeldEffects {
   }
 }
 
-/** Returns the random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
-function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => number {
-  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, nth });
+/** Returns the generator of random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
+function randomOf({ block, scope, field, attempt }: BlockContext): () => number {
+  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, nth: attempt });
   if (random() < 0.12) {
     const retryable = random() < 0.8;
-    throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, nth)} fails`, { retryable });
+    throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, attempt)} fails`, { retryable });
   }
   return random;
 }

@@ -9,7 +9,7 @@ import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
 
-/** An action of the test on an idle run, which makes no progress without the test. `seq`: the length of its journal. */
+/** An action of the test on a run that is idle until the test acts. `seq`: the length of the run's journal. */
 export type Step = { seq: number } & (
   | { do: 'answer'; call: string }
   | { do: 'resume'; block: string; scope: readonly number[] }
@@ -48,7 +48,7 @@ export class JournalReader {
 /**
  * Executes the scenario. Whenever the run is idle, takes a random step, which depends only on the scenario. Returns the
  * steps and the journal. `isPerBlock`: the other runtime executes every block in its own activity. `isRacy`: the order
- * of events is undefined, so the other runtime may have another journal.
+ * of events is undefined, so the other runtime may write a different journal.
  */
 export async function runLocally(
   environment: Environment,
@@ -88,7 +88,7 @@ export async function runLocally(
       for (const entry of await journal.readNew()) raceDetector.recordApplied(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
       const actions = replica.pendingCommands().map(actionFor);
-      if (replica.seq > seq && !actions.includes('moving')) {
+      if (replica.seq > seq && !actions.includes('in-progress')) {
         raceDetector.recordIdle();
         return actions.filter((action) => typeof action === 'object');
       }
@@ -99,16 +99,16 @@ export async function runLocally(
     }
   }
 
-  /** Returns the action that the command waits for; `moving` if it ends without the test; `still` for others. */
-  function actionFor(command: Command): Action | 'moving' | 'still' {
-    if (command.type === 'abort' || command.type === 'end') return 'moving';
+  /** Returns the action that the command waits for; `in-progress` if it ends without the test; `ignored` for others. */
+  function actionFor(command: Command): Action | 'in-progress' | 'ignored' {
+    if (command.type === 'abort' || command.type === 'end') return 'in-progress';
     const { block, scope } =
       command.at.length % 2 === 1 ? replica.index.placeOf(command.at) : { block: '', scope: [] };
     if (command.type === 'open') return { do: 'resume', block, scope };
-    if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer) ? 'moving' : 'still';
-    if (command.type === 'expand') return 'moving';
+    if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer) ? 'in-progress' : 'ignored';
+    if (command.type === 'expand') return 'in-progress';
     const call = callName(block, scope, command.try);
-    return environment.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'moving';
+    return environment.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'in-progress';
   }
 }
 

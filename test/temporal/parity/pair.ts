@@ -18,8 +18,8 @@ import { playScript } from './temporal-run.ts';
 /** Maximum time of a run on both runtimes together. */
 const RUN_TIMEOUT_MS = 200_000;
 
-/** All effects of a run can wait at the same time, because the script decides which one is answered next. */
-const OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: { maxProcesses: 1 } };
+/** The concurrency allows all effects of a run to wait at the same time: the steps decide which is answered next. */
+const ENGINE_OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: { maxProcesses: 1 } };
 
 export type Deployment = Omit<DeploymentOptions, 'taskQueue'> & { worker?: WorkerTuning };
 
@@ -34,16 +34,16 @@ export class Pair {
   readonly #isPerBlock: boolean;
   readonly #compared: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
-  private constructor(parts: {
+  private constructor(fields: {
     local: OpenEnvironment;
     temporal: OpenEnvironment;
     histories: Histories;
     isPerBlock: boolean;
   }) {
-    this.#local = parts.local;
-    this.#temporal = parts.temporal;
-    this.#histories = parts.histories;
-    this.#isPerBlock = parts.isPerBlock;
+    this.#local = fields.local;
+    this.#temporal = fields.temporal;
+    this.#histories = fields.histories;
+    this.#isPerBlock = fields.isPerBlock;
   }
 
   static async open(
@@ -55,7 +55,7 @@ export class Pair {
     const temporal = await openEngine(server, {
       ...deployment,
       data,
-      options: { ...OPTIONS, blocks: effects.executors },
+      options: { ...ENGINE_OPTIONS, blocks: effects.executors },
       worker: { maxConcurrentActivities: 1000, ...deployment.worker },
     });
     for (const { engine } of [local, temporal]) for (const child of CHILDREN) await engine.deploy(child);
@@ -105,8 +105,8 @@ export class Pair {
    * source map of a worker, and hundreds of source maps would exhaust the memory of the process.
    */
   async findUnreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
-    const faults = await replayFaults(this.#compared.flatMap(({ histories }) => histories));
-    return faults.map((error) => {
+    const errors = await replayFaults(this.#compared.flatMap(({ histories }) => histories));
+    return errors.map((error) => {
       const [runId] = error.split(':');
       const run = this.#compared.find(({ histories }) => histories[0]?.workflowId === runId);
       if (!run) throw new Error(error);
@@ -125,7 +125,7 @@ async function openLocal(): Promise<OpenEnvironment> {
   const effects = new HeldEffects();
   const stores = openStores();
   const registry = createRegistry(builtInExecutors, effects.executors);
-  const engine = await createEngineOn(stores, registry, { ...OPTIONS, blocks: effects.executors });
+  const engine = await createEngineOn(stores, registry, { ...ENGINE_OPTIONS, blocks: effects.executors });
   return { engine, stores, effects, close: () => engine.close({ graceMs: 0 }) };
 }
 

@@ -10,7 +10,7 @@ import { Pair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
-const COUNT = scale(10, 200);
+const RUN_COUNT = scale(10, 200);
 /** Quick runs always have the same scenarios; full runs have new random scenarios. */
 const SEED = isFull ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
 const TIMEOUT_MS = scale(240_000, 3_600_000);
@@ -28,7 +28,7 @@ const wait = { ...compute, class: 'wait' } as const;
 const parallel = { kind: 'parallel', class: 'inline', handlesError: false } as const;
 const DEFAULTS = { start: 0, seed: 1, kind: 'unrestricted', graceMs: 0, order: 0 } as const;
 
-/** Scenarios whose runs once differed. */
+/** Scenarios whose runs once differed. Rule R6 of docs/semantics.md states the order in which nodes start. */
 const REGRESSIONS: readonly Scenario[] = [
   {
     // The run starts at a container with two first blocks, and one has a successor (R6).
@@ -83,7 +83,7 @@ describeTemporal('parity with the local runtime', (server) => {
       const pair = await Pair.open(server, { data: dataFolder(), deployment });
       const allScenarios = [
         ...REGRESSIONS,
-        ...fc.sample(scenarios('unrestricted'), { numRuns: COUNT, seed: SEED }),
+        ...fc.sample(scenarios('unrestricted'), { numRuns: RUN_COUNT, seed: SEED }),
       ];
       const results = runConcurrently([...allScenarios.entries()], {
         limit: concurrency,
@@ -92,15 +92,15 @@ describeTemporal('parity with the local runtime', (server) => {
       });
       const settled = await Promise.allSettled(results.values());
       await pair.close();
-      const differences = settled.flatMap((one, index) =>
-        one.status === 'rejected'
-          ? [{ scenario: allScenarios[index] as Scenario, error: one.reason as unknown }]
+      const differences = settled.flatMap((result, index) =>
+        result.status === 'rejected'
+          ? [{ scenario: allScenarios[index] as Scenario, error: result.reason as unknown }]
           : [],
       );
       const failed = [...differences, ...(await pair.findUnreplayable())];
       if (failed.length > 0) throw smallestFailure(failed);
-      const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
-      expect(compared.length).toBeGreaterThan(COUNT / 4);
+      const compared = settled.filter((result) => result.status === 'fulfilled' && result.value);
+      expect(compared.length).toBeGreaterThan(RUN_COUNT / 4);
     },
     TIMEOUT_MS,
   );

@@ -19,7 +19,7 @@ export const CHILDREN: readonly Json[] = [true, false].map((works) =>
 );
 
 /** Timeout in milliseconds of blocks that never return. */
-const HANG_MS = 20;
+const HANG_TIMEOUT_MS = 20;
 /** The grace period is zero or longer than any run, so that results never depend on durations. */
 const LONG_GRACE_MS = 600_000;
 
@@ -81,12 +81,16 @@ function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: numbe
     return { ...rest, id, subflow: { ...subflow, body } };
   }
   const isHanging = node.class === 'effect' && timeoutMs !== undefined && random() < 0.2;
-  Object.assign(config, kindOf(node, isHanging, random));
+  Object.assign(config, typeAndParamsOf(node, isHanging, random));
   config.params['seed'] = { kind: 'literal', value: seed };
-  return { ...rest, id, ...(isHanging && { timeoutMs: HANG_MS }) };
+  return { ...rest, id, ...(isHanging && { timeoutMs: HANG_TIMEOUT_MS }) };
 }
 
-function kindOf(node: Node, isHanging: boolean, random: () => number): Pick<BlockConfig, 'type' | 'params'> {
+function typeAndParamsOf(
+  node: Node,
+  isHanging: boolean,
+  random: () => number,
+): Pick<BlockConfig, 'type' | 'params'> {
   if (node.class === 'child') {
     const value = random() < 0.8 ? 'parity-good' : 'parity-bad';
     return { type: 'workflow_input', params: { workflowId: { kind: 'literal', value } } };

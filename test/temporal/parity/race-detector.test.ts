@@ -13,24 +13,27 @@ const LOOP = loop(
   block('B', 'response'),
 );
 
-/** A run of a parallel with `branches` branches, each with a while loop of A and the Response B. `edges` are added. */
+/**
+ * A run of a parallel with `branches` branches, each with a while loop of A and the Response B. `edges` are additional
+ * edges. The titles of the tests name rules of docs/semantics.md, such as R17.
+ */
 class Run {
   readonly #replica: Replica;
-  readonly #race: RaceDetector;
+  readonly #raceDetector: RaceDetector;
 
   constructor({ branches = 2, graceMs = 0, isPerBlock = false, edges = [] as string[] } = {}) {
     const inside = [LOOP, fn('M', 'return 3')];
     const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...inside)];
     const plan = compilePlan(blocks, ['Start -> P -> L -> A -> B', ...edges]);
     this.#replica = new Replica('run', plan);
-    this.#race = new RaceDetector(this.#replica, { isPerBlock });
+    this.#raceDetector = new RaceDetector(this.#replica, { isPerBlock });
     const { start } = plan;
     this.#post({ type: 'started', format: 1, start, input: { v: {} }, graceMs, variables: {} });
     this.completes('Start', []);
   }
 
   get isRacy(): boolean {
-    return this.#race.isRacy;
+    return this.#raceDetector.isRacy;
   }
 
   /** Records that the condition of the loop of a branch is true. */
@@ -49,7 +52,7 @@ class Run {
 
   /** Records that the run makes no progress without the test. */
   becomesIdle(): this {
-    this.#race.recordIdle();
+    this.#raceDetector.recordIdle();
     return this;
   }
 
@@ -57,7 +60,7 @@ class Run {
     const entry = { seq: this.#replica.seq + 1, atMs: 1, ...body };
     const applied = this.#replica.apply(entry);
     if (!applied.changed) throw new Error(`${body.type} changed nothing`);
-    this.#race.recordApplied(entry, applied);
+    this.#raceDetector.recordApplied(entry, applied);
     return this;
   }
 }
@@ -126,7 +129,7 @@ it.each([
 ])('%s', (_title, blocks, isRacy) => {
   const plan = compilePlan(blocks, ['Start -> W', 'Start -> A']);
   const replica = new Replica('run', plan);
-  const race = new RaceDetector(replica, { isPerBlock: false });
+  const raceDetector = new RaceDetector(replica, { isPerBlock: false });
   const { start } = plan;
   const entries: EntryBody[] = [
     { type: 'started', format: 1, start, input: { v: {} }, graceMs: 0, variables: {} },
@@ -134,9 +137,9 @@ it.each([
   ];
   for (const body of entries) {
     const entry = { seq: replica.seq + 1, atMs: 1, ...body };
-    race.recordApplied(entry, replica.apply(entry));
+    raceDetector.recordApplied(entry, replica.apply(entry));
   }
-  expect(race.isRacy).toBe(isRacy);
+  expect(raceDetector.isRacy).toBe(isRacy);
 });
 
 it('two conditions are a race if every block runs in its own activity', () => {

@@ -12,7 +12,7 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  * condition is evaluated in a sandbox). The order of two expansions alone does not matter, because both runtimes
  * evaluate conditions in the order of the commands. The order changes the journal if a block after the first expansion
  * fails or ends a scope that also contains the second container (R17): this may happen before or after the second
- * expansion ends.
+ * expansion ends. (Rules such as R17 are in docs/semantics.md.)
  *
  * A block and an effect with a time limit that run at the same time are such operations, too (R21): a segment (a
  * part of the run that one process drives) and an effect can be two activities, and each starts when a worker takes it.
@@ -22,8 +22,8 @@ export class RaceDetector {
   isRacy = false;
   readonly #replica: Replica;
   readonly #isPerBlock: boolean;
-  /** Addresses of the expansions that were pending at the same time since the run was last idle. */
-  #groups: Address[][] = [];
+  /** Groups of expansions that were pending at the same time since the run was last idle, as addresses. */
+  #concurrentExpansions: Address[][] = [];
   /** True if an expansion of a group has ended. */
   #hasEndedExpansion = false;
 
@@ -39,12 +39,12 @@ export class RaceDetector {
     this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
     this.#hasEndedExpansion ||= this.#endsExpansion(entry);
     const expanding = pending.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
-    if (expanding.length > 1) this.#groups.push(expanding);
+    if (expanding.length > 1) this.#concurrentExpansions.push(expanding);
   }
 
   /** Records that the run is idle: later events cannot race with earlier events. */
   recordIdle(): void {
-    this.#groups = [];
+    this.#concurrentExpansions = [];
     this.#hasEndedExpansion = false;
   }
 
@@ -53,8 +53,8 @@ export class RaceDetector {
     const unordered = pending.filter((command) => {
       if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer);
       if (command.type !== 'run') return this.#isPerBlock && command.type === 'expand';
-      const { class: kind } = this.#replica.index.node(command.at);
-      return kind === 'child' || (this.#isPerBlock && kind !== 'effect');
+      const { class: blockClass } = this.#replica.index.node(command.at);
+      return blockClass === 'child' || (this.#isPerBlock && blockClass !== 'effect');
     });
     if (unordered.length > 1) return true;
     return unordered.length > 0 && !this.#isPerBlock && pending.some(({ type }) => type === 'expand');
@@ -72,28 +72,28 @@ export class RaceDetector {
   #isExpansionOvertaken(entry: Entry, applied: ApplyResult): boolean {
     if (entry.type === 'failed' && this.#hasEndedExpansion) return true;
     const ended = this.#endedScopes(applied);
-    return this.#groups.some((group) =>
+    return this.#concurrentExpansions.some((group) =>
       ended.some((scope) => group.filter((at) => isInside(at, scope)).length > 1),
     );
   }
 
   #endsExpansion(entry: Entry): boolean {
     if (entry.type !== 'expanded' && entry.type !== 'failed') return false;
-    const name = this.#replica.index.addressOf(entry.block, entry.scope).join('.');
-    return this.#groups.some((group) => group.some((at) => at.join('.') === name));
+    const address = this.#replica.index.addressOf(entry.block, entry.scope).join('.');
+    return this.#concurrentExpansions.some((group) => group.some((at) => at.join('.') === address));
   }
 
   /** Returns the addresses of the run (`[]`), containers and branches that start no more blocks after this entry. */
   #endedScopes({ commands, notices }: ApplyResult): Address[] {
-    const ofCommands = commands.flatMap((command): Address[] => {
+    const fromCommands = commands.flatMap((command): Address[] => {
       if (command.type === 'end') return [[]];
       return command.type === 'timer' && command.timer === 'grace' ? [command.at] : [];
     });
-    const ofNotices = notices.flatMap((notice): Address[] => {
+    const fromNotices = notices.flatMap((notice): Address[] => {
       if (notice.type === 'closed') return notice.failed ? [[...notice.at, notice.iteration]] : [];
       return notice.type === 'failed' && this.#replica.index.node(notice.at).subflow ? [notice.at] : [];
     });
-    return [...ofCommands, ...ofNotices];
+    return [...fromCommands, ...fromNotices];
   }
 }
 

@@ -23,6 +23,7 @@ export interface Shape {
   logs: Json[];
 }
 
+/** Returns the comparable parts of a run that has ended. `entries`: its journal. */
 export async function shapeOf(engine: Engine, runId: string, entries: readonly Entry[]): Promise<Shape> {
   const { status, output, error } = await engine.getRun(runId);
   const logs = await engine.getLogs(runId);

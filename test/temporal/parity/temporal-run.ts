@@ -4,14 +4,14 @@ import { executeStep, JournalReader } from './local-run.ts';
 import type { Environment, Step } from './local-run.ts';
 
 /**
- * Maximum time until a run reaches the next step of its script. Longer than the minute after which the server retries a
- * journal write that no worker has received, as happens on a busy machine.
+ * Maximum time until a run reaches the next step. Longer than a minute: if no worker receives a journal write, which
+ * happens on a busy machine, the server retries it after a minute.
  */
 const STEP_TIMEOUT_MS = 120_000;
 
 /**
- * Executes the script and returns the journal, which has at least `entryCount` entries. Throws if the run does not
- * reach a step in time. `isIdle` returns true if no workflow task is in progress: the SDK handles a signal that arrives
+ * Executes the steps and returns the journal, which has at least `entryCount` entries. Throws if the run does not reach
+ * a step in time. `isIdle` returns true if no workflow task is in progress: the SDK handles a signal that arrives
  * during a task before the timers that fired during the task.
  */
 export async function playScript(
@@ -59,7 +59,7 @@ export async function playScript(
   async function waitFor(
     seq: number,
     isReady: () => boolean | Promise<boolean>,
-    what: unknown,
+    target: unknown,
   ): Promise<void> {
     const startMs = performance.now();
     for (;;) {
@@ -69,7 +69,7 @@ export async function playScript(
       if (performance.now() - startMs > STEP_TIMEOUT_MS) {
         const stored = (await environment.stores.runs.record(runId))?.status;
         throw new Error(
-          `The journal did not reach entry ${seq} before ${JSON.stringify(what)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
+          `The journal did not reach entry ${seq} before ${JSON.stringify(target)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

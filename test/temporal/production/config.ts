@@ -12,7 +12,7 @@ export interface ServerPorts extends Readonly<Record<'history' | 'matching' | 'w
   readonly frontend: ServicePorts & { readonly httpPort: number };
 }
 
-interface Parts {
+interface ServerConfigOptions {
   readonly ports: ServerPorts;
   readonly postgres: PostgresServer;
   readonly databases: { readonly store: string; readonly visibility: string };
@@ -22,7 +22,13 @@ interface Parts {
 }
 
 /** Returns the configuration of a production server on the loopback address. */
-export function serverConfig({ ports, postgres, databases, shards, dynamicConfigFile }: Parts): object {
+export function serverConfig({
+  ports,
+  postgres,
+  databases,
+  shards,
+  dynamicConfigFile,
+}: ServerConfigOptions): object {
   const services = Object.entries(ports).map(([name, rpc]) => [
     name,
     { rpc: { ...rpc, bindOnLocalHost: true } },
@@ -40,8 +46,8 @@ export function serverConfig({ ports, postgres, databases, shards, dynamicConfig
       visibilityStore: 'visibility',
       numHistoryShards: shards,
       datastores: {
-        store: { sql: sqlOf(postgres, databases.store, 20) },
-        visibility: { sql: sqlOf(postgres, databases.visibility, 5) },
+        store: { sql: sqlDatastore(postgres, databases.store, 20) },
+        visibility: { sql: sqlDatastore(postgres, databases.visibility, 5) },
       },
     },
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
@@ -64,7 +70,7 @@ export function dynamicConfig(): object {
   return Object.fromEntries(Object.entries(POLL_LIMITS).map(([name, value]) => [name, [{ value }]]));
 }
 
-function sqlOf(
+function sqlDatastore(
   { host, port, user, password }: PostgresServer,
   databaseName: string,
   maxConns: number,

@@ -55,8 +55,8 @@ describeTemporal('the production server', ({ address, namespace }) => {
     const first = await start(name, 'kept');
     await first.stop();
     expect(await problemAt(first.address, 'kept')).toBe('nothing listens there');
-    const again = await start(name, 'other');
-    expect(await problemAt(again.address, 'kept')).toBeUndefined();
+    const restarted = await start(name, 'other');
+    expect(await problemAt(restarted.address, 'kept')).toBeUndefined();
   });
 
   it('reports why it cannot create its databases', async () => {

@@ -39,14 +39,14 @@ export interface ProductionServer {
   stop(): Promise<void>;
 }
 
-const SCHEMA_MS = 120_000;
-const READY_MS = 120_000;
+const SCHEMA_TIMEOUT_MS = 120_000;
+const READY_TIMEOUT_MS = 120_000;
 /** Milliseconds between SIGTERM and SIGKILL. A stopping server waits until the other members of its cluster notice. */
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
 /** A namespace that exists on every server, so that readiness can be checked before other namespaces are created. */
-const OWN_NAMESPACE = 'temporal-system';
+const SYSTEM_NAMESPACE = 'temporal-system';
 
 /** Returns the databases of a server, with their schemas in `temporal-sql`. */
 const databasesOf = (name: string): readonly { database: string; schema: string }[] => [
@@ -55,12 +55,13 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
 ];
 
 /**
- * Starts a production server with higher poll limits. Resolves when it answers. It ends with this process.
+ * Starts a production server with higher poll limits. Resolves when it answers. The server is stopped when this process
+ * ends.
  *
  * @throws if the databases cannot be created, or if the server does not answer (with its last output).
  */
 export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
-  for (const each of databasesOf(options.name)) await prepareDatabase(options, each);
+  for (const database of databasesOf(options.name)) await prepareDatabase(options, database);
   const portNumbers = options.ports ?? (await lowPorts(9));
   const ports = portsOf(portNumbers);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
@@ -97,10 +98,10 @@ async function whyNotServing(
 ): Promise<string | undefined> {
   const address = addressOf(ports);
   const ended = new AbortController();
-  const limits = { timeoutMs: READY_MS, signal: ended.signal };
+  const limits = { timeoutMs: READY_TIMEOUT_MS, signal: ended.signal };
   try {
     const problem = await Promise.race([
-      waitUntilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, limits),
+      untilReady({ address, namespace: SYSTEM_NAMESPACE, searchAttributes: [] }, limits),
       child.exited.then((how) => `it ended with ${how}`),
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));
@@ -138,15 +139,19 @@ async function prepareDatabase(
     ['update-schema', '--schema-name', `postgresql/v12/${schema}`],
   ];
   for (const args of steps) {
-    const result = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_MS });
+    const result = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_TIMEOUT_MS });
     if (result.problem !== undefined)
       throw new Error(`The database ${database} cannot be created: ${result.problem}`);
   }
 }
 
-function portsOf(free: readonly number[]): ServerPorts {
-  const port = (at: number): number => free[at] ?? 0;
-  const pair = (at: number): ServerPorts['history'] => ({ grpcPort: port(at), membershipPort: port(at + 1) });
+/** Assigns nine port numbers to the services. */
+function portsOf(portNumbers: readonly number[]): ServerPorts {
+  const port = (index: number): number => portNumbers[index] ?? 0;
+  const pair = (index: number): ServerPorts['history'] => ({
+    grpcPort: port(index),
+    membershipPort: port(index + 1),
+  });
   return {
     frontend: { ...pair(0), httpPort: port(8) },
     history: pair(2),

@@ -13,8 +13,8 @@ describeTemporal('workers of the production server', (server) => {
   it('with versions finish the runs that they have started; new runs start on the current version', async () => {
     const cluster = createCluster(server);
     const deployment = `looms-${cluster.queue}`;
-    const [one, two] = [new Script(), new Script()];
-    const engine = await cluster.engine({ blocks: [one.executor] });
+    const [oldScript, newScript] = [new Script(), new Script()];
+    const engine = await cluster.engine({ blocks: [oldScript.executor] });
     const connection = await NativeConnection.connect({ address: server.address });
     onTestFinished(() => connection.close());
     const makeCurrent = (buildId: string): Promise<unknown> =>
@@ -24,18 +24,18 @@ describeTemporal('workers of the production server', (server) => {
         buildId,
         ignoreMissingTaskQueues: true,
       });
-    await cluster.worker({ blocks: [one.executor], tuning: { version: { deployment, build: '1' } } });
+    await cluster.worker({ blocks: [oldScript.executor], tuning: { version: { deployment, build: '1' } } });
     await makeCurrent('1');
     const first = await engine.start({ workflow: graph });
-    const call = await one.nextCall('A');
-    await cluster.worker({ blocks: [two.executor], tuning: { version: { deployment, build: '2' } } });
+    const call = await oldScript.nextCall('A');
+    await cluster.worker({ blocks: [newScript.executor], tuning: { version: { deployment, build: '2' } } });
     await makeCurrent('2');
     const second = await engine.start({ workflow: graph });
-    (await two.nextCall('A')).done({ n: 2 });
+    (await newScript.nextCall('A')).done({ n: 2 });
     expect(await second.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
     call.done({ n: 1 });
     expect(await first.result()).toMatchObject({ status: 'completed', output: { result: 1 } });
-    expect([one.calls, two.calls]).toEqual([['A'], ['A']]);
+    expect([oldScript.calls, newScript.calls]).toEqual([['A'], ['A']]);
   });
 
   it('with a version can be started from the command line, and are ready when the server knows the version', async () => {

@@ -10,15 +10,15 @@ import type { RunHistory } from './histories-of.ts';
 import { openEngine } from './open.ts';
 
 const ITERATIONS = scale(40, 100);
-/** Commands after which a run continues as new, with a new history. */
-const BUDGET = 20;
-/** Upper bound of the events of a history: those of its budget, of one more iteration, and of its start and end. */
-const MAX_EVENTS = BUDGET * 6 + 60;
+/** Number of commands after which a run continues as new, with a new history. */
+const COMMANDS_PER_HISTORY = 20;
+/** Upper bound of the number of events of a history: those of its commands, one more iteration, start and end. */
+const MAX_EVENTS = COMMANDS_PER_HISTORY * 6 + 60;
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 5 };
 
-/** A workflow with a loop of effects (some iterations have a parallel), and concurrent pauses and a wait. */
-const LONG = workflow(
+/** A workflow with a loop of effects (some iterations have a parallel), concurrent pauses, and a wait. */
+const LONG_WORKFLOW = workflow(
   [
     block('H', 'human_in_the_loop'),
     block('Open', 'human_in_the_loop'),
@@ -56,22 +56,22 @@ describeTemporal('runs that continue in new histories', (server) => {
       const counts = new Map<string, number>();
       const { promise: halfway, resolve } = Promise.withResolvers<void>();
       let runsAtHalf = 0;
-      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt: nth }) => {
+      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt }) => {
         if (name === 'A' && scope[0] === ITERATIONS / 2 && ++runsAtHalf === runs) resolve();
-        if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && nth === 1) throw new Error('once');
+        if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && attempt === 1) throw new Error('once');
         counts.set(idempotencyKey, (counts.get(idempotencyKey) ?? 0) + 1);
         return { output: { by: name } };
       });
       const { engine, stores, close } = await openEngine(server, {
         data: dataFolder(),
         options: { blocks: [script.executor] },
-        continueAsNewAfter: BUDGET,
+        continueAsNewAfter: COMMANDS_PER_HISTORY,
         worker: { cachedWorkflows },
       });
       const histories = await Histories.connect(server);
       try {
         const started = await Promise.all(
-          Array.from({ length: runs }, () => engine.start({ workflow: LONG })),
+          Array.from({ length: runs }, () => engine.start({ workflow: LONG_WORKFLOW })),
         );
         await halfway;
         await Promise.all(started.map(({ runId }) => completeRun(engine, runId)));
@@ -110,7 +110,7 @@ async function completeRun(engine: Engine, runId: string): Promise<void> {
 /** Expects that no history of the run is too long and that each one can be replayed. */
 async function expectShortHistories(chain: readonly RunHistory[]): Promise<void> {
   const lengths = chain.map(({ history }) => history.events?.length ?? 0);
-  expect(chain.length).toBeGreaterThan(ITERATIONS / BUDGET);
+  expect(chain.length).toBeGreaterThan(ITERATIONS / COMMANDS_PER_HISTORY);
   expect(Math.max(...lengths)).toBeLessThan(MAX_EVENTS);
   expect(await replayFaults(chain)).toEqual([]);
 }

@@ -16,7 +16,7 @@ const calc: BlockExecutor = {
   execute: ({ scope }) => ({ output: { at: [...scope] } }),
 };
 const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
-const LINE = [`Start -> ${NAMES.join(' -> ')}`];
+const CHAIN = [`Start -> ${NAMES.join(' -> ')}`];
 
 describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
@@ -47,18 +47,18 @@ describeTemporal('the number of events of a run on a server', (server) => {
     const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => block(name, 'calc')),
-        LINE,
+        CHAIN,
       ),
     );
     expect(types.filter((type) => type === 'workflowTaskCompleted')).toHaveLength(1);
     expect(types.length).toBeLessThanOrEqual(8);
   });
 
-  it('is at most six for each of ten effects, and twelve for the run itself', async () => {
+  it('is at most six for each of ten effects, plus twelve for the run itself', async () => {
     const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => work(name)),
-        LINE,
+        CHAIN,
       ),
     );
     expect(types.filter((type) => type === 'activityTaskScheduled')).toHaveLength(10);

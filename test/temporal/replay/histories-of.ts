@@ -50,7 +50,7 @@ export class Histories {
     return chain;
   }
 
-  /** Returns true if the run has no scheduled or running workflow task, so that its history is complete for now. */
+  /** Returns whether the run has no scheduled or running workflow task, so that its history is complete for now. */
   async isIdle(runId: string): Promise<boolean> {
     const { raw } = await this.#client.workflow.getHandle(runId).describe();
     return !raw.pendingWorkflowTask;
@@ -75,22 +75,22 @@ export class Histories {
 
 /**
  * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that fails, and
- * a message if some were not replayed.
+ * a message if some histories were not replayed.
  */
 export async function replayFaults(
   histories: readonly { workflowId: string; history: unknown }[],
   options: Partial<ReplayWorkerOptions> = {},
 ): Promise<string[]> {
-  const faults: string[] = [];
+  const errors: string[] = [];
   let replayed = 0;
   const workerOptions = { workflowBundle: { codePath: BUNDLE }, ...options };
   for await (const { workflowId, error } of Worker.runReplayHistories(workerOptions, histories)) {
     replayed++;
-    if (error) faults.push(`${workflowId}: ${error.message}`);
+    if (error) errors.push(`${workflowId}: ${error.message}`);
   }
   if (replayed !== histories.length)
-    faults.push(`${replayed} of ${histories.length} histories were replayed`);
-  return faults;
+    errors.push(`${replayed} of ${histories.length} histories were replayed`);
+  return errors;
 }
 
 /** Returns the type of an event, followed by its failure if it has one. */

@@ -7,17 +7,17 @@ export function runConcurrently<Item, Result>(
     work,
   }: { limit: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
 ): Map<string, Promise<Result>> {
-  const waiting: (() => void)[] = [];
-  let busy = 0;
+  const waiters: (() => void)[] = [];
+  let runningCount = 0;
   const run = async (item: Item): Promise<Result> => {
-    if (busy >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
-    else busy++;
+    if (runningCount >= limit) await new Promise<void>((resolve) => waiters.push(resolve));
+    else runningCount++;
     try {
       return await work(item);
     } finally {
-      const next = waiting.shift();
+      const next = waiters.shift();
       if (next) next();
-      else busy--;
+      else runningCount--;
     }
   };
   return new Map(
