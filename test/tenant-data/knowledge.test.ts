@@ -22,11 +22,11 @@ async function createKnowledgeBases(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
   knowledge.add('mine', 'kb', { con_1: CONNECTOR });
   knowledge.add('theirs', 'kb2', { con_1: CONNECTOR });
-  await put(knowledge, 'theirs', 'kb2', 'plans.md', 'Buy looms low.');
+  await putDocument(knowledge, 'theirs', 'kb2', 'plans.md', 'Buy looms low.');
   return knowledge;
 }
 
-const put = async (
+const putDocument = async (
   knowledge: MemoryKnowledge,
   ...[tenant, base, name, content, tags = {}]: [string, string, string, string, JsonObject?]
 ) => {
@@ -37,8 +37,8 @@ const put = async (
 describe('a knowledge block', () => {
   it('searches with the filters and settings in the form that the editor writes', async () => {
     const knowledge = await createKnowledgeBases();
-    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
-    await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
+    await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
+    await putDocument(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const result = await runBlock(engine, 'knowledge', {
       operation: 'search',
@@ -77,7 +77,7 @@ describe('a knowledge block', () => {
 
   it('searches if no operation is set, even without a query if tag filters are set', async () => {
     const knowledge = await createKnowledgeBases();
-    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
+    await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
     const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', tagFilters });
@@ -127,8 +127,8 @@ describe('a knowledge block', () => {
       syncLogs: [],
     });
     expect(await call('trigger_sync', { connectorId: 'con_1' })).toMatchObject({ connectorId: 'con_1' });
-    const last = { documentId: replaced['documentId'] as string };
-    expect(await call('delete_document', last)).toMatchObject(last);
+    const newDocument = { documentId: replaced['documentId'] as string };
+    expect(await call('delete_document', newDocument)).toMatchObject(newDocument);
     expect(await call('list_documents')).toMatchObject({ totalDocuments: 0 });
   });
 
@@ -153,11 +153,11 @@ describe('a knowledge block', () => {
       ['trigger_sync', { connectorId: 'con_1' }],
     ];
     for (const [operation, fields] of operations) {
-      const theirs = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
-      const none = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
-      expect(theirs.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
-      expect(theirs.error?.message.replace('kb2', 'kb9')).toBe(none.error?.message);
-      expect(theirs.error?.message).not.toContain('low');
+      const foreign = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
+      const unknown = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
+      expect(foreign.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
+      expect(foreign.error?.message.replace('kb2', 'kb9')).toBe(unknown.error?.message);
+      expect(foreign.error?.message).not.toContain('low');
     }
     expect(knowledge.changes).toBe(changes);
   });
@@ -167,8 +167,8 @@ describe('a knowledge block', () => {
     const changesBefore = knowledge.changes;
     let attempts = 0;
     class LossyKnowledge extends MemoryKnowledge {
-      override readonly createDocument: TenantKnowledge['createDocument'] = async (...call) => {
-        const document = await knowledge.createDocument(...call);
+      override readonly createDocument: TenantKnowledge['createDocument'] = async (...args) => {
+        const document = await knowledge.createDocument(...args);
         attempts += 1;
         if (attempts === 1) throw new Error('The connection was lost.');
         return document;
@@ -217,7 +217,7 @@ describe('a knowledge block', () => {
 describe('knowledge as a tool of an agent', () => {
   it('searches only the knowledge base that the author has chosen, and none of another workspace', async () => {
     const knowledge = await createKnowledgeBases();
-    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
+    await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
     const calls: { name: string; args: Json }[] = [
       { name: 'knowledge_search', args: { query: 'looms' } },
       { name: 'knowledge_search', args: { query: 'looms', knowledgeBaseId: 'kb2' } },
@@ -233,14 +233,20 @@ describe('knowledge as a tool of an agent', () => {
     const messages = [{ role: 'user', content: 'Go.' }];
     const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-    const [own, otherBase, theirs, forged] = callsIn(result.output);
-    expect(own).toMatchObject({ success: true, result: { results: [{ content: 'Looms weave.' }] } });
-    expect(otherBase).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
-    expect(theirs).toMatchObject({ success: false });
-    expect(theirs?.result).toBe('The workspace has no knowledge base "kb2".');
-    expect(forged).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
+    const [search, searchWithId, foreignList, listWithWorkspaceId] = callsIn(result.output);
+    expect(search).toMatchObject({ success: true, result: { results: [{ content: 'Looms weave.' }] } });
+    expect(searchWithId).toMatchObject({
+      success: false,
+      result: expect.stringContaining('schema') as string,
+    });
+    expect(foreignList).toMatchObject({ success: false });
+    expect(foreignList?.result).toBe('The workspace has no knowledge base "kb2".');
+    expect(listWithWorkspaceId).toMatchObject({
+      success: false,
+      result: expect.stringContaining('schema') as string,
+    });
     expect(JSON.stringify(result.output)).not.toContain('Buy looms');
-    const [search] = model.toolDefinitions() as unknown as { parameters: { properties: object } }[];
-    expect(Object.keys(search?.parameters.properties ?? {})).not.toContain('topK');
+    const [searchTool] = model.toolDefinitions() as unknown as { parameters: { properties: object } }[];
+    expect(Object.keys(searchTool?.parameters.properties ?? {})).not.toContain('topK');
   });
 });

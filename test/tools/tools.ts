@@ -1,4 +1,7 @@
-/** How to find and install one system tool. `routes` are tried in order after PATH and the cache. */
+/**
+ * How to find and install one system tool. After a search on PATH and in the cache, `routes` (methods to install the
+ * tool) are tried in order.
+ */
 export interface Tool {
   /** The executable's name. */
   readonly command: string;
@@ -20,7 +23,7 @@ export interface AptRoute {
 /** Debian packages, a Go package (`path@version`) or a Python one (`name==version`) to install. */
 export type Route = AptRoute | { readonly go: string } | { readonly pip: string };
 
-/** Eager starts of workflows need at least 1.29. */
+/** The eager start of workflows needs at least version 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
 
 /** The system tools that tests use. Apart from these, tests may need only Node and npm on a machine. */

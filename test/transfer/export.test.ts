@@ -97,11 +97,12 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
 
   it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
     const id = await api.createDraft(FILE);
-    const other = await api.createMember(await api.createWorkspace(), 'admin');
-    const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
-    const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: other });
+    const strangerKey = await api.createMember(await api.createWorkspace(), 'admin');
+    const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: strangerKey });
+    const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: strangerKey });
     expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
-    expect((await api.fetch('HEAD', `/api/v2/workflows/${id}/export`, { key: other })).status).toBe(404);
+    const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`, { key: strangerKey });
+    expect(head.status).toBe(404);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
   });
@@ -115,11 +116,11 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
   });
 });
 
-describe('exports of imported files', () => {
+describe('the export of an imported file', () => {
   const folder = new URL('../fixtures/exported/', import.meta.url);
   const files = readdirSync(folder).filter((name) => /-[0-9a-f]{12}\.json$/.test(name));
 
-  it.each(files)('%s keeps its blocks, fields and edges', async (name) => {
+  it.each(files)('has the blocks, fields and edges of the file: %s', async (name) => {
     const api = await openTransferApi('sqlite');
     const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
     const { state } = await api.exportWorkflow(await api.createDraft(file));

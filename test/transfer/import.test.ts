@@ -49,8 +49,8 @@ const FOREIGN = fileOf([
   blockWith('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL] }),
 ]);
 
-let requests = 0;
-const nextRequest = (): string => `import-${(requests += 1)}`;
+let requestCount = 0;
+const nextRequestId = (): string => `import-${(requestCount += 1)}`;
 
 describe.each(sampledStores('imports'))('imports on %s', (name) => {
   let api: TransferApi;
@@ -84,7 +84,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   async function withPreview<T extends object>(body: T) {
     const { previewFingerprint } = await previewOf(body);
-    return { ...body, requestId: nextRequest(), previewFingerprint };
+    return { ...body, requestId: nextRequestId(), previewFingerprint };
   }
 
   async function stateOf(id: string): Promise<ExportFile['state']> {
@@ -220,13 +220,13 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(new Set(responses.map(({ data }) => data.id)).size).toBe(1);
   });
 
-  it('are refused for another request with the same id, a stale preview, and unresolved references', async () => {
+  it('are refused for a stale preview, unresolved references, and a request id that another request has used', async () => {
     const target = await api.createDraft(fileOf([]));
     const body = withMappings();
     body.mappings[0]!.targetId = target;
     const request = await withPreview(body);
-    const other = { ...request, previewFingerprint: '0'.repeat(64), requestId: nextRequest() };
-    const wrong = await post(IMPORT, other);
+    const otherRequest = { ...request, previewFingerprint: '0'.repeat(64), requestId: nextRequestId() };
+    const wrong = await post(IMPORT, otherRequest);
     expect([wrong.status, errorIn(wrong.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
     await api.call('DELETE', `/api/v2/workflows/${target}`);
     const stale = await post(IMPORT, request);
@@ -322,14 +322,14 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   it('accept the same request id in two workspaces', async () => {
     const workspaceId = await api.createWorkspace();
-    const mine = await withPreview({ workflow: fileOf([]), mappings: [] });
-    expect((await post<ImportResult>(IMPORT, mine)).status).toBe(201);
+    const request = await withPreview({ workflow: fileOf([]), mappings: [] });
+    expect((await post<ImportResult>(IMPORT, request)).status).toBe(201);
     const preview = await previewOf({ workspaceId, workflow: fileOf([]), mappings: [] });
-    const theirs = await post<ImportResult>(IMPORT, { ...mine, ...preview, workspaceId } as object);
-    expect(theirs.status).toBe(400);
+    const unknownKeys = await post<ImportResult>(IMPORT, { ...request, ...preview, workspaceId } as object);
+    expect(unknownKeys.status).toBe(400);
     const { previewFingerprint } = preview;
-    const other = await post<ImportResult>(IMPORT, { ...mine, workspaceId, previewFingerprint });
-    expect(other.status).toBe(201);
+    const second = await post<ImportResult>(IMPORT, { ...request, workspaceId, previewFingerprint });
+    expect(second.status).toBe(201);
   });
 
   const nestedArrays = '['.repeat(5000) + ']'.repeat(5000);
@@ -365,7 +365,7 @@ function replaceIds({ state }: ExportFile): Json {
     ...Object.keys(state.variables),
   ];
   let text = JSON.stringify(state);
-  for (const [at, id] of ids.entries()) text = text.replaceAll(id, `id-${at}`);
+  for (const [index, id] of ids.entries()) text = text.replaceAll(id, `id-${index}`);
   return JSON.parse(text) as Json;
 }
 

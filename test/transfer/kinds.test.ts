@@ -39,7 +39,7 @@ interface Preview {
   discovery: { kind: string; command: string }[];
 }
 
-describe.each(sampledStores('kinds of references'))('references of each kind on %s', (name) => {
+describe.each(sampledStores('kinds of references'))('references on %s', (name) => {
   let api: TransferApi;
   /** The id of a target in the workspace, by kind. Only for kinds whose resources the service stores. */
   let targets: { [kind: string]: string };
@@ -113,7 +113,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
     expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
   });
 
-  it('that the mappings clear are imported without ids of the file', async () => {
+  it('that the mappings clear are imported without the ids in the file', async () => {
     const values = await importWith(KINDS.map((kind) => mapping(kind, null)));
     expect(Object.keys(values)).toEqual(KINDS);
     expect(JSON.stringify(values)).not.toContain('theirs');

@@ -14,7 +14,7 @@ const INTERVAL_MINUTES = 10;
 const ROUND_MS = 6 * MINUTE_MS;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-/** An API key, and the ids of workflows that start at a schedule, a feed, an event of `watched`, and a webhook. */
+/** An API key, and the ids of workflows that a schedule, a feed, an event of `watched` and a webhook start. */
 interface DeployedWorkflows {
   key: string;
   schedule: string;
@@ -24,10 +24,10 @@ interface DeployedWorkflows {
   hook: { id: string; path: string };
 }
 
-async function deployAll(from: FiringProcess, feedUrl: string): Promise<DeployedWorkflows> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+async function deployAll(process: FiringProcess, feedUrl: string): Promise<DeployedWorkflows> {
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
-    from.call<Data>('request', { key, request: parts });
+    process.call<Data>('request', { key, request: parts });
   const deploy = async (exported: Json): Promise<string> => {
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: randomUUID() });
     await request('PUT', `/workflows/${id}/state`, draftOf(exported));
@@ -63,12 +63,12 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
   const processes = { server: await start('server', 0), worker: await start('worker', 0) };
   const { key, schedule, feed, watched, watcher, hook } = await deployAll(processes.server, news.url);
   /** Advances the clock of both processes. Returns the counts that `expectedCounts` lists. */
-  const advanceAndCount = async (from: FiringProcess): Promise<number[]> => {
+  const advanceAndCount = async (process: FiringProcess): Promise<number[]> => {
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
-      await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
+      await each.call('tick', { nowMs, stillDies: true }).catch(() => undefined);
     const completedCount = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
-      const runs = await from.call<Pick<ReportedFire, 'status'>[]>(call);
+      const runs = await process.call<Pick<ReportedFire, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
     const done = [
@@ -77,7 +77,7 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
       await completedCount('deliveries'),
     ];
     const runs = [schedule, feed, hook.id, watcher].map((workflowId) =>
-      from.call<number>('runs', { workflowId }),
+      process.call<number>('countRuns', { workflowId }),
     );
     return [...done, ...(await Promise.all(runs))];
   };
@@ -89,9 +89,9 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
     const dueCount = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
     return [dueCount, round, 2 * round, dueCount, round, 2 * round, round];
   };
-  const expectAll = async (from: FiringProcess, round: number): Promise<void> => {
+  const expectAll = async (process: FiringProcess, round: number): Promise<void> => {
     const compare = async (): Promise<string> => {
-      const actual = (await advanceAndCount(from)).join();
+      const actual = (await advanceAndCount(process)).join();
       const expected = expectedCounts(round).join();
       return actual === expected ? 'equal' : `the counts are ${actual}, not ${expected}`;
     };
@@ -113,7 +113,7 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
       expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
-    await processes[dying].call('now', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
+    await processes[dying].call('tick', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
     const other = processes[dying === 'server' ? 'worker' : 'server'];
     await expectAll(other, round);
     if (!processes[dying].isDead()) continue;

@@ -133,13 +133,13 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     const { id, path } = await server.deployWebhook({ flowControl: { concurrency: 1 } });
     let count = 0;
     const sendThree = async (minute: number): Promise<number> => {
-      for (let each = 0; each < 3 && minute > 0; each += 1) {
+      for (let index = 0; index < 3 && minute > 0; index += 1) {
         const body = JSON.stringify({ number: (count += 1) });
         expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
       }
       return count;
     };
-    // A process that finds an event waiting just before the other process ends the run checks the event a second later.
+    // If a process checks a waiting event just before the other process ends the run, it checks again a second later.
     await expectEachMinute(id, sendThree, 1000);
   });
 
@@ -150,15 +150,15 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       blocks: { [id: string]: object };
       edges: { target: string }[];
     };
-    const [[first, block] = ['', {}]] = Object.entries(draft.blocks);
-    const second = JSON.parse(
-      JSON.stringify(block).replaceAll(first, `${first}-two`).replace('"loom"', '"shuttle"'),
+    const [[blockId, block] = ['', {}]] = Object.entries(draft.blocks);
+    const secondBlock = JSON.parse(
+      JSON.stringify(block).replaceAll(blockId, `${blockId}-two`).replace('"loom"', '"shuttle"'),
     ) as object;
-    draft.blocks[`${first}-two`] = { ...second, name: 'Second' };
+    draft.blocks[`${blockId}-two`] = { ...secondBlock, name: 'Second' };
     draft.edges.push({
       ...(draft.edges[0] as object),
       id: crypto.randomUUID(),
-      source: `${first}-two`,
+      source: `${blockId}-two`,
     } as never);
     const id = await server.createDraft(webhookWorkflow({}));
     await server.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       .updateTable('triggers')
       .set(failing)
       .where('workflow_id', '=', id)
-      .where('block_id', '=', first)
+      .where('block_id', '=', blockId)
       .execute();
     const loom = providers.hooks.find(({ owner }) => owner === 'ada/loom');
     expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });

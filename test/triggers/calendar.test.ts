@@ -4,8 +4,8 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { isFull, reportSkipped } from '../support/scale.ts';
 
-// Compares the due instants of three years with instants that the Temporal API calculates. It shares no code with the
-// scheduler.
+// Compares the due instants of three years with instants that the Temporal API of JavaScript calculates. It shares no
+// code with the scheduler.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -85,14 +85,14 @@ function transitionsOf(zone: string): Temporal.ZonedDateTime[] {
 
 const parseTime = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
 
-describe('the due instants of three years are those that the Temporal API calculates', () => {
+describe('the due instants of three years are those that the Temporal API of JavaScript calculates', () => {
   it.each(ZONES)('for daily, weekly and monthly schedules in %s', (timeZone) => {
-    const rows: [cron: string, times: string[], isDue: (date: Temporal.PlainDate) => boolean][] = [
+    const cases: [cron: string, times: string[], isDue: (date: Temporal.PlainDate) => boolean][] = [
       ['30 2 * * *', ['02:30'], () => true],
       ['0 0 * * FRI,SUN', ['00:00'], (date) => date.dayOfWeek === 5 || date.dayOfWeek === 7],
       ['45 23 30 * *', ['23:45'], (date) => date.day === 30],
     ];
-    for (const [cron, times, isDue] of rows) {
+    for (const [cron, times, isDue] of cases) {
       const expected = instantsOn(timeZone, times.map(parseTime), isDue);
       expect(dueInstants({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
     }
@@ -112,9 +112,9 @@ describe('the due instants of three years are those that the Temporal API calcul
 
   it.each(ZONES)('for hourly schedules, around UTC offset changes in %s', (timeZone) => {
     for (const transition of transitionsOf(timeZone)) {
-      const middle = transition.epochMilliseconds;
+      const transitionMs = transition.epochMilliseconds;
       const expected: number[] = [];
-      for (let atMs = middle - DAY_MS; atMs < middle + DAY_MS; atMs += 5 * 60_000) {
+      for (let atMs = transitionMs - DAY_MS; atMs < transitionMs + DAY_MS; atMs += 5 * 60_000) {
         const local = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
         if (local.minute === 40) expected.push(atMs);
       }

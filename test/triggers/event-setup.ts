@@ -18,7 +18,10 @@ export interface EventApi extends TestApi {
   now: { ms: number };
   /** Does background work until no event and no run is due. */
   waitUntilIdle(): Promise<void>;
-  /** Deploys a workflow whose event trigger has these fields. Returns its id. */
+  /**
+   * Deploys a workflow whose event trigger has these fields. `last` replaces properties of its last block. Returns the id
+   * of the workflow.
+   */
   deployWatcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
   /** Deploys a workflow whose runs fail if `fails` is true in their input. Returns its id. */
   deployWatched(): Promise<string>;
@@ -84,9 +87,9 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     },
     async inputs(workflowId) {
       const { runs } = await api.engine.listRuns({ workflowId, limit: 100 });
-      const oldest = runs.toReversed();
+      const oldestFirst = runs.toReversed();
       return Promise.all(
-        oldest.map(async ({ runId }) => {
+        oldestFirst.map(async ({ runId }) => {
           const [first] = await api.engine.getLogs(runId);
           if (!first) throw new Error(`The run ${runId} has no blocks.`);
           const { input: _input, ...output } = first.output as EventInput;

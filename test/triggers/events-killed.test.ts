@@ -7,7 +7,7 @@ import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 describe('event triggers', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(6, 'steps from the end of a run to the run that its event starts');
 
-  it('start exactly one run if their process is killed at any step from the end of a run to the run of its event, on SQLite', async () => {
+  it('start exactly one run if their process is killed at any step from the end of a run to the run that its event starts, on SQLite', async () => {
     const data = dataFolder();
     await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });

@@ -27,8 +27,8 @@ describe.each(sampledStores('events of the service'))('events of the service on 
     await api.run(other, { fails: true });
     expect(await api.inputs(id)).toEqual([]);
     const runId = await api.run(watched, { fails: true });
-    const [input, ...more] = await api.inputs(id);
-    expect(more).toEqual([]);
+    const [input, ...otherInputs] = await api.inputs(id);
+    expect(otherInputs).toEqual([]);
     expect(input).toMatchObject({
       ...{ event: 'execution_error', workflowId: watched, runId, cost: null, triggeringRun: null },
       ...{ version: null, credential: null },
@@ -56,12 +56,12 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start no run of a workflow for its own failures', async () => {
-    const own = await api.deployWatcher({ eventType: 'execution_error' }, { last: FAILING_BLOCK });
-    const other = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [own] });
-    await api.run(own);
-    expect(await api.inputs(other)).toMatchObject([{ workflowId: own }]);
-    expect(await api.inputs(own)).toHaveLength(1);
-    await api.call('DELETE', `/api/v2/workflows/${own}/deploy`);
+    const failing = await api.deployWatcher({ eventType: 'execution_error' }, { last: FAILING_BLOCK });
+    const other = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [failing] });
+    await api.run(failing);
+    expect(await api.inputs(other)).toMatchObject([{ workflowId: failing }]);
+    expect(await api.inputs(failing)).toHaveLength(1);
+    await api.call('DELETE', `/api/v2/workflows/${failing}/deploy`);
   });
 
   it('start a run for each deployment, with the version that became live, and for an undeployment', async () => {
@@ -73,14 +73,14 @@ describe.each(sampledStores('events of the service'))('events of the service on 
     await api.call('POST', `/api/v2/workflows/${watched}/versions/1/activate`);
     await api.call('DELETE', `/api/v2/workflows/${watched}/deploy`);
     await api.waitUntilIdle();
-    const about = { ...RUN_FIELDS, workflowId: watched, triggeringRun: null };
+    const common = { ...RUN_FIELDS, workflowId: watched, triggeringRun: null };
     const inputs = await api.inputs(deployed);
     expect(inputs.toSorted((a, b) => Number(b['version']) - Number(a['version']))).toMatchObject([
-      { ...about, event: 'workflow_deployed', version: 2 },
-      { ...about, event: 'workflow_deployed', version: 1 },
+      { ...common, event: 'workflow_deployed', version: 2 },
+      { ...common, event: 'workflow_deployed', version: 1 },
     ]);
     expect(await api.inputs(undeployed)).toMatchObject([
-      { ...about, event: 'workflow_undeployed', version: null },
+      { ...common, event: 'workflow_undeployed', version: null },
     ]);
   });
 
@@ -93,8 +93,8 @@ describe.each(sampledStores('events of the service'))('events of the service on 
     for (const fails of [true, false, true]) await api.run(watched, { fails });
     expect(await api.inputs(id)).toEqual([]);
     const runId = await api.run(watched, { fails: true });
-    const [input, ...more] = await api.inputs(id);
-    expect(more).toEqual([]);
+    const [input, ...otherInputs] = await api.inputs(id);
+    expect(otherInputs).toEqual([]);
     expect(input).toMatchObject({
       ...{ ...RUN_FIELDS, event: 'consecutive_failures', workflowId: watched },
       triggeringRun: { runId, errorMessage: expect.stringContaining('It was asked to fail.') as string },
@@ -150,8 +150,8 @@ describe('conditions on the runs of a workflow', () => {
     expect(await api.inputs(count)).toHaveLength(1);
     expect(await api.inputs(rate)).toEqual([]);
     // Three of five runs have failed, and none of them had a cost.
-    const last = await api.run(watched, { fails: true });
-    expect(await api.inputs(rate)).toMatchObject([{ triggeringRun: { runId: last } }]);
+    const lastRunId = await api.run(watched, { fails: true });
+    expect(await api.inputs(rate)).toMatchObject([{ triggeringRun: { runId: lastRunId } }]);
     expect(await api.inputs(slow)).toHaveLength(1);
     // The earlier runs have a duration of almost 0.
     await api.db.updateTable('run_logs').set({ duration_ms: 0 }).execute();
@@ -221,10 +221,10 @@ describe('a workspace', () => {
   it('without an event trigger records no events, and events of another workspace start no runs in it', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.deployWatched();
-    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.db
       .insertInto('event_watchers')
-      .values({ workflow_id: 'other', workspace_id: others, since_ms: 0 })
+      .values({ workflow_id: 'other', workspace_id: otherWorkspaceId, since_ms: 0 })
       .execute();
     await api.call('POST', `/api/v2/workflows/${watched}/execute`, { body: { input: { fails: true } } });
     await api.waitUntilIdle();
@@ -232,9 +232,9 @@ describe('a workspace', () => {
     expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
     // The event of another workspace has no trigger in this one.
     const id = await api.deployWatcher({ eventType: 'workflow_undeployed' });
-    const theirs = {
+    const event = {
       id: 'theirs',
-      workspace_id: others,
+      workspace_id: otherWorkspaceId,
       workflow_id: watched,
       subject_id: null,
       details: null,
@@ -242,7 +242,7 @@ describe('a workspace', () => {
     const times = { happened_ms: 0, recorded_ms: Date.now(), look_ms: 0, attempts: 0 };
     await api.db
       .insertInto('service_events')
-      .values({ ...theirs, ...times, kind: 'workflow_undeployed' })
+      .values({ ...event, ...times, kind: 'workflow_undeployed' })
       .execute();
     await api.waitUntilIdle();
     expect(await api.inputs(id)).toEqual([]);

@@ -12,8 +12,8 @@ import { atMinute, startProcess } from './killed.ts';
 import type { Backend, FiringProcess } from './killed.ts';
 
 /** The number of runs that a process starts at the same time. */
-const STARTS = 16;
-const BURST = scale(100, 1000);
+const CONCURRENT_STARTS = 16;
+const BURST_SIZE = scale(100, 1000);
 const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
 
 /** Queues runs of a workflow, like a process that died before it started them. */
@@ -50,9 +50,13 @@ async function queueRuns(
 }
 
 /** Waits until `count` runs of a workflow have started. Returns their start times, earliest first. */
-async function startTimes(from: FiringProcess, { key, workspaceId }: Hook, count: number): Promise<number[]> {
+async function startTimes(
+  process: FiringProcess,
+  { key, workspaceId }: Hook,
+  count: number,
+): Promise<number[]> {
   const path = `/logs?workspaceId=${workspaceId}&sortOrder=asc&limit=1000`;
-  const read = () => from.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
+  const read = () => process.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
   await expect.poll(async () => (await read()).length, TIMEOUT).toBe(count);
   return (await read()).map(({ startedAt }) => Date.parse(startedAt));
 }
@@ -81,10 +85,10 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
           ? { data: data as string }
           : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
       );
-      const burst = Array.from({ length: BURST }, () => randomUUID());
-      const single = randomUUID();
-      await queueRuns(store.database as Kysely<TriggerTables>, { ...busyHook, ageMs: 60_000 }, burst);
-      await queueRuns(store.database as Kysely<TriggerTables>, { ...otherHook, ageMs: 0 }, [single]);
+      const burstRunIds = Array.from({ length: BURST_SIZE }, () => randomUUID());
+      const otherRunId = randomUUID();
+      await queueRuns(store.database as Kysely<TriggerTables>, { ...busyHook, ageMs: 60_000 }, burstRunIds);
+      await queueRuns(store.database as Kysely<TriggerTables>, { ...otherHook, ageMs: 0 }, [otherRunId]);
       await store.close();
 
       const processes = await Promise.all(
@@ -92,10 +96,11 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
       );
       const [reader] = processes as [FiringProcess];
       const [startMs = 0] = await startTimes(reader, otherHook, 1);
-      const burstStarts = await startTimes(reader, busyHook, BURST);
+      const burstStarts = await startTimes(reader, busyHook, BURST_SIZE);
       // Each process begins 16 starts before it alternates between workspaces.
-      expect(burstStarts.filter((ms) => ms < startMs).length).toBeLessThan(STARTS * 2 * processCount);
-      const count = () => reader.call<number>('runs', { workflowId: otherHook.workflowId });
+      const earlierStarts = burstStarts.filter((ms) => ms < startMs);
+      expect(earlierStarts.length).toBeLessThan(CONCURRENT_STARTS * 2 * processCount);
+      const count = () => reader.call<number>('countRuns', { workflowId: otherHook.workflowId });
       expect(await count()).toBe(1);
     },
   );

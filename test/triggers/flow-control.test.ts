@@ -170,13 +170,13 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   });
 
   it('applies one limit to all triggers of a workflow if its scope is "workflow"', async () => {
-    const [one, two] = await api.deployTwoHooks({ concurrency: 1, scope: 'workflow' });
-    const first = await one.send({});
+    const [firstHook, secondHook] = await api.deployTwoHooks({ concurrency: 1, scope: 'workflow' });
+    const first = await firstHook.send({});
     await api.expectStatus(first.runId, 'paused');
-    const second = await two.send({});
+    const second = await secondHook.send({});
     await api.advance(5 * SECOND);
     expect(await api.statusOf(second.runId)).toBe('queued');
-    await one.resume(first.runId);
+    await firstHook.resume(first.runId);
     await api.advance(SECOND);
     await api.expectStatus(second.runId, 'paused');
   });

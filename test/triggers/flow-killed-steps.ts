@@ -32,25 +32,26 @@ export class Processes {
   }
 
   /** Advances the clock of the process by a minute. Returns the deliveries that the process has accepted so far. */
-  async deliveries(from: FiringProcess): Promise<Delivery[]> {
+  async deliveries(process: FiringProcess): Promise<Delivery[]> {
     this.#minute += 1;
-    await from.call('now', { nowMs: atMinute(this.#minute) });
-    return from.call<Delivery[]>('deliveries');
+    await process.call('tick', { nowMs: atMinute(this.#minute) });
+    return process.call<Delivery[]>('deliveries');
   }
 }
 
 /** Expects that each delivery is in one completed run, and that there is no other run. */
 export async function expectOnce(
   processes: Processes,
-  { from, hook: { workflowId } }: { from: FiringProcess; hook: Hook },
+  { process, hook: { workflowId } }: { process: FiringProcess; hook: Hook },
   deliveryIds: readonly string[],
 ): Promise<void> {
-  const isDone = async () => (await processes.deliveries(from)).every(({ status }) => status === 'completed');
+  const isDone = async () =>
+    (await processes.deliveries(process)).every(({ status }) => status === 'completed');
   await expect.poll(isDone, TIMEOUT).toBe(true);
-  const deliveries = await processes.deliveries(from);
+  const deliveries = await processes.deliveries(process);
   expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
   const runs = new Set(deliveries.map(({ runId }) => runId)).size;
-  expect(await from.call<number>('runs', { workflowId })).toBe(runs);
+  expect(await process.call<number>('countRuns', { workflowId })).toBe(runs);
 }
 
 /**
@@ -85,6 +86,6 @@ export async function expectDeliveredOnceWhenKilled(
     process = await processes.start();
     expect(await deliver(process, hook, { deliveryId })).toMatchObject({ status: 200 });
   }
-  await expectOnce(processes, { from: process, hook }, ids);
+  await expectOnce(processes, { process, hook }, ids);
   expect(step).toBeGreaterThan(policy ? MIN_STEPS : MIN_STEPS_WITHOUT_POLICY);
 }

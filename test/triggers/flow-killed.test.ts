@@ -8,9 +8,9 @@ import { expectDeliveredOnceWhenKilled, expectOnce, Processes } from './flow-kil
 import type { FiringProcess } from './killed.ts';
 
 const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
-  ['concurrency', { concurrency: 1 }],
+  ['a concurrency limit', { concurrency: 1 }],
   ['a batch', { batch: { size: 2, seconds: 600 } }],
-  ['a debounce', { debounce: { seconds: 30 } }],
+  ['a debounce delay', { debounce: { seconds: 30 } }],
 ];
 
 describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -30,12 +30,12 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = new Processes(backend);
-      const both = [await processes.start(), await processes.start()];
-      const hook = await deployHook(both[0] as FiringProcess, { concurrency: 2 });
+      const pair = [await processes.start(), await processes.start()];
+      const hook = await deployHook(pair[0] as FiringProcess, { concurrency: 2 });
       const ids: string[] = [];
       const count = scale(3, 20);
       for (let index = 1; index <= count; index += 1) {
-        const [dying, other] = both as [FiringProcess, FiringProcess];
+        const [dying, other] = pair as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         ids.push(deliveryId, `${deliveryId}b`);
         const [, response] = await Promise.all([
@@ -44,11 +44,11 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
           deliver(other, hook, { deliveryId: `${deliveryId}b` }),
         ]);
         expect(response?.status).toBe(200);
-        // Otherwise the process could die in the next round, in which the other process dies.
-        await dying.call('now', {}).catch(() => undefined);
-        both.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);
+        // Resets `dieAt`. Otherwise the process could die in the next round, in which the other process dies.
+        await dying.call('tick', {}).catch(() => undefined);
+        pair.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);
       }
-      await expectOnce(processes, { from: both[0] as FiringProcess, hook }, ids);
+      await expectOnce(processes, { process: pair[0] as FiringProcess, hook }, ids);
     },
   );
 });

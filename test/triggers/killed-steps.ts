@@ -53,36 +53,37 @@ export async function expectEventsOnceWhenKilled(
   const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
     for (const each of [process, ...others])
-      await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
-    return process.isDead() ? -1 : process.call<number>('runs', { workflowId: watcher }).catch(() => -1);
+      await each.call('tick', { nowMs, stillDies: true }).catch(() => undefined);
+    return process.isDead() ? -1 : process.call<number>('countRuns', { workflowId: watcher }).catch(() => -1);
   };
   let step = first;
-  let events = 0;
+  let eventCount = 0;
   for (let isDead = true; isDead; step += stride) {
-    events += 1;
+    eventCount += 1;
     const request = ['POST', `/workflows/${watched}/execute`, {}] as const;
     await process.call('request', { key, request });
-    await process.call('now', { nowMs, dieAt: step }).catch(() => undefined);
-    const hasEnded = async (): Promise<boolean> => (await advanceAndCount()) === events || process.isDead();
+    await process.call('tick', { nowMs, dieAt: step }).catch(() => undefined);
+    const hasEnded = async (): Promise<boolean> =>
+      (await advanceAndCount()) === eventCount || process.isDead();
     await expect.poll(hasEnded, TIMEOUT).toBe(true);
     // From here on the process does not die, even if its work after the run reaches the step.
-    await process.call('now', { nowMs }).catch(() => undefined);
+    await process.call('tick', { nowMs }).catch(() => undefined);
     isDead = process.isDead();
     if (isDead) process = await start();
-    await expect.poll(advanceAndCount, TIMEOUT).toBe(events);
+    await expect.poll(advanceAndCount, TIMEOUT).toBe(eventCount);
   }
-  for (let poll = 0; poll < 3; poll += 1) expect(await advanceAndCount()).toBe(events);
+  for (let poll = 0; poll < 3; poll += 1) expect(await advanceAndCount()).toBe(eventCount);
   expect(step - stride).toBeGreaterThan(MIN_EVENT_STEPS);
 }
 
 /** Deploys a workflow, and a second workflow that starts when a run of the first has completed. */
 async function deployWatched(
-  from: FiringProcess,
+  process: FiringProcess,
 ): Promise<{ key: string; watched: string; watcher: string }> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const deploy = async (name: string, exported: Json): Promise<string> => {
     const request = <Data>(...parts: [string, string, unknown?]) =>
-      from.call<Data>('request', { key, request: parts });
+      process.call<Data>('request', { key, request: parts });
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name });
     await request('PUT', `/workflows/${id}/state`, draftOf(exported));
     await request('POST', `/workflows/${id}/deploy`);

@@ -18,10 +18,10 @@ export interface Hook {
 }
 
 /** Deploys a workflow with a webhook, through a process. */
-export async function deployHook(from: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+export async function deployHook(process: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
-    from.call<Data>('request', { key, request: parts });
+    process.call<Data>('request', { key, request: parts });
   const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Receives' });
   const fields = flowControl ? { flowControl } : {};
   await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow(fields)));
@@ -32,12 +32,12 @@ export async function deployHook(from: FiringProcess, flowControl?: JsonObject):
 
 /** Sends a delivery. Returns undefined if the process dies before it answers. */
 export async function deliver(
-  to: FiringProcess,
+  process: FiringProcess,
   { path }: Hook,
   delivery: { deliveryId: string; dieAt?: number },
 ): Promise<DeliveryResponse | undefined> {
-  return to.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {
-    if (to.isDead()) return undefined;
+  return process.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {
+    if (process.isDead()) return undefined;
     throw error;
   });
 }

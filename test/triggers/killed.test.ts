@@ -23,7 +23,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
       const [first] = processes;
       if (!first) throw new Error('There is no process.');
       const { key, workflowIds } = await deployMinutely(first, 3);
-      const [redeployed] = workflowIds;
+      const [redeployedId] = workflowIds;
       const minutes = scale(4, 20);
       for (let minute = 1; minute <= minutes; minute += 1) {
         const nowMs = atMinute(minute);
@@ -32,8 +32,8 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
         // The version changes while both processes start due runs.
         const [isDead] = await Promise.all([
           advanceAndKill(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
-          other.call('now', { nowMs }),
-          other.call('request', { key, request: ['POST', `/workflows/${redeployed}/deploy`] }),
+          other.call('tick', { nowMs }),
+          other.call('request', { key, request: ['POST', `/workflows/${redeployedId}/deploy`] }),
         ]);
         processes.push(other, isDead ? await startAt(minute) : dying);
       }
@@ -41,7 +41,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
       if (!last) throw new Error('There is no process.');
       const fires = await expectOnceEach(last, { workflowIds, minutes });
       const versions = fires
-        .filter(({ workflowId }) => workflowId === redeployed)
+        .filter(({ workflowId }) => workflowId === redeployedId)
         .map(({ version }) => version);
       expect(new Set(versions).size).toBeGreaterThan(1);
     },

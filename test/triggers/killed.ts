@@ -35,13 +35,23 @@ export interface ProcessOptions extends Backend {
 
 export interface Command {
   id: number;
-  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries' | 'items' | 'stop';
+  call:
+    | 'workspace'
+    | 'request'
+    | 'tick'
+    | 'fires'
+    | 'countRuns'
+    | 'deliver'
+    | 'deliveries'
+    | 'items'
+    | 'stop';
   key?: string;
   request?: readonly [method: string, path: string, body?: unknown];
+  /** For `tick`, which runs the background work: the new time. */
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
   dieAt?: number;
-  /** For `now`: the process still dies at the step that an earlier command has set. */
+  /** For `tick`: the process still dies at the step that an earlier command has set. */
   stillDies?: true;
   workflowId?: string;
   /** The path of a webhook, with the id of the delivery or the request to send. */
@@ -111,17 +121,18 @@ export interface DeployedSchedules {
   workflowIds: string[];
 }
 
-/** Deploys workflows that run each minute, from a process. */
-export async function deployMinutely(from: FiringProcess, count: number): Promise<DeployedSchedules> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+/** Deploys workflows that run each minute, through a process. */
+export async function deployMinutely(process: FiringProcess, count: number): Promise<DeployedSchedules> {
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const workflowIds: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const fields = { scheduleType: 'minutes', minutesInterval: 1, missedRuns: 'all', missedLimit: 100 };
     const body = { workspaceId, name: `Each minute ${index}` };
-    const { id } = await from.call<{ id: string }>('request', { key, request: ['POST', '/workflows', body] });
+    const request = ['POST', '/workflows', body] as const;
+    const { id } = await process.call<{ id: string }>('request', { key, request });
     const draft = draftOf(triggerWorkflow(fields));
-    await from.call('request', { key, request: ['PUT', `/workflows/${id}/state`, draft] });
-    await from.call('request', { key, request: ['POST', `/workflows/${id}/deploy`] });
+    await process.call('request', { key, request: ['PUT', `/workflows/${id}/state`, draft] });
+    await process.call('request', { key, request: ['POST', `/workflows/${id}/deploy`] });
     workflowIds.push(id);
   }
   return { key, workflowIds };
@@ -129,23 +140,24 @@ export async function deployMinutely(from: FiringProcess, count: number): Promis
 
 /** Expects that each workflow has one completed run for each of the first `minutes`, and no other run. */
 export async function expectOnceEach(
-  from: FiringProcess,
+  process: FiringProcess,
   { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
 ): Promise<ReportedFire[]> {
-  const dues = Array.from({ length: minutes }, (_, index) => FROM_MS + (index + 1) * MINUTE_MS);
+  const dueTimesMs = Array.from({ length: minutes }, (_, index) => FROM_MS + (index + 1) * MINUTE_MS);
   const readFires = async (): Promise<ReportedFire[]> => {
-    await from.call('now');
-    return from.call<ReportedFire[]>('fires');
+    await process.call('tick');
+    return process.call<ReportedFire[]>('fires');
   };
-  const expected = workflowIds.map((id) => [id, dues.map((due) => [due, 'completed'])]);
+  const expected = workflowIds.map((id) => [id, dueTimesMs.map((dueMs) => [dueMs, 'completed'])]);
   const summaryOf = (fires: readonly ReportedFire[]) =>
     workflowIds.map((id) => [
       id,
       fires.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
     ]);
   await expect.poll(async () => summaryOf(await readFires()), TIMEOUT).toEqual(expected);
-  for (const workflowId of workflowIds) expect(await from.call<number>('runs', { workflowId })).toBe(minutes);
-  return from.call<ReportedFire[]>('fires');
+  for (const workflowId of workflowIds)
+    expect(await process.call<number>('countRuns', { workflowId })).toBe(minutes);
+  return process.call<ReportedFire[]>('fires');
 }
 
 /**
@@ -153,24 +165,24 @@ export async function expectOnceEach(
  * false if the runs completed before that step.
  */
 export async function advanceAndKill(
-  from: FiringProcess,
-  at: { nowMs: number; dieAt: number },
+  process: FiringProcess,
+  { nowMs, dieAt }: { nowMs: number; dieAt: number },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
-      if (from.isDead()) return undefined;
+      if (process.isDead()) return undefined;
       throw error;
     });
-  await unlessDead(from.call('now', at));
+  await unlessDead(process.call('tick', { nowMs, dieAt }));
   const hasEnded = async (): Promise<boolean> => {
-    const fires = (await unlessDead(from.call<ReportedFire[]>('fires'))) ?? [];
-    const due = fires.filter(({ dueMs }) => dueMs === at.nowMs);
-    return from.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
+    const fires = (await unlessDead(process.call<ReportedFire[]>('fires'))) ?? [];
+    const due = fires.filter(({ dueMs }) => dueMs === nowMs);
+    return process.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
   };
   await expect.poll(hasEnded, TIMEOUT).toBe(true);
   // From here on the process does not die, even if its work after the run reaches the step.
-  await unlessDead(from.call('now', { nowMs: at.nowMs }));
-  return from.isDead();
+  await unlessDead(process.call('tick', { nowMs }));
+  return process.isDead();
 }
 
 export const atMinute = (minute: number): number => FROM_MS + minute * MINUTE_MS;

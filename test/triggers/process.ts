@@ -28,11 +28,11 @@ const SECRET = 'x'.repeat(32);
 const beats = new Set<() => void>();
 let { nowMs } = options;
 /** The number of steps until the process kills itself. */
-let steps = Infinity;
+let stepsLeft = Infinity;
 
-function step(): void {
-  steps -= 1;
-  if (steps === 0) process.kill(process.pid, 'SIGKILL');
+function countStep(): void {
+  stepsLeft -= 1;
+  if (stepsLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
 const TRIGGER_TABLES =
@@ -49,30 +49,30 @@ const stepCounter: KyselyPlugin = {
     // Reads of events and webhooks are not counted, because polls repeat them.
     const isPoll = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
     if (isPoll || !COUNTED_TABLES.test(JSON.stringify(node))) return node;
-    step();
+    countStep();
     if (options.hooks) hookStatements.add(queryId);
     return node;
   },
   transformResult({ result, queryId }) {
-    if (options.countsResults || hookStatements.has(queryId)) step();
+    if (options.countsResults || hookStatements.has(queryId)) countStep();
     return Promise.resolve(result);
   },
 };
 
 async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStore): Promise<Engine> {
-  const { engine: engineOptions, temporal: server } = options;
+  const { engine: engineOptions, temporal: temporalOptions } = options;
   const shared = { resolveChild, tenant, triggers: triggerTypes, ...engineOptions };
-  if (!server) return createEngine(shared);
+  if (!temporalOptions) return createEngine(shared);
   const { temporal } = await import('@heddle/temporal');
-  return createEngine({ ...shared, runtime: temporal(server) });
+  return createEngine({ ...shared, runtime: temporal(temporalOptions) });
 }
 
 /** Returns an engine that counts a step before and after each start of a run. */
 function countingEngine(engine: Engine): Engine {
   const start: Engine['start'] = async (...args) => {
-    step();
+    countStep();
     const run = await engine.start(...args);
-    step();
+    countStep();
     return run;
   };
   return new Proxy(engine, {
@@ -91,9 +91,9 @@ const store = await openServiceStore(
 const engine = await openEngine(store);
 const database = store.database.withPlugin(stepCounter);
 const db = store.database as Kysely<TriggerTables>;
-const hooks = store.database as Kysely<WebhookTables>;
+const webhookDb = store.database as Kysely<WebhookTables>;
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
-const parts = {
+const triggerOptions = {
   triggers: triggerTypes,
   feeds: {
     egress: { allowPrivate: true, ports: 'any' as const },
@@ -106,8 +106,8 @@ const api = await createApi({
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
   areas: options.isWorker
-    ? triggerWork(parts)
-    : serviceAreas({ store, ...parts, ...(options.hooks && { sealer, hooks: options.hooks }) }),
+    ? triggerWork(triggerOptions)
+    : serviceAreas({ store, ...triggerOptions, ...(options.hooks && { sealer, hooks: options.hooks }) }),
   now: () => nowMs,
   every(ms, beat) {
     beats.add(beat);
@@ -120,7 +120,7 @@ const api = await createApi({
   onError: (error) => process.stderr.write(`${String(error)}\n`),
 });
 
-async function call<Data>(
+async function callApi<Data>(
   key: string,
   [method, path, body]: readonly [string, string, unknown?],
 ): Promise<Data> {
@@ -148,7 +148,7 @@ async function fires(): Promise<ReportedFire[]> {
 
 /** Sends a delivery to a webhook. */
 async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: Command): Promise<unknown> {
-  steps = dieAt;
+  stepsLeft = dieAt;
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
   const request = sent ?? { headers, body: JSON.stringify({ deliveryId }) };
   const response = await api.fetch(new Request(`http://heddle.test${path}`, { method: 'POST', ...request }));
@@ -157,7 +157,7 @@ async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: C
 
 /** Returns the accepted deliveries with the status of their runs. */
 async function deliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
-  const rows = await hooks.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
+  const rows = await webhookDb.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
   const reports = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
     return { deliveryId, runId, status: run?.status ?? 'unknown' };
@@ -183,7 +183,7 @@ async function items(): Promise<{ runId: string; status: string; title: unknown 
 }
 
 /** Returns the number of runs of a workflow in the engine. */
-async function runs(workflowId: string): Promise<number> {
+async function countRuns(workflowId: string): Promise<number> {
   let count = 0;
   let cursor: string | null = null;
   do {
@@ -204,15 +204,15 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
     const { key } = await store.keys.create({ userId }, 'test');
     return { workspaceId, key };
   },
-  request: ({ key = '', request = ['GET', '/meta'] }) => call(key, request),
-  now({ nowMs: next = nowMs, dieAt = Infinity, stillDies }) {
+  request: ({ key = '', request = ['GET', '/meta'] }) => callApi(key, request),
+  tick({ nowMs: next = nowMs, dieAt = Infinity, stillDies }) {
     nowMs = next;
-    if (!stillDies) steps = dieAt;
+    if (!stillDies) stepsLeft = dieAt;
     for (const beat of beats) beat();
     return Promise.resolve();
   },
   fires,
-  runs: ({ workflowId = '' }) => runs(workflowId),
+  countRuns: ({ workflowId = '' }) => countRuns(workflowId),
   deliver,
   deliveries,
   items,

@@ -7,14 +7,15 @@ interface StoredMessage {
   raw: string;
   labels: string[];
   receivedMs: number;
-  history: number;
+  historyId: number;
 }
 
 /** A simulation of the operations of Gmail's API that the trigger uses. */
 export interface GmailServer extends WebServer {
-  deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
-  /** Makes the server reject history positions before this one. */
-  forgetBefore(history: number): void;
+  deliver(subject: string, properties?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
+  /** Makes the server reject history ids before this one. */
+  forgetBefore(historyId: number): void;
+  /** Returns the id of the latest change of the mailbox. */
   history(): number;
   labelsOf(id: string): readonly string[];
   /** If it is not 200, all responses are failures with this status. */
@@ -23,21 +24,21 @@ export interface GmailServer extends WebServer {
 
 export const GMAIL_TOKEN = 'token-of-the-loom-0815';
 
-/** Starts the simulation. It ends with the test. */
+/** Starts the simulation. It stops when the test ends. */
 export async function gmailServer(): Promise<GmailServer> {
   const messages: StoredMessage[] = [];
-  let [history, oldestPosition] = [100, 0];
+  let [lastHistoryId, oldestHistoryId] = [100, 0];
   type Respond = (status: number, body: unknown) => void;
   const listChanges = (url: URL, respond: Respond): void => {
     const from = Number(url.searchParams.get('startHistoryId'));
-    if (from < oldestPosition) return respond(404, { error: {} });
-    const added = messages.filter((message) => message.history > from);
+    if (from < oldestHistoryId) return respond(404, { error: {} });
+    const added = messages.filter((message) => message.historyId > from);
     const { page, next } = pageOf(added, url);
-    const entries = page.map(({ id, history: position }) => ({
-      id: String(position),
+    const entries = page.map(({ id, historyId }) => ({
+      id: String(historyId),
       messagesAdded: [{ message: { id } }],
     }));
-    return respond(200, { history: entries, historyId: String(history), ...next });
+    return respond(200, { history: entries, historyId: String(lastHistoryId), ...next });
   };
   const listMessages = (url: URL, respond: Respond): void => {
     const query = url.searchParams.get('q') ?? '';
@@ -55,7 +56,7 @@ export async function gmailServer(): Promise<GmailServer> {
     if (!message) return respond(404, { error: {} });
     if (action) message.labels = message.labels.filter((label) => label !== 'UNREAD');
     const { raw, labels, receivedMs } = message;
-    const about = {
+    const metadata = {
       id,
       threadId: `t${id}`,
       labelIds: labels,
@@ -65,7 +66,7 @@ export async function gmailServer(): Promise<GmailServer> {
     const isRaw = url.searchParams.get('format') === 'raw';
     const payload = { headers: [{ name: 'Subject', value: /^Subject: (.*)$/m.exec(raw)?.[1] ?? '' }] };
     return respond(200, {
-      ...about,
+      ...metadata,
       payload,
       snippet: 'The beginning',
       ...(isRaw && { raw: Buffer.from(raw).toString('base64url') }),
@@ -79,7 +80,7 @@ export async function gmailServer(): Promise<GmailServer> {
     if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return respond(401, { error: {} });
     if (gmail.status !== 200) return respond(gmail.status, { error: { message: GMAIL_TOKEN } });
     const path = url.pathname.replace('/gmail/v1/users/me', '');
-    if (path === '/profile') return respond(200, { historyId: String(history) });
+    if (path === '/profile') return respond(200, { historyId: String(lastHistoryId) });
     if (path === '/history') return listChanges(url, respond);
     if (path === '/messages') return listMessages(url, respond);
     return getMessage(path, url, respond);
@@ -88,14 +89,14 @@ export async function gmailServer(): Promise<GmailServer> {
     ...server,
     status: 200,
     deliver(subject, { labels = ['INBOX', 'UNREAD'], receivedMs = Date.UTC(2026, 0, 1), raw } = {}) {
-      history += 1;
+      lastHistoryId += 1;
       const id = `m${messages.length + 1}`;
       const text = raw ?? messageText({ subject, from: 'bob@example.com', id: `<${id}>` });
-      messages.push({ id, raw: text, labels, receivedMs, history });
+      messages.push({ id, raw: text, labels, receivedMs, historyId: lastHistoryId });
       return id;
     },
-    forgetBefore: (position) => (oldestPosition = position),
-    history: () => history,
+    forgetBefore: (historyId) => (oldestHistoryId = historyId),
+    history: () => lastHistoryId,
     labelsOf: (id) => messages.find((message) => message.id === id)?.labels ?? [],
   };
   return gmail;

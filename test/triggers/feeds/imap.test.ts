@@ -197,8 +197,8 @@ describe('a mail account', () => {
   it.each([
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
-  ] as const)('reads messages over TLS %s, once its CA is trusted', async (_, secure, from) => {
-    const { ca, signed } = createAuthority();
+  ] as const)('reads messages over TLS %s, once the CA of the server is trusted', async (_, secure, from) => {
+    const { ca, signed } = authority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
     const source = imapSource(server, { secure, backfill: 1 });
@@ -238,7 +238,7 @@ describe('a mail account', () => {
     [{ searchCriteria: 'UNSEEN' }, 'searchCriteria'],
     [{ mailbox: Array.from({ length: 11 }, (_, index) => `m${index}`).join(',') }, 'mailbox'],
   ])('refuses the fields %o', (fields, field) => {
-    const own = { host: 'imap.example.com', username: 'ada', password: '{{PASSWORD}}' };
-    expect(feedType('imap').read({ ...own, ...fields })).toMatchObject({ problems: [{ field }] });
+    const validFields = { host: 'imap.example.com', username: 'ada', password: '{{PASSWORD}}' };
+    expect(feedType('imap').read({ ...validFields, ...fields })).toMatchObject({ problems: [{ field }] });
   });
 });

@@ -20,16 +20,16 @@ interface DeployedFeed {
 }
 
 /** Deploys a workflow with a feed, and waits for the first poll of its source. */
-export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<DeployedFeed> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+export async function deployFeed(process: FiringProcess, news: NewsFeed): Promise<DeployedFeed> {
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
-    from.call<Data>('request', { key, request: parts });
+    process.call<Data>('request', { key, request: parts });
   const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'News' });
   const workflow = triggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' });
   await request('PUT', `/workflows/${id}/state`, draftOf(workflow));
   await request('POST', `/workflows/${id}/deploy`);
   const isPolled = async (): Promise<unknown> => {
-    await from.call('now');
+    await process.call('tick');
     const [trigger] = await request<{ health: { lastCheckAt: string | null } }[]>(
       'GET',
       `/triggers?workspaceId=${workspaceId}`,
@@ -42,17 +42,17 @@ export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<D
 
 /** Expects one completed run for each item, and no other run. */
 export async function expectOnceEach(
-  from: FiringProcess,
+  process: FiringProcess,
   { id }: DeployedFeed,
   titles: readonly string[],
 ): Promise<void> {
   const itemStatuses = async () => {
-    await from.call('now');
-    const items = await from.call<{ status: string; title: string }[]>('items');
+    await process.call('tick');
+    const items = await process.call<{ status: string; title: string }[]>('items');
     return new Set(items.map(({ status, title }) => `${title} ${status}`));
   };
   await expect.poll(itemStatuses, TIMEOUT).toEqual(new Set(titles.map((title) => `${title} completed`)));
-  expect(await from.call<number>('runs', { workflowId: id })).toBe(titles.length);
+  expect(await process.call<number>('countRuns', { workflowId: id })).toBe(titles.length);
 }
 
 /**
@@ -60,21 +60,21 @@ export async function expectOnceEach(
  * run of the item completed before that step.
  */
 async function advanceAndKill(
-  from: FiringProcess,
-  at: { nowMs: number; dieAt: number; title: string },
+  process: FiringProcess,
+  { nowMs, dieAt, title }: { nowMs: number; dieAt: number; title: string },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
-      if (from.isDead()) return undefined;
+      if (process.isDead()) return undefined;
       throw error;
     });
-  await unlessDead(from.call('now', { nowMs: at.nowMs, dieAt: at.dieAt }));
+  await unlessDead(process.call('tick', { nowMs, dieAt }));
   const hasEnded = async (): Promise<boolean> => {
-    const items = (await unlessDead(from.call<{ status: string; title: string }[]>('items'))) ?? [];
-    return from.isDead() || items.some(({ title, status }) => title === at.title && status === 'completed');
+    const items = (await unlessDead(process.call<{ status: string; title: string }[]>('items'))) ?? [];
+    return process.isDead() || items.some((item) => item.title === title && item.status === 'completed');
   };
   await expect.poll(hasEnded, TIMEOUT).toBe(true);
-  return from.isDead();
+  return process.isDead();
 }
 
 /**

@@ -36,17 +36,17 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
         titles.push(title);
         news.items.unshift({ id: title, title });
         minute += ROUND_MINUTES;
-        const deployCommand = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
+        const deployRequest = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
         await Promise.all([
           dying
-            .call('now', { nowMs: atMinute(minute), dieAt: ((3 * round) % 17) + 1 })
+            .call('tick', { nowMs: atMinute(minute), dieAt: ((3 * round) % 17) + 1 })
             .catch(() => undefined),
-          other.call('now', { nowMs: atMinute(minute) }),
-          other.call('request', deployCommand),
+          other.call('tick', { nowMs: atMinute(minute) }),
+          other.call('request', deployRequest),
         ]);
         // The lease of the killed process has expired.
         minute += ROUND_MINUTES;
-        await other.call('now', { nowMs: atMinute(minute) });
+        await other.call('tick', { nowMs: atMinute(minute) });
         await expectOnceEach(other, feed, titles);
         processes.splice(0, 2, other, dying.isDead() ? await startAt(atMinute(minute)) : dying);
       }

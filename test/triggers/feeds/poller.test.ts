@@ -107,8 +107,8 @@ describe('a feed', () => {
     news.items = [{ id: 'kept' }, { id: 'kept too' }];
     const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
-    const items = () => api.feedDb.selectFrom('feed_items').where('workflow_id', '=', id);
-    const [known] = await items().selectAll().execute();
+    const selectItems = () => api.feedDb.selectFrom('feed_items').where('workflow_id', '=', id);
+    const [known] = await selectItems().selectAll().execute();
     const { block_id = '' } = known ?? {};
     await api.feedDb.updateTable('feed_items').set({ seen_ms: 0 }).execute();
     const numbers = Array.from({ length: 10_000 }, (_, number) => number + 1);
@@ -125,7 +125,7 @@ describe('a feed', () => {
     api.moveTo('2026-01-01T00:10:00Z');
     await expectTitles(api, id, ['new']);
     await api.waitForPoll(id);
-    const { count, oldest } = await items()
+    const { count, oldest } = await selectItems()
       .select(({ fn }) => [fn.countAll().as('count'), fn.min('seen_ms').as('oldest')])
       .executeTakeFirstOrThrow();
     expect({ count, oldest }).toEqual({ count: 10_000, oldest: 4 });

@@ -8,9 +8,11 @@ async function documentServer(
   headers: { [name: string]: string } = {},
 ): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
   const server = await webServer((request, response) => {
-    const isSame =
+    const isUnchanged =
       state.headers['etag'] !== undefined && request.headers['if-none-match'] === state.headers['etag'];
-    response.writeHead(isSame ? 304 : state.status, state.headers).end(isSame ? undefined : state.document);
+    response
+      .writeHead(isUnchanged ? 304 : state.status, state.headers)
+      .end(isUnchanged ? undefined : state.document);
   });
   const state = { ...server, document: rssOf([]) as string | Buffer, status: 200, headers };
   return state;
@@ -125,7 +127,7 @@ describe('an RSS or Atom feed', () => {
   });
 
   it.each([
-    ['is no feed', '<html><body>Hello</body></html>', 'The document is neither RSS nor Atom.'],
+    ['is not a feed', '<html><body>Hello</body></html>', 'The document is neither RSS nor Atom.'],
     ['is nested too deeply', `<rss>${'<a>'.repeat(100)}`, 'The document is nested more than 64 levels deep.'],
     ['is empty', '', 'The document is neither RSS nor Atom.'],
   ])('refuses a document that %s', async (_what, document, message) => {
@@ -136,8 +138,8 @@ describe('an RSS or Atom feed', () => {
 
   it('reads the first thousand items of a document, and truncates long strings', async () => {
     const server = await documentServer();
-    const many = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
-    server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...many]);
+    const shortItems = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
+    server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...shortItems]);
     const source = new Source('rss', { feedUrl: server.url, backfill: 1 });
     const { items, skipped } = await source.poll();
     expect(skipped).toHaveLength(999);

@@ -19,7 +19,7 @@ export interface NewsFeed {
   requests: { path: string }[];
 }
 
-/** Starts a feed without items. It ends with the test. */
+/** Starts a feed without items. It stops when the test ends. */
 export async function newsFeed(): Promise<NewsFeed> {
   const server = await webServer((_request, response) => {
     void news.until.then(() => response.writeHead(news.status).end(rssOf(news.items)));
@@ -33,9 +33,11 @@ export async function newsFeed(): Promise<NewsFeed> {
 
 export interface FeedApi extends ScheduleApi {
   feedDb: Kysely<FeedTables>;
-  /** Deploys a workflow with a feed, and returns its id. */
-  deployFeed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
-  /** Returns the outputs of the trigger in all runs of a workflow, oldest run first. */
+  /**
+   * Deploys a workflow with a feed. `lastBlock` replaces properties of its last block. Returns the id of the workflow.
+   */
+  deployFeed(type: string, fields: JsonObject, lastBlock?: JsonObject): Promise<string>;
+  /** Returns the inputs of all runs of a workflow, which are the outputs of its trigger, oldest run first. */
   inputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
   waitForPoll(workflowId: string): Promise<void>;
@@ -49,11 +51,11 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
   return {
     ...api,
     feedDb,
-    deployFeed: (type, fields, last = {}) =>
+    deployFeed: (type, fields, lastBlock = {}) =>
       api.deploy(
         triggerWorkflow(fields as { [name: string]: Json }, {
           type,
-          last: last as { [name: string]: Json },
+          last: lastBlock as { [name: string]: Json },
         }),
       ),
     async inputs(workflowId) {

@@ -12,7 +12,7 @@ import { onTestFinished } from 'vitest';
 
 /** The options of a source under test. */
 export interface SourceOptions {
-  /** The values of `{{NAME}}`. */
+  /** The values of placeholders `{{NAME}}`, by name. */
   env?: { readonly [name: string]: string };
   credentials?: { readonly [id: string]: string };
   services?: { readonly [name: string]: string };

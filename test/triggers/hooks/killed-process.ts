@@ -71,7 +71,7 @@ class HookProcess {
    */
   async runUntilDeath(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#runningProcess();
-    await process.call('now', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
+    await process.call('tick', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
     await work().catch((error: unknown) => {
       if (!process.isDead()) throw error;
     });
@@ -83,7 +83,7 @@ class HookProcess {
     // The process may have done its work but not recorded it yet.
     for (let poll = 0; poll < 3; poll += 1) await this.advance(100).catch(() => undefined);
     if (!process.isDead()) {
-      await process.call('now', { nowMs: this.#nowMs });
+      await process.call('tick', { nowMs: this.#nowMs });
       return false;
     }
     this.#nowMs += LEASE_MS;
@@ -94,7 +94,7 @@ class HookProcess {
   /** Advances the clock. The process still dies at its step. */
   async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
-    await this.#runningProcess().call('now', { nowMs: this.#nowMs, stillDies: true });
+    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, stillDies: true });
   }
 
   advanceDay(): Promise<void> {
