@@ -17,7 +17,7 @@ function workflowsIn(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** Checks and runs a workflow on the command line, with integrations mocked by type and a scripted model. */
+/** Checks and runs a workflow with the CLI, with integrations mocked by type and a scripted model. */
 async function expectToComplete(file: string): Promise<void> {
   const check = await heddle(['check', '--json', file]);
   const { diagnostics } = JSON.parse(check.stdout) as { diagnostics: { severity: string; code: string }[] };
@@ -38,7 +38,7 @@ async function expectToComplete(file: string): Promise<void> {
 }
 
 describe('exported workflows among the fixtures', () => {
-  it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))('%s completes', async (_, file) => {
+  it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))('complete: %s', async (_, file) => {
     await expectToComplete(file);
   });
 });
@@ -50,12 +50,12 @@ if (WORKFLOWS_FOLDER === undefined) {
   );
 }
 
-describe.skipIf(WORKFLOWS_FOLDER === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
+describe.skipIf(WORKFLOWS_FOLDER === undefined)('exported workflows in the folder HEDDLE_WORKFLOWS', () => {
   it('exist', () => {
     expect(files.length).toBeGreaterThan(0);
   });
 
-  it.each(files.map((file) => [basename(file), file]))('%s completes', async (_, file) => {
+  it.each(files.map((file) => [basename(file), file]))('complete: %s', async (_, file) => {
     await expectToComplete(file);
   });
 });

@@ -36,7 +36,7 @@ export async function runBlock(engine: Engine, type: string, fields: JsonObject,
   return engine.execute(source, input);
 }
 
-/** Starts a web server that serves `pages` by path. `allowed` are engine options that allow requests to the server. */
+/** Starts a web server that serves `pages` by path. Also returns engine options that allow requests to the server. */
 export async function startWebServer(pages: { [path: string]: string | Uint8Array }) {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 /**
- * How to find and install one system tool. After a search on PATH and in the cache, `routes` (methods to install the
- * tool) are tried in order.
+ * How to find and install one system tool. If it is neither on PATH nor in the cache, the install methods are tried in
+ * order.
  */
 export interface Tool {
   /** The executable's name. */

@@ -62,12 +62,12 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
 
   it('starts at most the configured number of runs in any period, and delays further runs', async () => {
     const hook = await deploy({ throttle: { limit: 2, seconds: 60 } });
-    const receipts = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
+    const results = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
     await api.waitUntilIdle();
     await api.advance(10 * SECOND);
-    receipts.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
+    results.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
     await api.waitUntilIdle();
-    const statuses = () => Promise.all(receipts.map(({ runId }) => api.statusOf(runId)));
+    const statuses = () => Promise.all(results.map(({ runId }) => api.statusOf(runId)));
     await expect.poll(statuses).toEqual(['completed', 'completed', 'queued', 'queued']);
     expect(await hook.events()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
     await api.advance(49 * SECOND);

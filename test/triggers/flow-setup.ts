@@ -10,7 +10,7 @@ import type { WebhookApi } from './webhook-setup.ts';
 export { JSON_TYPE } from './webhook-setup.ts';
 
 /** The body of the response to a delivery. */
-interface Receipt {
+interface DeliveryResult {
   success: boolean;
   runId: string;
   flow?: { state: string; reason: string };
@@ -20,7 +20,7 @@ interface Receipt {
 export interface FlowHook {
   id: string;
   path: string;
-  send(body: JsonObject): Promise<Receipt>;
+  send(body: JsonObject): Promise<DeliveryResult>;
   /** Returns the events, newest first. */
   events(): Promise<JsonObject[]>;
   deliveries(): Promise<JsonObject[]>;
@@ -40,9 +40,9 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   advance(ms: number): Promise<void>;
   /** Waits until all due work is done. */
   waitUntilIdle(): Promise<void>;
-  /** Deploys a workflow with a webhook with this flow control. */
+  /** Deploys a workflow whose webhook has this flow control. */
   deployFlow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
-  /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
+  /** Deploys a workflow whose two webhooks have this flow control. Its runs pause. */
   deployTwoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
   /** Deploys a schedule that is due each minute. */
   deployMinutely(flowControl: Json): Promise<string>;
@@ -101,7 +101,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
         const response = await webhooks.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
         expect(response.status).toBe(200);
         await waitUntilIdle();
-        return response.body as unknown as Receipt;
+        return response.body as unknown as DeliveryResult;
       },
       events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${triggerId}/events`)).data,
       async replay(index) {
@@ -169,9 +169,9 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
         state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
       };
       const { blocks, edges } = workflow.state;
-      const [[first, block] = ['', {}], [last] = ['', {}]] = Object.entries(blocks);
+      const [[firstId, block] = ['', {}], [lastId] = ['', {}]] = Object.entries(blocks);
       blocks['second'] = { ...block, id: 'second', name: 'Second' };
-      edges.push({ id: 'edge-second', source: 'second', target: last });
+      edges.push({ id: 'edge-second', source: 'second', target: lastId });
       const id = await webhooks.deploy(workflow as unknown as Json);
       const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
         'GET',
@@ -180,7 +180,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       const hooks = deployment.data.webhooks.map(async ({ url, blockId }) =>
         hookOf({ id, path: new URL(url).pathname, triggerId: await findTriggerId(id, blockId) }),
       );
-      expect(first).not.toBe('second');
+      expect(firstId).not.toBe('second');
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
     deployMinutely: (flowControl) =>
@@ -189,12 +189,12 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },
     async cancel(runId) {
-      const reservation = await db
+      const claim = await db
         .selectFrom('claims')
         .select('workflow_id')
         .where('engine_id', '=', runId)
         .executeTakeFirstOrThrow();
-      const path = `/api/v2/workflows/${reservation.workflow_id}/runs/${runId}/cancel`;
+      const path = `/api/v2/workflows/${claim.workflow_id}/runs/${runId}/cancel`;
       expect((await call('POST', path, {})).status).toBe(200);
       await waitUntilIdle();
     },

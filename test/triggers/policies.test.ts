@@ -14,8 +14,8 @@ const FAILING_BLOCK = {
 };
 
 /** Waits until the trigger has fired for exactly these due times. */
-async function expectFires(api: ScheduleApi, id: string, dues: readonly string[]): Promise<void> {
-  await expect.poll(() => api.fires(id)).toEqual(dues);
+async function expectFires(api: ScheduleApi, id: string, dueTimes: readonly string[]): Promise<void> {
+  await expect.poll(() => api.fires(id)).toEqual(dueTimes);
 }
 
 /** Waits until the last run of the trigger has this status. Returns its id. */
@@ -38,18 +38,18 @@ describe('a schedule whose last run waits for a person', () => {
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL_BLOCK }));
     api.moveTo('2026-01-01T00:01Z');
     await expectFires(api, id, ['2026-01-01T00:01Z']);
-    const first = await waitForLastRun(api, id, 'paused');
+    const firstRunId = await waitForLastRun(api, id, 'paused');
     api.moveTo('2026-01-01T00:02Z');
     const waitsFor = overlap === 'queue' ? 'overlap' : null;
-    const next = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
-    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor, nextDueAt: next });
+    const nextDueAt = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
+    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor, nextDueAt });
     if (overlap === 'allow') {
       await expectFires(api, id, expected);
       return;
     }
     api.moveTo('2026-01-01T00:03:30Z');
     await expect.poll(async () => (await api.trigger(id)).waitsFor).toBe(waitsFor);
-    await api.engine.cancel(first);
+    await api.engine.cancel(firstRunId);
     api.moveTo('2026-01-01T00:03:40Z');
     if (overlap === 'queue') {
       await expectFires(api, id, expected.slice(0, 2));
@@ -93,8 +93,8 @@ describe('limits', () => {
         health: { lastError: 'Usage limit reached', failures: 1 },
       });
     expect(await api.fires(id)).toEqual([]);
-    const { id: trigger } = await api.trigger(id);
-    const response = await api.call('POST', `/api/v2/triggers/${trigger}/run`);
+    const { id: triggerId } = await api.trigger(id);
+    const response = await api.call('POST', `/api/v2/triggers/${triggerId}/run`);
     expect(response.status).toBe(402);
   });
 
@@ -126,16 +126,16 @@ describe('a schedule whose runs fail', () => {
     );
     const event = { type: 'sim_workspace_event' };
     const watcher = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, event));
-    const dues: string[] = [];
+    const dueTimes: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
-      dues.push(due.replace(':00.000Z', 'Z'));
+      dueTimes.push(due.replace(':00.000Z', 'Z'));
       api.moveTo(due);
-      await expectFires(api, id, dues);
+      await expectFires(api, id, dueTimes);
       await waitForLastRun(api, id, 'failed');
     }
     await expect.poll(() => api.trigger(id)).toMatchObject({ state: 'active', health: { failures: 9 } });
-    const { id: trigger } = await api.trigger(id);
+    const { id: triggerId } = await api.trigger(id);
     api.moveTo('2026-01-02T09:00Z');
     await expect
       .poll(() => api.trigger(id))
@@ -146,7 +146,7 @@ describe('a schedule whose runs fail', () => {
       });
     const deployment = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
     expect(deployment.data.warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
-    const [recorded] = await api.store.audit.listByResource(trigger);
+    const [recorded] = await api.store.audit.listByResource(triggerId);
     expect(recorded).toMatchObject({
       action: 'TRIGGER_SUSPENDED',
       workspace_id: api.workspaceId,
@@ -159,7 +159,7 @@ describe('a schedule whose runs fail', () => {
         ...{ event: 'trigger_suspended', workflowId: id },
         errorMessage: expect.stringMatching(/not a url/) as string,
       });
-    await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+    await api.call('POST', `/api/v2/triggers/${triggerId}/resume`);
     expect(await api.trigger(id)).toMatchObject({ state: 'active', nextDueAt: '2026-01-02T15:00:00.000Z' });
   });
 

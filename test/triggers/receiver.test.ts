@@ -25,12 +25,12 @@ interface TestReceiver {
   events: WebhookEvent[];
   refusals: string[];
   errors: unknown[];
-  reads: () => number;
+  lookupCount: () => number;
 }
 
 /**
- * Opens a receiver with a store in memory, as a host may have one. `fields` are the fields of the block at the path
- * `hook-path`.
+ * Opens a receiver with an in-memory store that stands for the store of a host. `fields` are the fields of the block at
+ * the path `hook-path`.
  */
 function openReceiver(
   fields: JsonObject = {},
@@ -42,20 +42,20 @@ function openReceiver(
   const webhook: FoundWebhook = { key: 'hook', workspaceId: 'looms', type: webhookType, config: read.config };
   const [events, refusals, errors]: [WebhookEvent[], string[], unknown[]] = [[], [], []];
   const runs = new Map<string, string>();
-  let reads = 0;
+  let lookupCount = 0;
   const store: WebhookStore = {
     find(path) {
-      reads += 1;
+      lookupCount += 1;
       return Promise.resolve(path === 'hook-path' ? webhook : undefined);
     },
     secretsOf: () => Promise.resolve([webhookType.secretOf(read.config) ?? '']),
     accept(_found, event) {
-      const known = runs.get(event.deliveryId ?? '');
-      const runId = known ?? `run-${events.length}`;
-      if (known === undefined) events.push(event);
+      const knownRunId = runs.get(event.deliveryId ?? '');
+      const runId = knownRunId ?? `run-${events.length}`;
+      if (knownRunId === undefined) events.push(event);
       if (event.deliveryId !== undefined) runs.set(event.deliveryId, runId);
       return Promise.resolve({
-        ...{ runId, isDuplicate: known !== undefined },
+        ...{ runId, isDuplicate: knownRunId !== undefined },
         response: () => Promise.resolve(Response.json({ answer: 42 }, { status: 201 })),
       });
     },
@@ -71,7 +71,7 @@ function openReceiver(
     ...options,
   });
   return {
-    ...{ events, refusals, errors, reads: () => reads },
+    ...{ events, refusals, errors, lookupCount: () => lookupCount },
     receive: (path, init = {}, address) =>
       fetch(new Request(`http://host/api/webhooks/trigger/${path}`, init), { address }),
   };
@@ -165,7 +165,7 @@ describe('the sender gets', () => {
 
 describe('a request is refused', () => {
   const limits = { bytes: 100, values: 10, parts: 3 };
-  const status = async (init: RequestInit, fields: JsonObject = {}): Promise<number> => {
+  const statusOf = async (init: RequestInit, fields: JsonObject = {}): Promise<number> => {
     const receiver = openReceiver(fields, { limits });
     const response = await receiver.receive('hook-path', init);
     expect(receiver.events).toEqual([]);
@@ -174,21 +174,21 @@ describe('a request is refused', () => {
   };
 
   it('with 413 for a body with too many bytes, values, fields or parts', async () => {
-    expect(await status(post('x'.repeat(101), 'text/plain'))).toBe(413);
+    expect(await statusOf(post('x'.repeat(101), 'text/plain'))).toBe(413);
     const chunks = ReadableStream.from([Buffer.alloc(60, 32), Buffer.alloc(60, 32)]);
-    expect(await status({ ...post(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
-    expect(await status(post(`[${'1,'.repeat(10)}1]`, 'application/json'))).toBe(413);
-    expect(await status(post('a&'.repeat(12), 'application/x-www-form-urlencoded'))).toBe(413);
+    expect(await statusOf({ ...post(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
+    expect(await statusOf(post(`[${'1,'.repeat(10)}1]`, 'application/json'))).toBe(413);
+    expect(await statusOf(post('a&'.repeat(12), 'application/x-www-form-urlencoded'))).toBe(413);
     const parts = '--b\r\n'.repeat(6);
-    expect(await status(post(parts, 'multipart/form-data; boundary=b'))).toBe(413);
+    expect(await statusOf(post(parts, 'multipart/form-data; boundary=b'))).toBe(413);
   });
 
   it('with 400 and 415 for a body that cannot be read', async () => {
-    expect(await status(post('{', 'application/json'))).toBe(400);
-    expect(await status(post('[1e999]', 'application/json'))).toBe(400);
-    expect(await status(post('--b', 'multipart/form-data'))).toBe(400);
-    expect(await status(post('--x', 'multipart/form-data; boundary=b'))).toBe(400);
-    expect(await status(post('PK', 'application/zip'))).toBe(415);
+    expect(await statusOf(post('{', 'application/json'))).toBe(400);
+    expect(await statusOf(post('[1e999]', 'application/json'))).toBe(400);
+    expect(await statusOf(post('--b', 'multipart/form-data'))).toBe(400);
+    expect(await statusOf(post('--x', 'multipart/form-data; boundary=b'))).toBe(400);
+    expect(await statusOf(post('PK', 'application/zip'))).toBe(415);
   });
 
   it('with 401, before its body is parsed, if its signature is missing', async () => {
@@ -212,7 +212,7 @@ describe('a request is refused', () => {
     for (let index = 0; index < 5; index += 1)
       statuses.push((await receiver.receive(`path-${index}`, post('{}'), '203.0.113.9')).status);
     expect(statuses).toEqual([404, 404, 404, 429, 429]);
-    expect(receiver.reads()).toBe(3);
+    expect(receiver.lookupCount()).toBe(3);
     expect((await receiver.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
   });
 
@@ -224,7 +224,7 @@ describe('a request is refused', () => {
       await bodyReady.promise;
       yield Buffer.from('{}');
     }
-    const waiting = [1, 2].map(() =>
+    const responses = [1, 2].map(() =>
       receiver.receive('hook-path', {
         ...post(ReadableStream.from(slow()) as never),
         duplex: 'half',
@@ -232,7 +232,7 @@ describe('a request is refused', () => {
     );
     await expect.poll(async () => (await receiver.receive('hook-path', post('{}'))).status).toBe(429);
     bodyReady.resolve();
-    expect((await Promise.all(waiting)).map(({ status: each }) => each)).toEqual([200, 200]);
+    expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
     expect((await receiver.receive('hook-path', post('{}'))).status).toBe(200);
   });
 });
@@ -291,19 +291,19 @@ describe('any request', () => {
     body,
   });
   const hooks = [
-    { fields: {}, options: {}, isOpen: true },
-    { fields: { responseMode: 'wait', idempotencyField: 'a.b.0' }, options: {}, isOpen: true },
+    { fields: {}, options: {}, acceptsUnsigned: true },
+    { fields: { responseMode: 'wait', idempotencyField: 'a.b.0' }, options: {}, acceptsUnsigned: true },
     ...[...Object.values(PROVIDERS), CIRCLEBACK].map(({ type, fields }) => ({
       fields,
       options: { type },
-      isOpen: false,
+      acceptsUnsigned: false,
     })),
   ];
 
   it('is answered with a known status, and starts a run only at a webhook without a secret', async () => {
     await fc.assert(
       fc.asyncProperty(request, fc.nat({ max: hooks.length - 1 }), async (sent, index) => {
-        const { fields, options, isOpen } = hooks[index]!;
+        const { fields, options, acceptsUnsigned } = hooks[index]!;
         const receiver = openReceiver(fields as JsonObject, {
           ...options,
           limits: { bytes: 150, values: 20, parts: 3 },
@@ -316,7 +316,7 @@ describe('any request', () => {
         });
         expect(receiver.errors).toEqual([]);
         expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);
-        expect(receiver.events.length).toBeLessThanOrEqual(isOpen ? 1 : 0);
+        expect(receiver.events.length).toBeLessThanOrEqual(acceptsUnsigned ? 1 : 0);
         for (const { deliveryId } of receiver.events)
           expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
       }),

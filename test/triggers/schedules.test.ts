@@ -26,8 +26,8 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   const postTo = (id: string, action: string, body?: object) =>
     api.call<ShownTrigger>('POST', `/api/v2/triggers/${id}/${action}`, body && { body });
   /** Waits until the trigger has fired for exactly these due times. */
-  const expectFires = async (id: string, dues: readonly string[]): Promise<void> => {
-    await expect.poll(() => api.fires(id)).toEqual(dues);
+  const expectFires = async (id: string, dueTimes: readonly string[]): Promise<void> => {
+    await expect.poll(() => api.fires(id)).toEqual(dueTimes);
   };
 
   it('start one run at each due time, with the time as input', async () => {
@@ -46,9 +46,9 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     await expectFires(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
     const { lastRunId, lastDueAt } = await api.trigger(id);
     expect(lastDueAt).toBe('2026-01-01T02:30:00.000Z');
-    const run = `/api/v2/workflows/${id}/runs/${lastRunId}`;
+    const runPath = `/api/v2/workflows/${id}/runs/${lastRunId}`;
     await expect
-      .poll(async () => (await api.call('GET', run)).data)
+      .poll(async () => (await api.call('GET', runPath)).data)
       .toMatchObject({ status: 'completed', trigger: 'schedule' });
     const logs = await api.call<{ runId: string }[]>(
       'GET',
@@ -142,31 +142,31 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   it('can be paused, even across deployments, and resumed', async () => {
     api.moveTo('2026-01-06T00:00:30Z');
     const id = await api.deploy(triggerWorkflow(MINUTELY));
-    const { id: trigger } = await api.trigger(id);
-    expect((await postTo(trigger, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
+    const { id: triggerId } = await api.trigger(id);
+    expect((await postTo(triggerId, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
-    expect(await api.trigger(id)).toMatchObject({ id: trigger, state: 'paused', version: 2 });
+    expect(await api.trigger(id)).toMatchObject({ id: triggerId, state: 'paused', version: 2 });
     api.moveTo('2026-01-06T00:05Z');
-    expect((await postTo(trigger, 'resume')).data).toMatchObject({
+    expect((await postTo(triggerId, 'resume')).data).toMatchObject({
       state: 'active',
       nextDueAt: '2026-01-06T00:06:00.000Z',
     });
-    expect((await postTo(trigger, 'resume')).status).toBe(409);
+    expect((await postTo(triggerId, 'resume')).status).toBe(409);
     api.moveTo('2026-01-06T00:06Z');
     await expectFires(id, ['2026-01-06T00:06Z']);
-    const actions = (await api.store.audit.listByResource(trigger)).map(({ action }) => action);
+    const actions = (await api.store.audit.listByResource(triggerId)).map(({ action }) => action);
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
   it('can be run manually, in addition to due runs', async () => {
     api.moveTo('2026-01-07T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: trigger } = await api.trigger(id);
-    const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${trigger}/run`);
+    const { id: triggerId } = await api.trigger(id);
+    const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${triggerId}/run`);
     expect(response.status).toBe(202);
-    const run = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
+    const runPath = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     await expect
-      .poll(async () => (await api.call('GET', run)).data)
+      .poll(async () => (await api.call('GET', runPath)).data)
       .toMatchObject({ status: 'completed', trigger: 'schedule' });
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: '2026-01-07T01:00:00.000Z', lastDueAt: null });
   });
@@ -174,14 +174,14 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   it('can be backfilled for a past period, except for due times that already have runs', async () => {
     api.moveTo('2026-01-08T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: trigger } = await api.trigger(id);
+    const { id: triggerId } = await api.trigger(id);
     api.moveTo('2026-01-08T01:00Z');
     await expectFires(id, ['2026-01-08T01:00Z']);
     const period = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
     const backfill = (body: object) =>
       api.call<{ started: { dueAt: string }[]; alreadyStarted: number }>(
         'POST',
-        `/api/v2/triggers/${trigger}/backfill`,
+        `/api/v2/triggers/${triggerId}/backfill`,
         { body },
       );
     const first = await backfill(period);
@@ -206,15 +206,15 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     ['last', {}, ['2026-01-09T04:00Z']],
     ['all', { missedLimit: 3 }, ['2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
-  ])('start the missed runs that the fields select: %s %j', async (missedRuns, more, dues) => {
+  ])('start the missed runs that the fields select: %s %j', async (missedRuns, otherFields, dueTimes) => {
     api.moveTo('2026-01-09T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY, missedRuns, ...more }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY, missedRuns, ...otherFields }));
     api.moveTo('2026-01-09T04:30Z');
     const next = '2026-01-09T05:00:00.000Z';
     await expect.poll(async () => (await api.trigger(id)).nextDueAt).toBe(next);
-    expect(await api.fires(id)).toEqual(dues);
+    expect(await api.fires(id)).toEqual(dueTimes);
     api.moveTo(next);
-    await expect.poll(() => api.fires(id)).toEqual([...dues, '2026-01-09T05:00Z']);
+    await expect.poll(() => api.fires(id)).toEqual([...dueTimes, '2026-01-09T05:00Z']);
   });
 
   it('start no runs after their end', async () => {
@@ -236,14 +236,14 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
         .executeTakeFirstOrThrow();
       return Number(row.fire_ms) - Number(row.due_ms);
     };
-    const delay = await readJitterMs();
-    expect(delay).toBeGreaterThan(0);
-    expect(delay).toBeLessThanOrEqual(600_000);
-    const due = Date.parse('2026-01-11T01:00Z') + delay;
-    api.moveTo(new Date(due - 1).toISOString());
-    api.moveTo(new Date(due).toISOString());
+    const jitterMs = await readJitterMs();
+    expect(jitterMs).toBeGreaterThan(0);
+    expect(jitterMs).toBeLessThanOrEqual(600_000);
+    const fireMs = Date.parse('2026-01-11T01:00Z') + jitterMs;
+    api.moveTo(new Date(fireMs - 1).toISOString());
+    api.moveTo(new Date(fireMs).toISOString());
     await expectFires(id, ['2026-01-11T01:00Z']);
-    expect(await readJitterMs()).toBe(delay);
+    expect(await readJitterMs()).toBe(jitterMs);
   });
 
   it('that cannot fire are refused at deployment, with the field and the reason', async () => {
@@ -268,7 +268,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   it('can be read and changed only by members of their workspace', async () => {
     api.moveTo('2026-01-12T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: trigger } = await api.trigger(id);
+    const { id: triggerId } = await api.trigger(id);
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@heddle.test`,
       name: 'Eve',
@@ -280,8 +280,10 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
       ['POST', '/pause'],
       ['POST', '/resume'],
       ['POST', '/run'],
-    ] as const)
-      expect((await api.call(method, `/api/v2/triggers/${trigger}${path}`, { key })).status, path).toBe(404);
+    ] as const) {
+      const { status } = await api.call(method, `/api/v2/triggers/${triggerId}${path}`, { key });
+      expect(status, path).toBe(404);
+    }
     const list = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`, { key });
     expect(list.status).toBe(404);
     expect((await api.call('GET', `/api/v2/triggers/${crypto.randomUUID()}`)).status).toBe(404);

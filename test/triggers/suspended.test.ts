@@ -24,18 +24,18 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
   });
   afterAll(() => providers.close());
 
-  const row = (id: string) =>
+  const triggerRow = (id: string) =>
     api.db.selectFrom('triggers').selectAll().where('workflow_id', '=', id).executeTakeFirstOrThrow();
-  const failures = async (id: string): Promise<number> => {
+  const failureCount = async (id: string): Promise<number> => {
     // Background work counts the failures of the runs that the engine has recorded.
     api.advance(0);
-    return (await row(id)).failures;
+    return (await triggerRow(id)).failures;
   };
   /** Sends a delivery whose run fails, and waits until the failure is counted. */
-  const fail = async (id: string, path: string, count: number): Promise<void> => {
+  const deliverFailing = async (id: string, path: string, count: number): Promise<void> => {
     const response = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify({ count }) });
     expect(response.status).toBe(200);
-    await expect.poll(() => failures(id)).toBe(count);
+    await expect.poll(() => failureCount(id)).toBe(count);
   };
 
   it('a webhook is suspended with the reason, answers like an unknown path, and can be resumed', async () => {
@@ -44,12 +44,12 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     const event = { type: 'sim_workspace_event' };
     const watcher = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, event));
     for (let count = 1; count <= 9; count += 1) {
-      await fail(id, path, count);
+      await deliverFailing(id, path, count);
       api.advance(3 * HOUR_MS);
     }
-    expect(await row(id)).toMatchObject({ state: 'active' });
-    await fail(id, path, 10);
-    expect(await row(id)).toMatchObject({
+    expect(await triggerRow(id)).toMatchObject({ state: 'active' });
+    await deliverFailing(id, path, 10);
+    expect(await triggerRow(id)).toMatchObject({
       state: 'suspended',
       last_error: expect.stringMatching(/not a url/),
     });
@@ -59,20 +59,20 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     expect(suspended.body).toEqual(unknown.body);
     const { warnings } = await api.deployment(id);
     expect(warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
-    const { id: trigger } = await row(id);
-    expect(await api.store.audit.listByResource(trigger)).toMatchObject([
+    const { id: triggerId } = await triggerRow(id);
+    expect(await api.store.audit.listByResource(triggerId)).toMatchObject([
       { action: 'TRIGGER_SUSPENDED', user_id: null },
     ]);
     // The event starts the run of the other workflow.
     await expect
       .poll(async () => {
         api.advance(1000);
-        return (await row(watcher)).last_run_id;
+        return (await triggerRow(watcher)).last_run_id;
       })
       .toEqual(expect.any(String));
-    expect((await api.call('POST', `/api/v2/triggers/${trigger}/resume`)).status).toBe(200);
+    expect((await api.call('POST', `/api/v2/triggers/${triggerId}/resume`)).status).toBe(200);
     expect((await api.send(path, { headers: JSON_TYPE, body: '{}' })).status).toBe(200);
-    await expect.poll(() => failures(id)).toBe(1);
+    await expect.poll(() => failureCount(id)).toBe(1);
   });
 
   it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
@@ -86,13 +86,13 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     await expect
       .poll(async () => {
         api.advance(1000);
-        return (await row(id)).state;
+        return (await triggerRow(id)).state;
       })
       .toBe('suspended');
     api.advance(6000);
     await expect.poll(() => api.hooksOf(id)).toEqual([]);
-    const { id: trigger } = await row(id);
-    await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+    const { id: triggerId } = await triggerRow(id);
+    await api.call('POST', `/api/v2/triggers/${triggerId}/resume`);
     await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
@@ -108,7 +108,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     await api.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
     const statesAfter = async (): Promise<unknown[]> => {
       api.advance(1000);
-      const [first, second] = [await row(id), await row(healthy)];
+      const [first, second] = [await triggerRow(id), await triggerRow(healthy)];
       return [first.state, first.failures, second.state, second.failures];
     };
     await expect.poll(statesAfter).toEqual(['suspended', 10, 'active', 0]);

@@ -47,7 +47,7 @@ export interface WebhookApi extends TestApi {
   send(path: string, request?: SentRequest): Promise<WebhookResponse>;
   /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
-  /** Waits until the run has ended. Returns the output of the webhook's block in it. */
+  /** Waits until the run has ended. Returns the output of the webhook block. */
   readTriggerOutput(runId: unknown): Promise<unknown>;
 }
 
@@ -137,7 +137,7 @@ export const JSON_TYPE = { 'Content-Type': 'application/json' };
 const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', key).update(text).digest(encoding);
 
-/** A provider: the type and the fields of the block, and signed requests. */
+/** A provider: the type and the fields of the block, and a function that signs requests. */
 export interface Provider {
   type: string;
   fields: { [name: string]: Json };
@@ -186,10 +186,10 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     fields: { signingSecret: '{{SLACK}}' },
     request(body, { id, nowMs, secret = SECRETS['SLACK']! }) {
       const text = JSON.stringify({ type: 'event_callback', event_id: id, ...body });
-      const at = String(Math.floor(nowMs / 1000));
-      const signature = `v0=${hmac(secret, `v0:${at}:${text}`)}`;
-      const signed = { 'X-Slack-Request-Timestamp': at, 'X-Slack-Signature': signature };
-      return { headers: { ...JSON_TYPE, ...signed }, body: text };
+      const timestamp = String(Math.floor(nowMs / 1000));
+      const signature = `v0=${hmac(secret, `v0:${timestamp}:${text}`)}`;
+      const signatureHeaders = { 'X-Slack-Request-Timestamp': timestamp, 'X-Slack-Signature': signature };
+      return { headers: { ...JSON_TYPE, ...signatureHeaders }, body: text };
     },
   },
   stripe: {
@@ -197,11 +197,9 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     fields: { webhookSecret: '{{STRIPE}}' },
     request(body, { id, nowMs, secret = SECRETS['STRIPE']! }) {
       const text = JSON.stringify({ id, ...body });
-      const at = Math.floor(nowMs / 1000);
-      return {
-        headers: { ...JSON_TYPE, 'Stripe-Signature': `t=${at},v1=${hmac(secret, `${at}.${text}`)}` },
-        body: text,
-      };
+      const timestamp = Math.floor(nowMs / 1000);
+      const signature = `t=${timestamp},v1=${hmac(secret, `${timestamp}.${text}`)}`;
+      return { headers: { ...JSON_TYPE, 'Stripe-Signature': signature }, body: text };
     },
   },
   linear: {
@@ -226,11 +224,15 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     fields: { signatureScheme: 'standard', token: '{{STANDARD}}' },
     request(body, { id, nowMs, secret = SECRETS['STANDARD']! }) {
       const text = JSON.stringify(body);
-      const at = String(Math.floor(nowMs / 1000));
+      const timestamp = String(Math.floor(nowMs / 1000));
       const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-      const signature = `v1,${hmac(key, `${id}.${at}.${text}`, 'base64')}`;
-      const signed = { 'Webhook-Id': id, 'Webhook-Timestamp': at, 'Webhook-Signature': signature };
-      return { headers: { ...JSON_TYPE, ...signed }, body: text };
+      const signature = `v1,${hmac(key, `${id}.${timestamp}.${text}`, 'base64')}`;
+      const signatureHeaders = {
+        'Webhook-Id': id,
+        'Webhook-Timestamp': timestamp,
+        'Webhook-Signature': signature,
+      };
+      return { headers: { ...JSON_TYPE, ...signatureHeaders }, body: text };
     },
   },
 };

@@ -15,17 +15,20 @@ const start = (backend: Backend): Promise<FiringProcess> =>
   startProcess({ ...backend, nowMs: atMinute(0), countsResults: true });
 
 /** Expects one completed run for each delivery, with the id in `runIds` (by delivery id), and no other run. */
-async function expectOnceEach(
-  from: FiringProcess,
+async function expectOneRunPerDelivery(
+  process: FiringProcess,
   { workflowId }: Hook,
   runIds: ReadonlyMap<string, string>,
 ): Promise<void> {
   const expected = [...runIds].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
   const byId = (a: { deliveryId: string }, b: { deliveryId: string }) =>
     a.deliveryId < b.deliveryId ? -1 : 1;
-  const stored = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
-  await expect.poll(async () => (await stored()).toSorted(byId), TIMEOUT).toEqual(expected.toSorted(byId));
-  expect(await from.call<number>('countRuns', { workflowId })).toBe(runIds.size);
+  const readDeliveries = () =>
+    process.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
+  await expect
+    .poll(async () => (await readDeliveries()).toSorted(byId), TIMEOUT)
+    .toEqual(expected.toSorted(byId));
+  expect(await process.call<number>('countRuns', { workflowId })).toBe(runIds.size);
 }
 
 describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -41,12 +44,12 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
     for (let isDead = true; isDead; step += stride) {
       const deliveryId = `d${String(step).padStart(3, '0')}`;
       const response = await deliver(process, hook, { deliveryId, dieAt: step });
-      // The sender repeats a delivery that was not answered.
+      // The sender retries a delivery that was not answered.
       if (!response) {
         process = await start(backend);
-        const again = await deliver(process, hook, { deliveryId });
-        expect(again).toMatchObject({ status: 200 });
-        runIds.set(deliveryId, again?.body.runId ?? '');
+        const retryResponse = await deliver(process, hook, { deliveryId });
+        expect(retryResponse).toMatchObject({ status: 200 });
+        runIds.set(deliveryId, retryResponse?.body.runId ?? '');
         continue;
       }
       expect(response.status).toBe(200);
@@ -67,12 +70,12 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       isDead = process.isDead();
       if (isDead) process = await start(backend);
     }
-    await expectOnceEach(process, hook, runIds);
+    await expectOneRunPerDelivery(process, hook, runIds);
     expect(step - stride).toBeGreaterThanOrEqual(MIN_STEPS);
   });
 
   it.skipIf(!hasPostgres)(
-    'starts exactly one run if one of two processes with the same delivery is killed, on PostgreSQL',
+    'starts exactly one run if one of two processes that receive the same delivery is killed, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
@@ -83,14 +86,14 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       for (let index = 1; index <= count; index += 1) {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
-        const deployCommand = {
+        const deployRequest = {
           key: hook.key,
           request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const,
         };
         const [dyingResponse, response] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
           deliver(other, hook, { deliveryId }),
-          other.call('request', deployCommand),
+          other.call('request', deployRequest),
         ]);
         expect(response?.status).toBe(200);
         runIds.set(deliveryId, response?.body.runId ?? '');
@@ -101,7 +104,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       }
       const [last] = processes as [FiringProcess, FiringProcess];
       if (last.isDead()) throw new Error('The last process is dead.');
-      await expectOnceEach(last, hook, runIds);
+      await expectOneRunPerDelivery(last, hook, runIds);
     },
   );
 });

@@ -140,8 +140,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(new Set(responses.map(({ body }) => body['runId'])).size).toBe(2);
     expect(await deliveriesOf(id)).toHaveLength(2);
     const keyed = { ...json({ a: 1 }), headers: { ...JSON_TYPE, 'Idempotency-Key': 'k' } };
-    const twice = [await api.send(path, keyed), await api.send(path, keyed)];
-    expect(twice[1]!.body).toEqual({ ...twice[0]!.body, duplicate: true });
+    const keyedResponses = [await api.send(path, keyed), await api.send(path, keyed)];
+    expect(keyedResponses[1]!.body).toEqual({ ...keyedResponses[0]!.body, duplicate: true });
   });
 
   it('answer handshakes without starting a run', async () => {
@@ -189,8 +189,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('answer with the same 404 as unknown paths while they are paused, suspended, archived or not live', async () => {
     const hook = await api.deployWebhook({});
-    const responseOf = async (path = hook.path, more = {}) => {
-      const { status, body } = await api.send(path, { ...json({}), ...more });
+    const responseOf = async (path = hook.path, options = {}) => {
+      const { status, body } = await api.send(path, { ...json({}), ...options });
       return JSON.stringify({ status, body });
     };
     const unknown = await responseOf('/api/webhooks/trigger/wh_unknown');
@@ -206,10 +206,10 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
     );
-    const trigger = `/api/v2/triggers/${data[0]?.id}`;
-    await api.call('POST', `${trigger}/pause`);
+    const triggerPath = `/api/v2/triggers/${data[0]?.id}`;
+    await api.call('POST', `${triggerPath}/pause`);
     expect(await responseOf()).toBe(unknown);
-    await api.call('POST', `${trigger}/resume`);
+    await api.call('POST', `${triggerPath}/resume`);
     expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
     await api.db
       .updateTable('triggers')
@@ -217,7 +217,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       .where('workflow_id', '=', hook.id)
       .execute();
     expect(await responseOf()).toBe(unknown);
-    await api.call('POST', `${trigger}/resume`);
+    await api.call('POST', `${triggerPath}/resume`);
     await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
     expect(await responseOf()).toBe(unknown);
     await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
@@ -243,7 +243,13 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('keep their path in another version, and use the secret of that version', async () => {
     const hook = await api.deployWebhook({ token: 'one' });
-    await editFields(hook.id, { token: 'two' });
+    const [blockId] = Object.keys(
+      (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
+        .state.blocks,
+    );
+    const draft = draftOf(webhookWorkflow({ token: 'two' })) as { blocks: { [id: string]: { id: string } } };
+    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, blockId!);
+    await api.call('PUT', `/api/v2/workflows/${hook.id}/state`, { body: JSON.parse(text) });
     const withToken = (token: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
@@ -261,13 +267,13 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     ]);
   });
 
-  it('have the path that their author has chosen, which no other webhook can take', async () => {
+  it('have the path that their author has chosen, which no other webhook can use', async () => {
     const triggerPath = `orders-${crypto.randomUUID().slice(0, 8)}`;
     const hook = await api.deployWebhook({ triggerPath });
     expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
-    const deploy = async (from: WebhookApi) => {
-      const id = await from.createDraft(webhookWorkflow({ triggerPath }));
-      return from.call('POST', `/api/v2/workflows/${id}/deploy`);
+    const deploy = async (target: WebhookApi) => {
+      const id = await target.createDraft(webhookWorkflow({ triggerPath }));
+      return target.call('POST', `/api/v2/workflows/${id}/deploy`);
     };
     expect(await deploy(api)).toMatchObject({
       status: 409,
@@ -313,11 +319,11 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(JSON.stringify([data, deliveries.body, trigger.body])).not.toContain('literal secret');
     // A delivery cannot be replayed through another webhook.
     const other = await api.deployWebhook({});
-    const { data: others } = await api.call<{ id: string }[]>(
+    const { data: otherWebhooks } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${other.id}`,
     );
-    const wrongPath = `/api/v2/webhooks/${others[0]?.id}/deliveries/${first?.id}/replay`;
+    const wrongPath = `/api/v2/webhooks/${otherWebhooks[0]?.id}/deliveries/${first?.id}/replay`;
     expect((await api.call('POST', wrongPath)).status).toBe(404);
   });
 
@@ -351,7 +357,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
-  it('are listed with their last delivery and refusals, with as many queries for many webhooks as for one', async () => {
+  it('are listed with their last delivery and refusals, with a constant number of queries', async () => {
     const hooks = [
       await api.deployWebhook({ token: '{{TOKEN}}' }),
       await api.deployWebhook({ token: '{{TOKEN}}' }),
@@ -368,21 +374,21 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     );
     const rows = hooks.map(({ id }) => listed.data.find(({ workflowId }) => workflowId === id));
     // Both deliveries have the same time, so the one with the greater id is the last.
-    const last = await Promise.all(
+    const lastRunIds = await Promise.all(
       hooks.map(
         async ({ id }) => (await deliveriesOf(id)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
       ),
     );
     expect(rows).toMatchObject(
       hooks.map(({ path }, index) => ({
-        ...{ url: expect.stringContaining(path), lastRunId: last[index] },
+        ...{ url: expect.stringContaining(path), lastRunId: lastRunIds[index] },
         refusals: [{ reason: expect.any(String), count: 1 }],
       })),
     );
-    let queries = 0;
+    let queryCount = 0;
     const countingDb = api.db.withPlugin({
       transformQuery({ node }) {
-        queries += 1;
+        queryCount += 1;
         return node;
       },
       transformResult: ({ result }) => Promise.resolve(result),
@@ -390,15 +396,15 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const triggerRows = (await selectDeployedTriggers(api.db as never).execute()).flatMap(
       (row) => toDeployedTrigger(row) ?? [],
     );
-    const counts = [];
-    for (const some of [triggerRows.slice(0, 1), triggerRows]) {
-      queries = 0;
+    const queryCounts = [];
+    for (const rowSample of [triggerRows.slice(0, 1), triggerRows]) {
+      queryCount = 0;
       const types = new Map(triggerTypes.map((type) => [type.type, type]));
-      await webhookViews({ db: countingDb, types } as never, some, '');
-      counts.push(queries);
+      await webhookViews({ db: countingDb, types } as never, rowSample, '');
+      queryCounts.push(queryCount);
     }
     expect(triggerRows.length).toBeGreaterThan(2);
-    expect(counts).toEqual([4, 4]);
+    expect(queryCounts).toEqual([4, 4]);
   });
 
   it('delete deliveries after their retention period', async () => {

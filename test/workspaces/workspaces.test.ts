@@ -4,7 +4,7 @@ import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
-const NAMES = sampledStores('workspaces');
+const STORES = sampledStores('workspaces');
 const WORKSPACES = '/api/v2/workspaces';
 
 interface Workspace {
@@ -22,7 +22,7 @@ interface Page<Item> {
   nextCursor: string | null;
 }
 
-describe.each(NAMES)('workspaces on %s', (database) => {
+describe.each(STORES)('workspaces on %s', (database) => {
   let api: TestApi;
 
   beforeAll(async () => {
@@ -142,11 +142,11 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       expect.objectContaining({ email: 'zoe@members.test', role: 'admin' }),
     ]);
     const { nextCursor } = await readPage(`${path}?limit=1`, reader.key);
-    const other = await api.store.workspaces.createWorkspace('Other', reader.userId);
-    const replayed = await api.call('GET', `${WORKSPACES}/${other}/members?cursor=${nextCursor}`, {
+    const otherId = await api.store.workspaces.createWorkspace('Other', reader.userId);
+    const response = await api.call('GET', `${WORKSPACES}/${otherId}/members?cursor=${nextCursor}`, {
       key: reader.key,
     });
-    expect(replayed.status).toBe(400);
+    expect(response.status).toBe(400);
   });
 
   it.each([
@@ -170,7 +170,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     ).toBe(400);
   });
 
-  /** Creates a workspace with an admin and a member with the role write. */
+  /** Creates a workspace with an admin and a member with the role `write`. */
   async function createTeam() {
     const [admin, writer] = [await createPerson(), await createPerson()];
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);

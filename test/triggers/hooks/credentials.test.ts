@@ -20,7 +20,7 @@ describe('the next check of a webhook at its provider', () => {
   afterAll(() => providers.close());
 
   /** Stores or replaces a token. Returns the id of the credential. */
-  const store = async (accessToken: string, name = CREDENTIAL_NAME): Promise<string> => {
+  const storeToken = async (accessToken: string, name = CREDENTIAL_NAME): Promise<string> => {
     const material = { type: 'oauth', accessToken } as const;
     const credential = { workspaceId: api.workspaceId, name, provider: 'github', material };
     return (await storeCredential(api.store.database, sealer, credential)).credential.id;
@@ -32,7 +32,7 @@ describe('the next check of a webhook at its provider', () => {
     await api.waitForStatus(id, 'active');
     return id;
   };
-  const change = (credential: string, values: { [column: string]: string }): Promise<unknown> =>
+  const updateCredential = (credential: string, values: { [column: string]: string }): Promise<unknown> =>
     api.hookDb
       .updateTable('credentials' as never)
       .set(values as never)
@@ -52,12 +52,12 @@ describe('the next check of a webhook at its provider', () => {
   };
 
   it('uses the new secret of a credential whose secret was replaced', async () => {
-    const credential = await store(HOOK_CREDENTIALS.github);
+    const credential = await storeToken(HOOK_CREDENTIALS.github);
     const id = await deployHook(credential);
-    expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
+    expect(await storeToken(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
     api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
-    await store(HOOK_CREDENTIALS.github2);
+    await storeToken(HOOK_CREDENTIALS.github2);
     api.advance(DAY_MS);
     await api.waitForStatus(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
@@ -65,25 +65,25 @@ describe('the next check of a webhook at its provider', () => {
   });
 
   it('fails until a person has connected the account again', async () => {
-    const credential = await store(HOOK_CREDENTIALS.github);
+    const credential = await storeToken(HOOK_CREDENTIALS.github);
     const id = await deployHook(credential);
-    await change(credential, { state: 'reconnect' });
+    await updateCredential(credential, { state: 'reconnect' });
     api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({
       retryable: false,
       message: expect.stringMatching(/Connect the account again/),
     });
     expect(await deliveryStatus(id)).toBe(200);
-    await store(HOOK_CREDENTIALS.github2);
+    await storeToken(HOOK_CREDENTIALS.github2);
     api.advance(DAY_MS);
     await api.waitForStatus(id, 'active');
   });
 
   it('fails after the credential was moved to another workspace', async () => {
-    const credential = await store(HOOK_CREDENTIALS.github, 'moved');
+    const credential = await storeToken(HOOK_CREDENTIALS.github, 'moved');
     const id = await deployHook(credential);
-    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
-    await change(credential, { workspace_id: others });
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
+    await updateCredential(credential, { workspace_id: otherWorkspaceId });
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
     const hookRequests = () => providers.requests.filter((request) => request.endsWith(`/hooks/${hook.id}`));
     const before = hookRequests();
@@ -94,7 +94,7 @@ describe('the next check of a webhook at its provider', () => {
   });
 
   it('fails after the credential was deleted; deliveries still start runs, and another credential can replace it', async () => {
-    const credential = await store(HOOK_CREDENTIALS.github, 'deleted');
+    const credential = await storeToken(HOOK_CREDENTIALS.github, 'deleted');
     const id = await deployHook(credential);
     const [before] = await api.hooksOf(id);
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
@@ -113,15 +113,15 @@ describe('the next check of a webhook at its provider', () => {
     expect(await api.hooksOf(id)).toEqual([]);
   });
 
-  it('is omitted after an undeployment without the credential: the webhook stays and is audited, and deliveries get 404', async () => {
-    const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
+  it('is omitted after an undeployment without the credential: the webhook stays, the audit log records it, and deliveries get 404', async () => {
+    const credential = await storeToken(HOOK_CREDENTIALS.github, 'deleted too');
     const id = await deployHook(credential);
-    const { id: trigger } = await api.triggerOf(id);
+    const { id: triggerId } = await api.triggerOf(id);
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
-    expect(await auditActionsOf(trigger)).toContain('TRIGGER_HOOK_LEFT');
+    expect(await auditActionsOf(triggerId)).toContain('TRIGGER_HOOK_LEFT');
     expect(await api.hooksOf(id)).toHaveLength(1);
     expect(await deliveryStatus(id)).toBe(404);
   });

@@ -19,7 +19,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
   afterAll(() => providers.close());
 
-  const auditOf = async (id: string): Promise<string[]> => {
+  const auditActionsOf = async (id: string): Promise<string[]> => {
     const rows = await api.hookDb
       .selectFrom('audit')
       .selectAll()
@@ -70,8 +70,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
         .execute();
       api.advance(6000);
       await api.waitForStatus(id, 'active');
-      const [after, ...more] = await api.hooksOf(id);
-      expect(more).toEqual([]);
+      const [after, ...otherHooks] = await api.hooksOf(id);
+      expect(otherHooks).toEqual([]);
       if (name !== 'stripe') expect(after).toEqual(before);
       expect(await api.deliver(after!, 'three')).toMatchObject({ status: 200 });
     });
@@ -87,14 +87,14 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     });
 
     it('is removed when its trigger is paused, and created again when the trigger is resumed', async () => {
-      const { id: trigger } = await api.triggerOf(id);
-      await api.call('POST', `/api/v2/triggers/${trigger}/pause`);
+      const { id: triggerId } = await api.triggerOf(id);
+      await api.call('POST', `/api/v2/triggers/${triggerId}/pause`);
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id)).toEqual([]);
-      await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+      await api.call('POST', `/api/v2/triggers/${triggerId}/resume`);
       await api.waitForStatus(id, 'active');
       expect(await api.hooksOf(id)).toHaveLength(1);
-      expect((await auditOf(trigger)).slice(-4)).toEqual([
+      expect((await auditActionsOf(triggerId)).slice(-4)).toEqual([
         ...['TRIGGER_PAUSED', 'TRIGGER_HOOK_REMOVED', 'TRIGGER_RESUMED', 'TRIGGER_HOOK_CREATED'],
       ]);
     });
@@ -194,19 +194,19 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     const triggerPath = `bot-${id.slice(0, 8)}`;
     await api.redeploy(id, type, { ...fields, triggerPath });
     await api.waitForStatus(id, 'active');
-    const bots = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
-    expect(bots()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
-    const second = await api.deployHook(type, fields);
-    const failed = await api.waitForStatus(second, 'failed');
+    const telegramHooks = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
+    expect(telegramHooks()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
+    const secondId = await api.deployHook(type, fields);
+    const failed = await api.waitForStatus(secondId, 'failed');
     expect(failed.latestDeploymentAttempt?.error).toMatchObject({
       message: expect.stringMatching(/already has a webhook at another URL/),
       retryable: false,
     });
-    await api.call('DELETE', `/api/v2/workflows/${second}/deploy`);
-    await expect.poll(() => api.rowOf(second)).toBeUndefined();
-    expect(bots()).toHaveLength(1);
+    await api.call('DELETE', `/api/v2/workflows/${secondId}/deploy`);
+    await expect.poll(() => api.rowOf(secondId)).toBeUndefined();
+    expect(telegramHooks()).toHaveLength(1);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(bots).toEqual([]);
+    await expect.poll(telegramHooks).toEqual([]);
   });
 
   it('are retried with backoff while the provider fails or limits the rate of requests', async () => {
@@ -249,12 +249,12 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   it('that cannot be removed stay at the provider and are recorded in the audit log', async () => {
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
-    const { id: trigger } = await api.triggerOf(id);
+    const { id: triggerId } = await api.triggerOf(id);
     providers.before = (request) => (request.startsWith('DELETE github') ? { status: 401 } : undefined);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     providers.before = () => undefined;
-    expect(await auditOf(trigger)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
+    expect(await auditActionsOf(triggerId)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
     expect(await api.hooksOf(id)).toHaveLength(1);
     // After the restoration, the webhook is found by its URL.
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
@@ -293,10 +293,10 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('need a credential of their own workspace', async () => {
-    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.hookDb
       .updateTable('credentials' as never)
-      .set({ workspace_id: others } as never)
+      .set({ workspace_id: otherWorkspaceId } as never)
       .where('id' as never, '=', api.credentials['githubWeak'] as never)
       .execute();
     const id = await api.deployHook(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
@@ -304,11 +304,11 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       ...GITHUB.fields,
       triggerCredentials: crypto.randomUUID(),
     });
-    const [foreign, none] = await Promise.all([
+    const [foreign, absent] = await Promise.all([
       api.waitForStatus(id, 'failed'),
       api.waitForStatus(unknown, 'failed'),
     ]);
-    expect(foreign.latestDeploymentAttempt?.error).toEqual(none.latestDeploymentAttempt?.error);
+    expect(foreign.latestDeploymentAttempt?.error).toEqual(absent.latestDeploymentAttempt?.error);
     expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
   });
 
@@ -346,8 +346,8 @@ describe('a webhook at a provider', () => {
     expect(warnings).toEqual([expect.stringMatching(/public URL: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
-    const next = await hookApi('sqlite', providers, { store: api.store });
-    next.advance(0);
+    const secondApi = await hookApi('sqlite', providers, { store: api.store });
+    secondApi.advance(0);
     await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ url: expect.stringContaining(ORIGIN) }]);
     await providers.close();

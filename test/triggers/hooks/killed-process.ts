@@ -15,7 +15,7 @@ const TIMEOUT = { timeout: 60_000, interval: 50 };
 /** Each phase must have more steps than this. */
 const MIN_STEPS = 5;
 
-type Name = SimulatedHook['provider'];
+type ProviderName = SimulatedHook['provider'];
 type Phase = 'created' | 'checked' | 'removed';
 
 /** Waits until `find` returns the value. */
@@ -26,14 +26,14 @@ async function expectSoon<Value>(find: () => Promise<Value>, value: Value, messa
 /** A process with a workflow that has a webhook at a provider. After its death, another process replaces it. */
 class HookProcess {
   readonly #backend: Backend;
-  readonly #name: Name;
+  readonly #name: ProviderName;
   readonly #providers: HookProviders;
   #process: FiringProcess | undefined;
   #nowMs = FROM_MS;
   #key = '';
   #workflowId = '';
 
-  constructor(backend: Backend, name: Name, providers: HookProviders) {
+  constructor(backend: Backend, name: ProviderName, providers: HookProviders) {
     this.#backend = backend;
     this.#name = name;
     this.#providers = providers;
@@ -102,7 +102,7 @@ class HookProcess {
   }
 
   /** Expects that the provider has one webhook, and that its deliveries are accepted. */
-  async expectOnce(why: string): Promise<void> {
+  async expectOneWebhook(message: string): Promise<void> {
     const readState = async (): Promise<string> => {
       await this.advance(1000);
       const path = `/workflows/${this.#workflowId}/deployment`;
@@ -111,9 +111,9 @@ class HookProcess {
       }>('GET', path);
       return `${attempt?.status} ${this.#providers.hooks.length}`;
     };
-    await expectSoon(readState, 'active 1', why);
+    await expectSoon(readState, 'active 1', message);
     // The secret of a webhook whose record was lost is unknown until the next check.
-    await expectSoon(() => this.#deliver(), '200 1', why);
+    await expectSoon(() => this.#deliver(), '200 1', message);
   }
 
   /** Sends a delivery as the provider. Returns the status of the response and the number of webhooks there. */
@@ -122,8 +122,8 @@ class HookProcess {
     const [hook] = this.#providers.hooks as [SimulatedHook];
     const event = { invoice: 1, action: 'create', ref: 'refs/heads/main' };
     const body = { ...event, type: this.#name === 'linear' ? 'Issue' : 'invoice.paid' };
-    const about = { id: crypto.randomUUID(), nowMs: this.#nowMs, secret: hook.secret };
-    const sent = PROVIDERS[this.#name]?.request(body, about);
+    const delivery = { id: crypto.randomUUID(), nowMs: this.#nowMs, secret: hook.secret };
+    const sent = PROVIDERS[this.#name]?.request(body, delivery);
     const path = new URL(hook.url).pathname;
     const { status } = await this.#runningProcess().call<{ status: number }>('deliver', {
       ...{ path, sent: sent as never },
@@ -132,12 +132,12 @@ class HookProcess {
   }
 
   /** Expects that the provider has no webhook. */
-  async expectNone(why: string): Promise<void> {
+  async expectNoWebhook(message: string): Promise<void> {
     const count = async (): Promise<number> => {
       await this.advance(1000);
       return this.#providers.hooks.length;
     };
-    await expectSoon(count, 0, why);
+    await expectSoon(count, 0, message);
   }
 
   async #start(): Promise<FiringProcess> {
@@ -162,14 +162,14 @@ class HookProcess {
  */
 export async function expectHookOnceWhenKilled(
   backend: Backend,
-  name: Name,
+  name: ProviderName,
   { first, stride }: Steps,
 ): Promise<void> {
   const providers = await hookProviders();
   const { hooks } = providers;
   const hookProcess = new HookProcess(backend, name, providers);
   await hookProcess.prepare();
-  const steps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
+  const lastDeathSteps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
   for (let [step, deaths] = [first, 1]; deaths > 0; step += stride) {
     deaths = 0;
     const killDuring = async (
@@ -178,7 +178,7 @@ export async function expectHookOnceWhenKilled(
       isDone: () => boolean,
     ): Promise<void> => {
       if (!(await hookProcess.runUntilDeath(step, work, isDone))) return;
-      steps[phase] = step;
+      lastDeathSteps[phase] = step;
       deaths += 1;
     };
     await killDuring(
@@ -187,7 +187,7 @@ export async function expectHookOnceWhenKilled(
       () => hooks.length === 1,
     );
     if (!(await hookProcess.isDeployed())) await hookProcess.changeDeployment('POST');
-    await hookProcess.expectOnce(`created, died at step ${step}`);
+    await hookProcess.expectOneWebhook(`created, died at step ${step}`);
     // The check finds that the webhook was removed at the provider.
     hooks.length = 0;
     await killDuring(
@@ -195,16 +195,16 @@ export async function expectHookOnceWhenKilled(
       () => hookProcess.advanceDay(),
       () => hooks.length === 1,
     );
-    await hookProcess.expectOnce(`checked, died at step ${step}`);
+    await hookProcess.expectOneWebhook(`checked, died at step ${step}`);
     await killDuring(
       'removed',
       () => hookProcess.changeDeployment('DELETE'),
       () => hooks.length === 0,
     );
     if (await hookProcess.isDeployed()) await hookProcess.changeDeployment('DELETE');
-    await hookProcess.expectNone(`removed, died at step ${step}`);
+    await hookProcess.expectNoWebhook(`removed, died at step ${step}`);
   }
   for (const phase of ['created', 'checked', 'removed'] as const)
-    expect(steps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(MIN_STEPS);
+    expect(lastDeathSteps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(MIN_STEPS);
   await providers.close();
 }

@@ -126,7 +126,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
     return value;
   };
 
-  it('are created and removed once, even if a process dies at a step', { timeout: 120_000 }, async () => {
+  it('are created and removed once, even if a process dies at any step', { timeout: 120_000 }, async () => {
     let deathCount = 0;
     for (let step = steps.first; ; step += steps.stride) {
       const id = await whileUnavailable(async () => {
@@ -213,8 +213,8 @@ describe('a process that stops', () => {
     expect(await api.rowOf(id)).toMatchObject({ lease_id: null });
     api.advance(LEASE_MS);
     await api.waitForStatus(id, 'active');
-    const [hook, ...more] = (await api.hooksOf(id)) as [SimulatedHook];
-    expect(more).toEqual([]);
+    const [hook, ...otherHooks] = (await api.hooksOf(id)) as [SimulatedHook];
+    expect(otherHooks).toEqual([]);
     expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200 });
     await clients.close();
     await providers.close();

@@ -49,7 +49,7 @@ describe.each(sampledStores('processes of hooks'))(
     });
     afterAll(() => providers.close());
 
-    it('are handled by one process at a time; another continues if it stops before the provider has answered', async () => {
+    it('are handled by one process at a time; if it stops before the provider has answered, another continues', async () => {
       const pending = Promise.withResolvers<undefined>();
       const countRequests = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
@@ -87,7 +87,7 @@ describe.each(sampledStores('processes of hooks'))(
       expect(await api.rowOf(id)).toEqual(before);
     });
 
-    it('that an earlier version stored get a provider in a migration, because work is limited by provider', async () => {
+    it('of earlier versions of Heddle get their provider in a migration', async () => {
       const location =
         store === 'postgres'
           ? { url: await postgresDatabase() }

@@ -25,8 +25,8 @@ describe.each(sampledStores('repaired credentials of hooks'))(
     });
     afterAll(() => providers.close());
 
-    /** Stores a key, or replaces it, only in the database, like another process. Returns the id of the credential. */
-    const store = async (name: string, key: string, workspaceId = api.workspaceId): Promise<string> => {
+    /** Stores or replaces a key only in the database, as another process would. Returns the id of the credential. */
+    const storeKey = async (name: string, key: string, workspaceId = api.workspaceId): Promise<string> => {
       const material = { type: 'service_account', key } as const;
       const credential = { workspaceId, name, provider: 'github', material };
       return (await storeCredential(api.store.database, sealer, credential)).credential.id;
@@ -47,15 +47,15 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
 
     it('is created soon after its credential was replaced in another process', async () => {
-      const credential = await store('replaced', WEAK_KEY);
+      const credential = await storeKey('replaced', WEAK_KEY);
       const ids = [await deployRefused(credential), await deployRefused(credential)];
-      await store('replaced', VALID_KEY);
+      await storeKey('replaced', VALID_KEY);
       api.advance(RETRY_MS);
       for (const id of ids) expect((await api.waitForStatus(id, 'active')).warnings).toEqual([]);
     });
 
     it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
-      const credential = await store('renamed', WEAK_KEY);
+      const credential = await storeKey('renamed', WEAK_KEY);
       const id = await deployRefused(credential);
       await api.call('PATCH', pathOf(credential), { body: { displayName: 'another name' } });
       expect(await delayOf(id)).toBe(DAY_MS);
@@ -68,7 +68,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
     });
 
     it('is created soon after its deleted credential was added again with the same id', async () => {
-      const credential = await store('added', VALID_KEY);
+      const credential = await storeKey('added', VALID_KEY);
       expect((await api.call('DELETE', pathOf(credential))).status).toBe(200);
       const id = await deployRefused(credential);
       const added = {
@@ -84,16 +84,16 @@ describe.each(sampledStores('repaired credentials of hooks'))(
     });
 
     it('is retried with exponential backoff while its key is replaced by other wrong keys', async () => {
-      const credential = await store('guessed', WEAK_KEY);
+      const credential = await storeKey('guessed', WEAK_KEY);
       const id = await deployRefused(credential);
-      const requests = providers.requests.length;
+      const requestsBefore = providers.requests.length;
       for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
-        for (let guess = 0; guess < 3; guess += 1) await store('guessed', `${WEAK_KEY}${guess}`);
-        const delay = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
+        for (let guess = 0; guess < 3; guess += 1) await storeKey('guessed', `${WEAK_KEY}${guess}`);
+        const delayMs = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
         // Each change after the first one brings the attempt forward by a millisecond.
         const remainingMs = await delayOf(id);
-        expect(remainingMs).toBeGreaterThan(delay - 10);
-        expect(remainingMs).toBeLessThanOrEqual(delay);
+        expect(remainingMs).toBeGreaterThan(delayMs - 10);
+        expect(remainingMs).toBeLessThanOrEqual(delayMs);
         api.advance(remainingMs - 1);
         expect(await attemptsOf(id)).toBe(attempt);
         // Within 5 seconds, each process reads the changes of other processes.
@@ -101,14 +101,14 @@ describe.each(sampledStores('repaired credentials of hooks'))(
         await expect.poll(() => attemptsOf(id)).toBe(attempt + 1);
         expect(await delayOf(id)).toBe(DAY_MS);
       }
-      expect(providers.requests.length - requests).toBeLessThan(25);
-      await store('guessed', VALID_KEY);
+      expect(providers.requests.length - requestsBefore).toBeLessThan(25);
+      await storeKey('guessed', VALID_KEY);
       await api.redeploy(id, type, { ...fields, triggerCredentials: credential });
       await api.waitForStatus(id, 'active');
     });
 
     it('is retried soon if its credential is replaced during a request with the former credential', async () => {
-      const credential = await store('late', WEAK_KEY);
+      const credential = await storeKey('late', WEAK_KEY);
       const requestSent = Promise.withResolvers<void>();
       const response = Promise.withResolvers<undefined>();
       providers.before = () => {
@@ -118,7 +118,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       const id = await deployHook(credential);
       await api.rowOf(id);
       await requestSent.promise;
-      await store('late', VALID_KEY);
+      await storeKey('late', VALID_KEY);
       providers.before = () => undefined;
       response.resolve(undefined);
       await api.waitForStatus(id, 'failed');
@@ -128,18 +128,18 @@ describe.each(sampledStores('repaired credentials of hooks'))(
     });
 
     it('is not retried when a credential of another workspace, or another credential of its workspace, changes', async () => {
-      const credential = await store('kept', WEAK_KEY);
+      const credential = await storeKey('kept', WEAK_KEY);
       const id = await deployRefused(credential);
-      await store('other', VALID_KEY);
-      const others = await api.store.workspaces.createWorkspace('Others', api.userId);
-      const foreign = await store('kept', WEAK_KEY, others);
+      await storeKey('other', VALID_KEY);
+      const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
+      const foreign = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
       await api.hookDb
         .updateTable('credentials' as never)
         .set({ id: credential } as never)
         .where('id' as never, '=', foreign as never)
-        .where('workspace_id' as never, '=', others as never)
+        .where('workspace_id' as never, '=', otherWorkspaceId as never)
         .execute();
-      await store('other', WEAK_KEY);
+      await storeKey('other', WEAK_KEY);
       expect(await delayOf(id)).toBe(DAY_MS);
     });
   },

@@ -24,10 +24,10 @@ describe('a stored credential', () => {
       { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
     );
     expect(await api.send(await api.pathOf(slack), sent)).toMatchObject({ status: 200 });
-    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.hookDb
       .updateTable('credentials' as never)
-      .set({ workspace_id: others } as never)
+      .set({ workspace_id: otherWorkspaceId } as never)
       .where('id' as never, '=', api.credentials['stripe'] as never)
       .execute();
     const [foreign, unknown] = [
@@ -37,9 +37,10 @@ describe('a stored credential', () => {
     expect(foreign).toMatchObject({ status: 401 });
     expect(foreign.body).toEqual(unknown.body);
     // A block can have both a credential and a secret in one of its fields.
-    const both = await api.deployHook('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
-    expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
-    expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
+    const fields = { secretCredential: 'github', token: '{{TOKEN}}' };
+    const bothId = await api.deployHook('generic_webhook', fields);
+    expect(await send(bothId, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
+    expect(await send(bothId, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
     const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
     for (const secret of Object.values(HOOK_CREDENTIALS)) expect(JSON.stringify(body)).not.toContain(secret);
     await providers.close();
@@ -69,13 +70,15 @@ describe('a webhook at a provider', () => {
     const id = await api.deployHook(HOOK_TYPES.github.type, HOOK_TYPES.github.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
-    const [old, fresh] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];
-    const both = new Sealer(keysInText(`${fresh},${old}`));
-    expect((await rotateStoredSecrets(api.store.database, both, undefined)).resealed).toBeGreaterThan(0);
-    const key = (await api.rowOf(id)) as ProviderHookRow;
-    expect(await hookSecret(api.hookDb, new Sealer(keysInText(fresh)), key)).toBe(secret);
-    await expect(hookSecret(api.hookDb, sealer, key)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
-    expect(await rotateStoredSecrets(api.store.database, both, undefined)).toMatchObject({ resealed: 0 });
+    const keys = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+    const [oldKey, newKey] = keys as [string, string];
+    const rotatingSealer = new Sealer(keysInText(`${newKey},${oldKey}`));
+    const rotate = () => rotateStoredSecrets(api.store.database, rotatingSealer, undefined);
+    expect((await rotate()).resealed).toBeGreaterThan(0);
+    const row = (await api.rowOf(id)) as ProviderHookRow;
+    expect(await hookSecret(api.hookDb, new Sealer(keysInText(newKey)), row)).toBe(secret);
+    await expect(hookSecret(api.hookDb, sealer, row)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+    expect(await rotate()).toMatchObject({ resealed: 0 });
     await providers.close();
   });
 });

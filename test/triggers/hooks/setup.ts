@@ -61,8 +61,11 @@ export interface HookApi extends WebhookApi {
   hookDb: Kysely<HookTables>;
   /** Ids of stored credentials, by name. */
   credentials: { readonly [name: string]: string };
-  /** Deploys a workflow with a trigger. Names of credentials in its fields are replaced with their ids. */
-  deployHook(type: string, fields: JsonObject, last?: { [name: string]: Json }): Promise<string>;
+  /**
+   * Deploys a workflow with a trigger. Names of credentials in its fields are replaced with their ids. `lastBlock`
+   * replaces properties of its last block.
+   */
+  deployHook(type: string, fields: JsonObject, lastBlock?: { [name: string]: Json }): Promise<string>;
   /** Deploys another version of a workflow. */
   redeploy(id: string, type: string, fields: JsonObject): Promise<Deployment>;
   deployment(id: string): Promise<Deployment>;
@@ -81,7 +84,7 @@ export interface HookApi extends WebhookApi {
   /** Registers background work, which runs with that of the API. */
   every: (ms: number, beat: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
-  deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<WebhookResponse>;
+  deliver(hook: SimulatedHook, id: string, properties?: JsonObject): Promise<WebhookResponse>;
 }
 
 /** Starts an API whose webhooks are created at simulated providers. */
@@ -129,7 +132,8 @@ export async function hookApi(
   return {
     ...api,
     ...{ providers, hookDb, credentials, deployment, every },
-    deployHook: (type, fields, last = {}) => api.deploy(webhookWorkflow(withIds(fields), { type, last })),
+    deployHook: (type, fields, lastBlock = {}) =>
+      api.deploy(webhookWorkflow(withIds(fields), { type, last: lastBlock })),
     async redeploy(id, type, fields) {
       const draft = draftOf(webhookWorkflow(withIds(fields), { type }));
       const { block_id: blockId } = await api.db
@@ -137,9 +141,9 @@ export async function hookApi(
         .select('block_id')
         .where('workflow_id', '=', id)
         .executeTakeFirstOrThrow();
-      const [clock = ''] = Object.keys(draft['blocks'] as JsonObject);
+      const [draftBlockId = ''] = Object.keys(draft['blocks'] as JsonObject);
       // The block keeps its id.
-      const text = JSON.stringify(draft).replaceAll(clock, blockId);
+      const text = JSON.stringify(draft).replaceAll(draftBlockId, blockId);
       const put = await api.call('PUT', `/api/v2/workflows/${id}/state`, { raw: text });
       if (put.status !== 200) throw new Error(JSON.stringify(put.body));
       const response = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
@@ -174,9 +178,12 @@ export async function hookApi(
       api.now.ms += ms;
       beat();
     },
-    deliver(hook, id, more = {}) {
+    deliver(hook, id, properties = {}) {
       const provider = PROVIDERS[hook.provider];
-      const event = { invoice: 1, type: 'invoice.paid', action: 'create', ref: 'refs/heads/main', ...more };
+      const event = {
+        ...{ invoice: 1, type: 'invoice.paid', action: 'create', ref: 'refs/heads/main' },
+        ...properties,
+      };
       const body = hook.provider === 'linear' ? { ...event, type: 'Issue' } : event;
       const sent = provider!.request(body, { id, nowMs: api.now.ms, secret: hook.secret });
       return api.send(new URL(hook.url).pathname, sent);

@@ -134,44 +134,44 @@ describe('while a provider never answers', () => {
     const requestCount = (): number =>
       providers.requests.filter((request) => request.includes(' github')).length;
     await expect.poll(requestCount).toBe(1);
-    const failures = async (): Promise<number> => {
+    const maxAttempts = async (): Promise<number> => {
       const rows = await api.hookDb.selectFrom('provider_hooks').select('attempts').execute();
       return Math.max(...rows.map(({ attempts }) => attempts));
     };
-    return { providers, api, silentId, requestCount, failures };
+    return { providers, api, silentId, requestCount, maxAttempts };
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, failures } = await startSilentApi();
-    const others = Array.from({ length: 10 }, (_, index) =>
+    const { providers, api, silentId, requestCount, maxAttempts } = await startSilentApi();
+    const otherWorkspaces = Array.from({ length: 10 }, (_, index) =>
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
-    await addCopies(api, silentId, await Promise.all(others));
+    await addCopies(api, silentId, await Promise.all(otherWorkspaces));
     const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     expect(requestCount()).toBe(4);
     // None of the requests has reached its time limit.
-    expect(await failures()).toBe(0);
+    expect(await maxAttempts()).toBe(0);
     await providers.close();
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, failures } = await startSilentApi();
-    const otherWorkspace = await api.store.workspaces.createWorkspace('Others', api.userId);
-    const own = Array.from({ length: 10 }, () => api.workspaceId);
-    await addCopies(api, silentId, [...own, otherWorkspace]);
+    const { providers, api, silentId, requestCount, maxAttempts } = await startSilentApi();
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const ownIds = Array.from({ length: 10 }, () => api.workspaceId);
+    await addCopies(api, silentId, [...ownIds, otherWorkspaceId]);
     const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     await expect.poll(requestCount).toBe(3);
-    const working = await api.hookDb
+    const leasedHooks = await api.hookDb
       .selectFrom('provider_hooks')
       .select('workspace_id')
       .where('lease_id', 'is not', null)
       .execute();
-    expect(working.map(({ workspace_id: workspaceId }) => workspaceId).toSorted()).toEqual(
-      [api.workspaceId, api.workspaceId, otherWorkspace].toSorted(),
+    expect(leasedHooks.map(({ workspace_id: workspaceId }) => workspaceId).toSorted()).toEqual(
+      [api.workspaceId, api.workspaceId, otherWorkspaceId].toSorted(),
     );
-    expect(await failures()).toBe(0);
+    expect(await maxAttempts()).toBe(0);
     await providers.close();
   });
 
