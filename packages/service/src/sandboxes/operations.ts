@@ -132,7 +132,7 @@ export const updateSandbox = define({
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_UPDATED'] },
   method: 'PATCH',
   path: '/api/v2/sandboxes/{sandboxId}',
-  summary: 'Change a sandbox, or repeat its failed build',
+  summary: 'Change a sandbox, or retry its failed build',
   capability: 'sandboxes.use',
   resource: workspace('body'),
   query: z.strictObject({}),
