@@ -130,7 +130,7 @@ export function conformancePage(rows: readonly Row[]): string {
 
 const PREFACE = `# Conformance
 
-This page lists the behaviours that a runtime for this format must have, and the tests that show each behaviour. The [glossary](glossary.md) explains terms such as *port*, *container*, *frame* and *dead* edge. *Instead* describes a difference of Heddle that is intended, and links to the rule or decision record that gives the reason. *Not visible* says why nobody can observe in Heddle what another engine does internally.
+This page lists the behaviours that a runtime for this format must have, and the tests that show each behaviour. The [glossary](glossary.md) explains terms such as *port*, *container*, *frame* and *dead* edge. *Instead* describes an intended difference of Heddle, and links to the rule or decision record that gives the reason. *Not visible* says why nobody can observe in Heddle what another engine does internally.
 
 The tests of this format are in one suite, the function \`describeRuntime\` (\`test/conformance/runtime.ts\`). One call runs the suite on an implementation. In the titles of tests, placeholders such as \`%s\` stand for the values of a table. A title such as \`r035\` is the number of a recorded case in \`test/conformance/outcomes\`.
 

@@ -17,7 +17,7 @@ export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
     const workEngine = sharedWorkEngine(make);
 
-    it('the output of the run is that of the last finished block without successors', async () => {
+    it('the output of the run is the output of the last finished block without successors', async () => {
       const { runWorkflow } = await workEngine();
       const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
       expect(await runWorkflow(line)).toMatchObject({

@@ -119,7 +119,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.blockOutputs?.['L.results']).toEqual([iteration, iteration]);
     });
 
-    it('a loop that contains only a loop runs, and edges across the boundary of a container have no effect', async () => {
+    it('a loop that contains only a loop runs, and edges across its boundary have no effect', async () => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({
         blocks: [

@@ -68,7 +68,7 @@ describe('a condition', () => {
     ).toEqual({ output: { n: 1, ...NONE } });
   });
 
-  it('takes an else row at its position, without a call of the sandbox (r137)', async () => {
+  it('takes an else row at its position, without calling the sandbox (r137)', async () => {
     expect(
       await decide({
         rows: [
