@@ -81,7 +81,7 @@ export class MemoryFiles implements TenantFiles {
 
   /** Stores a text file and returns its id. */
   async put(tenant: Tenant, name: string, content: string | Uint8Array, folderPath = '/'): Promise<string> {
-    const file = { name, folderPath, type: 'text/plain', taken: 'rename' as const };
+    const file = { name, folderPath, type: 'text/plain', onNameConflict: 'rename' as const };
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }

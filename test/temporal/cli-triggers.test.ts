@@ -73,9 +73,9 @@ describeTemporal('heddle worker --triggers', (server) => {
       });
       const storeArgs = ['--postgres', url];
       const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...storeArgs], { cwd, env });
-      const { url: base } = JSON.parse(await serve.line()) as { url: string };
+      const { url: base } = JSON.parse(await serve.firstLine()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...storeArgs], { cwd, env });
-      await worker.line();
+      await worker.firstLine();
       const yearly = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };

@@ -97,7 +97,7 @@ describeTemporal('heddle worker', (server) => {
   });
 
   sampledIt('deletes unused images of its data folder', async () => {
-    const project = createProject(server, WAITING);
+    const project = createProject(server, WAITING_WORKFLOW);
     const file = await storeUnusedImage(join(project.cwd, '.heddle/images'));
     await startWorker(project);
     await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
@@ -215,7 +215,7 @@ describeTemporal('runs of a shared folder', (server) => {
       const { cwd } = project;
       const { worker } = await startWorker(project);
       const run = project.start(['run', 'flow.json', ...REMOTE]);
-      await run.until('‖ Nap');
+      await run.waitForText('‖ Nap');
       for (const command of [run, worker]) {
         command.child.kill('SIGKILL');
         await command.ended;

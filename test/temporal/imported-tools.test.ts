@@ -61,7 +61,7 @@ describeTemporal('tools', (server) => {
   });
 
   it('from MCP servers are called by a worker in sessions that end with their activities, and the calls can be cancelled', async () => {
-    const sky = await startSessions();
+    const sky = await startSessionServer();
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );

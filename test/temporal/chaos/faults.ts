@@ -79,7 +79,7 @@ async function keepStarting(
   isOver: () => boolean,
 ): Promise<void> {
   for (let nextIndex = 0; !isOver();) {
-    const openIds = new Set(await stores.runs.open());
+    const openIds = new Set(await stores.runs.unfinishedRunIds());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
     for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, nextIndex++);
     await delay(POLL_MS);

@@ -101,7 +101,7 @@ async function whyNotServing(
   const limits = { timeoutMs: READY_TIMEOUT_MS, signal: ended.signal };
   try {
     const problem = await Promise.race([
-      untilReady({ address, namespace: SYSTEM_NAMESPACE, searchAttributes: [] }, limits),
+      waitUntilReady({ address, namespace: SYSTEM_NAMESPACE, searchAttributes: [] }, limits),
       child.exited.then((how) => `it ended with ${how}`),
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));

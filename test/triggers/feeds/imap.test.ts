@@ -198,7 +198,7 @@ describe('a mail account', () => {
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
   ] as const)('reads messages over TLS %s, once the CA of the server is trusted', async (_, secure, from) => {
-    const { ca, signed } = authority();
+    const { ca, signed } = createAuthority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
     const source = imapSource(server, { secure, backfill: 1 });
