@@ -21,13 +21,18 @@ const oneBlock = workflow([fn('A', 'return 1')], ['Start -> A']);
 /** Opens the stores of `data` with some methods replaced. The stores are closed after the test. */
 function storesWith(
   data: string,
-  changesOf: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
+  changesOf: (stores: SharedStores) => {
+    runs?: Partial<SharedStores['runs']>;
+    values?: Partial<SharedStores['values']>;
+    definitions?: object;
+  },
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { values, definitions } = changesOf(stores);
+  const { runs, values, definitions } = changesOf(stores);
   return {
     ...stores,
+    runs: withMethods(stores.runs, runs),
     values: withMethods(stores.values, values),
     definitions: withMethods(stores.definitions, definitions),
   };
@@ -251,6 +256,47 @@ describeTemporal('faults', (server) => {
         output: { result: 20000 },
       });
   });
+
+  sampledIt(
+    'an activity that writes a record sends heartbeats, so that another worker soon repeats it if this worker dies',
+    async () => {
+      const cluster = createCluster(server);
+      const saving = Promise.withResolvers<void>();
+      let mayStall = false;
+      const stores = storesWith(cluster.data, ({ runs }) => ({
+        runs: {
+          saveRecord: async (...saved) => {
+            if (mayStall) await saving.promise;
+            return runs.saveRecord(...saved);
+          },
+        },
+      }));
+      const engine = await cluster.engine({}, { worker: true, stores } as Partial<TemporalOptions>);
+      const pauses = workflow(
+        [block('H', 'human_in_the_loop'), block('I', 'human_in_the_loop')],
+        ['Start -> H', 'Start -> I'],
+      );
+      const { runId } = await engine.execute({ workflow: pauses });
+      const [pause] = (await engine.getRun(runId)).pauses;
+      mayStall = true;
+      // A regular activity writes the record after an answer.
+      const answered = engine.resume(runId, { token: pause?.token ?? '' });
+      const handle = (await clientOf(server)).workflow.getHandle(runId);
+      const findActivity = async () => (await handle.describe()).raw.pendingActivities?.[0];
+      await expect
+        .poll(findActivity, POLL)
+        .toMatchObject({
+          activityType: { name: 'heddle.settle' },
+          lastHeartbeatTime: expect.anything() as object,
+        });
+      const { events } = await handle.fetchHistory();
+      const scheduled = events?.find((event) => event.activityTaskScheduledEventAttributes);
+      expect(Number(scheduled?.activityTaskScheduledEventAttributes?.heartbeatTimeout?.seconds)).toBe(10);
+      saving.resolve();
+      await answered;
+      expect((await engine.getRun(runId)).pauses).toHaveLength(1);
+    },
+  );
 
   describe('the size limits of the server', () => {
     const sampledIt = sampledTests(1 / 3, 'limits of the server of Temporal');

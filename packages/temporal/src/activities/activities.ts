@@ -32,21 +32,28 @@ export function createActivities(parts: ActivityParts) {
     [SEGMENT_ACTIVITY]: execute,
     default: (...args: unknown[]): Promise<SegmentActivityResult> => execute(args[0] as SegmentActivityInput),
     [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
-      withFailureCode(() => parts.segments.save(runId, position, fault)),
+      withHeartbeats(parts, () => parts.segments.save(runId, position, fault)),
   };
 }
 
 async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
+  const signal = AbortSignal.any([Context.current().cancellationSignal, parts.shutdown]);
+  return withHeartbeats(parts, async (heartbeater) => {
+    const done = await heartbeater?.recover();
+    const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
+    return toActivityResult(parts, await parts.segments.run({ ...input, signal, done, progress }));
+  });
+}
+
+/** Runs the work of an activity with heartbeats. Local activities have none. */
+async function withHeartbeats<T>(
+  { runtime }: ActivityParts,
+  work: (heartbeater: Heartbeater | undefined) => Promise<T>,
+): Promise<T> {
   const context = Context.current();
-  const signal = AbortSignal.any([context.cancellationSignal, parts.shutdown]);
-  // Local activities have no heartbeat.
-  const heartbeater = context.info.isLocal ? undefined : new Heartbeater(context, parts.runtime);
+  const heartbeater = context.info.isLocal ? undefined : new Heartbeater(context, runtime);
   try {
-    return await withFailureCode(async () => {
-      const done = await heartbeater?.recover();
-      const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-      return toActivityResult(parts, await parts.segments.run({ ...input, signal, done, progress }));
-    });
+    return await withFailureCode(() => work(heartbeater));
   } finally {
     heartbeater?.stop();
   }

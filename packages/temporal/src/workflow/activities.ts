@@ -37,6 +37,7 @@ const localActivities = proxyLocalActivities<{
 
 const remoteActivities = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void> }>({
   startToCloseTimeout: '1 minute',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
   retry: RETRY,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
