@@ -29,6 +29,7 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     header: (runId) => runs.header(runId),
     record: (runId) => runs.record(runId),
     logs: (runId) => runs.logs(runId),
+    recordWithLogs: (runId) => runs.recordWithLogs(runId),
     list: (query) => runs.list(query),
     unfinishedRunIds: () => runs.unfinishedRunIds(),
     children: (runId, filter) => runs.children(runId, filter),

@@ -47,6 +47,7 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
       header: (runId) => runs.header(runId),
       record: (runId) => runs.record(runId),
       logs: (runId) => runs.logs(runId),
+      recordWithLogs: (runId) => runs.recordWithLogs(runId),
       list: (query) => runs.list(query),
       children: (runId, filter) => runs.children(runId, filter),
       remove: (runId) => runs.remove(runId),

@@ -6,6 +6,7 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
+import { log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { Script, work } from '../support/script.ts';
 import { workflow } from '../support/workflow.ts';
 
@@ -51,6 +52,35 @@ const describeEntries = (entries: readonly TimedEntry[]): string[] =>
 function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
   return { id, seq, chunk: { v: entries as never } };
 }
+
+/** Returns stores in which another process saves the run after each read: with each entry, one more log. */
+function storesWithWriter(stores: SharedStores, runId: string): SharedStores {
+  let seq = 0;
+  const save = (): unknown => stores.runs.saveRecord(record(runId, { seq: ++seq }), [log(runId, seq)]);
+  save();
+  const runs = new Proxy(stores.runs, {
+    get: (target, name) => {
+      const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+      return async (...args: unknown[]) => {
+        const result = await method.apply(target, args);
+        await save();
+        return result;
+      };
+    },
+  });
+  return { ...stores, runs };
+}
+
+describe('RemoteRuns', () => {
+  it('returns a record with its own logs even if another process saves the run during the read', async () => {
+    const stores = openStores();
+    await stores.runs.create(newRun('r'), startedEntry());
+    const host = createHost(storesWithWriter(stores, 'r'), {});
+    onTestFinished(() => host.close());
+    const state = await new RemoteRuns(host.parts).readRun('r', { logs: true });
+    expect(state?.logs).toHaveLength(state?.record.seq ?? 0);
+  });
+});
 
 describe('Segments', () => {
   it('run every reachable block, and write no entry before its place in the journal is known', async () => {

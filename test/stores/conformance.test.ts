@@ -7,6 +7,7 @@ import { describeRates } from '../conformance/stores/rates.ts';
 import { describeSpending } from '../conformance/stores/spending.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
+import { describeTailableRunStore } from '../conformance/stores/tailable-run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { openTestStores } from './stores.ts';
@@ -20,6 +21,7 @@ const STORES = {
 
 for (const [name, open] of Object.entries(STORES)) {
   describeRunStore(name, () => open().runs);
+  describeTailableRunStore(name, () => twice(open().runs));
   describeValueStore(name, () => open().values);
   describePruning(name, open);
   describeRunChanges(name, open);
@@ -34,6 +36,7 @@ for (const [name, open] of Object.entries(STORES)) {
 describeLiveEvents('sqlite, two processes', () => openTwice('live'));
 describeSpending('sqlite, two processes', () => openTwice('spending'));
 describeRates('sqlite, two processes', () => openTwice('rates'));
+describeTailableRunStore('sqlite, two processes', () => openTwice('runs'));
 
 /** Returns the same store under both names. */
 function twice<Store>(store: Store): Record<'one' | 'other', Store> {

@@ -9,6 +9,7 @@ import { describeRates } from '../conformance/stores/rates.ts';
 import { describeSpending } from '../conformance/stores/spending.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
+import { describeTailableRunStore } from '../conformance/stores/tailable-run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
@@ -45,6 +46,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   };
   const suites = [
     () => describeRunStore('postgres', async () => (await open()).runs),
+    () => describeTailableRunStore('postgres', () => openTwice('runs')),
     () => describeValueStore('postgres', async () => (await open()).values),
     () => describePruning('postgres', open),
     () => describeRunChanges('postgres', open),

@@ -21,7 +21,7 @@ export function createRunLog({ stores, values, tenant }: RuntimeParts, reader: R
     async get(runId) {
       const record = await stores.runs.record(runId);
       if (!record || (await tenant(record.workflowId)) !== (await reader.tenant())) return undefined;
-      return { record, logs: await stores.runs.logs(runId) };
+      return stores.runs.recordWithLogs(runId);
     },
     load: async (stored) => values.load(stored),
   };

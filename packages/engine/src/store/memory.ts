@@ -24,7 +24,7 @@ import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import type { Cursor } from './cursor.ts';
 import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
-import type { TailableRunStore, RunProjection, StoredStep } from './stores.ts';
+import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from './stores.ts';
 import { stepPlace } from './step-place.ts';
 import type { MemoryRunChanges } from './memory-run-changes.ts';
 import { valueKeysIn, valueKey } from './value-key.ts';
@@ -108,6 +108,11 @@ export class MemoryRunStore implements TailableRunStore {
   logs(runId: string): BlockLog[] {
     const logs = this.#runs.get(runId)?.logs ?? [];
     return logs.filter((log) => log !== undefined).map(copyOf);
+  }
+
+  recordWithLogs(runId: string): RecordWithLogs | undefined {
+    const record = this.record(runId);
+    return record && { record, logs: this.logs(runId) };
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {

@@ -1,4 +1,5 @@
 import type {
+  BlockLog,
   DefinitionStore,
   EngineError,
   Entry,
@@ -16,6 +17,17 @@ import type { SpendingStore } from './spending.ts';
 export interface TailableRunStore extends RunStore {
   /** Returns the entries of the journal after `afterSeq`, in order; all entries for -1. */
   tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];
+  /**
+   * Returns the record with all logs; undefined if no record is saved. Both are read at the same moment, so that they
+   * belong together even if another process saves the run in the meantime.
+   */
+  recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> | RecordWithLogs | undefined;
+}
+
+/** The record and all logs of a run after the same journal entry. */
+export interface RecordWithLogs {
+  record: RunRecord;
+  logs: BlockLog[];
 }
 
 /** Record and logs of a run, which `append` saves with the entries that lead to them. */

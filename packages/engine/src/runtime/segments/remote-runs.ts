@@ -118,8 +118,9 @@ export class RemoteRuns {
     runId: string,
     { logs, listed }: ReadRunOptions = { logs: false },
   ): Promise<RunState | undefined> {
+    if (logs) return this.#parts.stores.runs.recordWithLogs(runId);
     const record = listed ?? (await this.find(runId));
-    return record && { record, logs: logs ? await this.#parts.stores.runs.logs(runId) : [] };
+    return record && { record, logs: [] };
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */

@@ -8,7 +8,7 @@ import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import { stepPlace } from '../step-place.ts';
 import { isStorable } from '../stores.ts';
-import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
+import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { insertEntries, insertRun, runNumberQuery, rowOf, saveRun } from './run-queries.ts';
@@ -90,6 +90,32 @@ export class PostgresRunStore implements TailableRunStore {
       .orderBy('execution_order');
     const { rows } = await this.#database.run(query);
     return rows.map(({ log }) => parseStored(log, `log of run "${runId}"`));
+  }
+
+  async recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> {
+    if (!isStorable(runId)) return undefined;
+    // One statement reads a consistent state: other processes write between two statements.
+    const query = this.#database.build
+      .selectFrom('runs')
+      .select(['record as text', sql<number>`-1`.as('execution_order')])
+      .where('run_id', '=', runId)
+      .where('record', 'is not', null)
+      .unionAll((db) =>
+        db
+          .selectFrom('runs')
+          .innerJoin('logs', 'logs.run', 'runs.number')
+          .select(['log as text', 'execution_order'])
+          .where('run_id', '=', runId)
+          .where('record', 'is not', null),
+      )
+      .orderBy('execution_order');
+    const [first, ...rest] = (await this.#database.run(query)).rows;
+    return (
+      first && {
+        record: parseStored(first.text as string, `record of run "${runId}"`),
+        logs: rest.map(({ text }) => parseStored(text as string, `log of run "${runId}"`)),
+      }
+    );
   }
 
   async list(query: RunQuery): Promise<{ runs: RunRecord[]; cursor: string | undefined }> {

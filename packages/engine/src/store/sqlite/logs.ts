@@ -50,6 +50,7 @@ function mergeLogs(stored: readonly BlockLog[], changed: readonly BlockLog[]): B
   return [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder);
 }
 
-function parseLogs(text: unknown, runLabel: string): BlockLog[] {
+/** Parses a row of logs. `runLabel` names the run in errors. */
+export function parseLogs(text: unknown, runLabel: string): BlockLog[] {
   return parseStored<BlockLog[]>(text as string, `log of ${runLabel}`);
 }

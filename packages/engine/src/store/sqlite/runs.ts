@@ -6,11 +6,11 @@ import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { parseStored, unknownRun } from '../errors.ts';
 import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
+import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 import { SqliteJournals } from './journals.ts';
-import { SqliteLogs } from './logs.ts';
+import { parseLogs, SqliteLogs } from './logs.ts';
 import { SqliteSteps } from './steps.ts';
 
 function prepare(db: DatabaseSync) {
@@ -21,6 +21,11 @@ function prepare(db: DatabaseSync) {
     header: db.prepare('SELECT header FROM runs WHERE run_id = ?'),
     open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
     record: db.prepare('SELECT record FROM runs WHERE run_id = ? AND record IS NOT NULL'),
+    // One statement reads a consistent state: other processes write between two statements.
+    recordWithLogs: db.prepare(`
+      SELECT record AS text, -1 AS part FROM runs WHERE run_id = ?1 AND record IS NOT NULL
+      UNION ALL
+      SELECT logs, part FROM runs JOIN logs ON run = number WHERE run_id = ?1 AND record IS NOT NULL ORDER BY part`),
     saveRecord: db.prepare(`
       UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? AND seq <= ? RETURNING number`),
     children: db.prepare('SELECT run_id FROM runs WHERE parent = ? ORDER BY number'),
@@ -121,6 +126,18 @@ export class SqliteRunStore implements TailableRunStore {
 
   logs(runId: string): BlockLog[] {
     return this.#read(() => this.#logs.read(runId));
+  }
+
+  recordWithLogs(runId: string): RecordWithLogs | undefined {
+    return this.#read(() => {
+      const [first, ...rest] = this.#sql.recordWithLogs.all(runId);
+      return (
+        first && {
+          record: parseStored(first['text'] as string, `record of run "${runId}"`),
+          logs: rest.flatMap((row) => parseLogs(row['text'], `run "${runId}"`)),
+        }
+      );
+    });
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
