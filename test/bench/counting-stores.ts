@@ -49,6 +49,7 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
       counts.logs += logs.length;
       return runs.saveRecord(record, logs);
     },
+    truncate: (record, logs) => runs.truncate(record, logs),
     journal: (runId) => countRead(runs.journal(runId)),
     tail: (runId, afterSeq) => countRead(runs.tail(runId, afterSeq)),
     header: (runId) => countRead(runs.header(runId)),

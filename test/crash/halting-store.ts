@@ -24,6 +24,7 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     append: async (runId, entries, saved) => writeJournal(() => runs.append(runId, entries, saved)),
     upsert: async (runId, entries) => writeJournal(() => runs.upsert(runId, entries)),
     saveRecord: async (record, logs) => writeOther(() => runs.saveRecord(record, logs)),
+    truncate: async (record, logs) => writeOther(() => runs.truncate(record, logs)),
     journal: (runId) => runs.journal(runId),
     tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
     header: (runId) => runs.header(runId),

@@ -42,6 +42,7 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
         check(record.runId);
         return runs.saveRecord(record, logs);
       },
+      truncate: (record, logs) => runs.truncate(record, logs),
       journal: (runId) => runs.journal(runId),
       tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
       header: (runId) => runs.header(runId),

@@ -43,6 +43,8 @@ function openWorker(script: Script, stores: SharedStores = openStores(), stallDe
         signal: new AbortController().signal,
         ...request,
       }),
+    save: (runId: string, position: Position) => segments.save(runId, position),
+    answer: async (runId: string) => (await remote.resumeAnswer(runId, { input: {} }))?.seq,
   };
 }
 
@@ -163,6 +165,94 @@ describe('Segments', () => {
       status: 'completed',
       suspended: undefined,
     });
+  });
+
+  describe('a run whose task was lost after it had written entries, and that then needs fewer of them', () => {
+    /** Records a run of A -> B -> C. A lost worker writes the entries of the start block, A and B. */
+    async function loseTask() {
+      const lost = openWorker(new Script({}, () => ({ output: { n: 1 } })));
+      const { stores } = lost;
+      const { runId, owed } = await lost.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
+      const { id, entries } = await lost.run({ runId, owed });
+      await lost.save(runId, { seq: 4, tip: id, unwritten: [itemOf(id, entries.slice(0, 3), 2)] });
+      expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 4 });
+      const readState = async () => ({
+        record: await stores.runs.record(runId),
+        journal: (await stores.runs.journal(runId)).map(({ type }) => type),
+        logs: (await stores.runs.logs(runId)).map(({ blockName, status }) => `${blockName} ${status}`),
+      });
+      return { lost, stores, runId, owed, readState };
+    }
+    const FAILED = {
+      record: { status: 'failed', seq: 3 },
+      journal: ['started', 'completed', 'failed'],
+      logs: ['Start completed', 'A failed'],
+    };
+    const fail = (): never => {
+      throw new Error('The second attempt fails.');
+    };
+
+    it('ends, and its record, journal and logs show only this end', async () => {
+      const { stores, runId, owed, readState } = await loseTask();
+      const next = openWorker(new Script({}, fail), stores);
+      expect(await next.run({ runId, owed, alone: true })).toMatchObject({ written: true });
+      expect(await readState()).toMatchObject(FAILED);
+    });
+
+    it('ends in the same process', async () => {
+      const { lost, stores, runId, owed, readState } = await loseTask();
+      const { id, entries } = await openWorker(new Script({}, fail), stores).run({ runId, owed });
+      await lost.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      expect(await readState()).toMatchObject(FAILED);
+    });
+
+    it('is cancelled', async () => {
+      const { stores, runId, readState } = await loseTask();
+      const cancelled = { atMs: 9, type: 'cancelled', reason: 'no longer needed' } as const;
+      const unwritten = [itemOf('cancelled', [cancelled], 2)];
+      await openWorker(new Script(), stores).save(runId, { seq: 2, tip: 'cancelled', unwritten });
+      expect(await readState()).toMatchObject({
+        record: { status: 'cancelled', seq: 2 },
+        journal: ['started', 'cancelled'],
+        logs: ['Start cancelled'],
+      });
+    });
+
+    it('pauses, and accepts an answer', async () => {
+      const { stores, runId, owed, readState } = await loseTask();
+      const next = openWorker(new Script({}, () => ({ pause: { please: 'answer' } })), stores);
+      const { id, entries } = await next.run({ runId, owed });
+      await next.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      expect(await readState()).toMatchObject({
+        record: { status: 'paused', seq: 3 },
+        journal: ['started', 'completed', 'paused'],
+        logs: ['Start completed', 'A paused'],
+      });
+      expect(await next.answer(runId)).toBe(3);
+    });
+  });
+
+  it('a late repetition of an earlier write removes no entries that the run has written since', async () => {
+    const script = new Script({}, ({ block: { name } }) =>
+      name === 'A' ? { pause: { please: 'answer' } } : { output: { n: 1 } },
+    );
+    const { stores, recordRun, run, save } = openWorker(script);
+    const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
+    const { id, entries } = await run({ runId, owed });
+    const paused = { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    await save(runId, paused);
+    const { pauses: [pause] = [] } = (await stores.runs.record(runId)) ?? {};
+    const resumed = { type: 'resumed' as const, block: 'A', scope: [], token: pause?.token ?? '' };
+    const answer = { ...resumed, atMs: 9, input: { v: {} }, output: { v: {} } };
+    await save(runId, { seq: 4, tip: 'answer', unwritten: [itemOf('answer', [answer], 4)] });
+    await openWorker(script, stores).save(runId, paused);
+    expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual([
+      'started',
+      'completed',
+      'paused',
+      'resumed',
+    ]);
+    expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 4 });
   });
 
   it('give a pause point the same token if it opens again because its result was lost', async () => {

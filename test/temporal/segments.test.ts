@@ -1,11 +1,16 @@
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
+import { CANCEL_SIGNAL } from '../../packages/temporal/src/messages.ts';
+import type { CancelMessage } from '../../packages/temporal/src/messages.ts';
+import { dataFolder } from '../support/data-folder.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
+import { audit } from './chaos/audit.ts';
+import { openEngine } from './replay/open.ts';
 import { runtimeOn } from './runtime.ts';
 
 /** A segment is a part of a run that one process drives between two checkpoints. */
@@ -72,6 +77,28 @@ describeTemporal('segments', (server) => {
     const run = await engine.start({ workflow: graph });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
     expect(await activityTypesOf(client, run.runId)).toEqual([]);
+  });
+
+  it('a run that is cancelled during its last workflow task is cancelled in all stores', async () => {
+    const client = await clientOf();
+    const script = new Script({ A: () => ({ output: {} }) });
+    const { engine, stores, close } = await openEngine(server, {
+      data: dataFolder(),
+      options: { blocks: [{ ...script.executor, class: 'compute' }] },
+    });
+    onTestFinished(close);
+    const graph = workflow([work('A'), work('B')], ['Start -> A -> B']);
+    const run = await engine.start({ workflow: graph });
+    const call = await script.nextCall('B');
+    const atMs = Date.now();
+    const message: CancelMessage = { atMs, id: 'cancelled', chunk: { v: [{ atMs, type: 'cancelled' }] } };
+    const handle = client.workflow.getHandle(run.runId);
+    await handle.signal(CANCEL_SIGNAL, message);
+    // The worker stores the end of the run. The server then discards the task, because the task lacks the signal.
+    call.done();
+    await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
+    expect(await engine.getRun(run.runId)).toMatchObject({ status: 'cancelled' });
+    expect((await audit(stores)).faults).toEqual([]);
   });
 
   it('all concurrent blocks start before the run continues after the first result, as on the local runtime', async () => {

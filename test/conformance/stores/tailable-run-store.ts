@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TailableRunStore } from '../../../packages/engine/src/store/stores.ts';
-import { log, newRun, record, startedEntry } from '../../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 
 const SAVES = 30;
 
@@ -28,6 +28,34 @@ export function describeTailableRunStore(
       expect(states.filter(([seq, logs]) => seq !== logs)).toEqual([]);
       const logs = Array.from({ length: SAVES }, (_, index) => log('r', index + 1));
       expect(await other.recordWithLogs('r')).toEqual({ record: record('r', { seq: SAVES }), logs });
+    });
+
+    it('truncates a run: its record and logs are replaced, and later entries removed', async () => {
+      const { one, other } = await make();
+      for (const runId of ['r', 'apart']) {
+        await one.create(newRun(runId), startedEntry());
+        await one.upsert(runId, [entry(2), entry(3), entry(4)]);
+        await one.saveRecord(record(runId, { seq: 4, status: 'completed' }), [log(runId, 1), log(runId, 2)]);
+      }
+      const last = record('r', { seq: 2, status: 'cancelled' });
+      const cancelled = log('r', 1, { status: 'cancelled' });
+      await other.truncate(last, [cancelled]);
+      expect(await one.recordWithLogs('r')).toEqual({ record: last, logs: [cancelled] });
+      expect(await one.journal('r')).toEqual([startedEntry(), entry(2)]);
+      expect(await one.journal('apart')).toHaveLength(4);
+      expect(await one.logs('apart')).toHaveLength(2);
+      await one.upsert('r', [entry(4, 'new'), entry(3, 'new')]);
+      expect(await other.tail('r', 2)).toEqual([entry(3, 'new'), entry(4, 'new')]);
+      await other.truncate(record('r', { seq: 1 }), []);
+      await other.append('r', [entry(2, 'last')]);
+      expect(await one.journal('r')).toEqual([startedEntry(), entry(2, 'last')]);
+      expect(await one.recordWithLogs('r')).toEqual({ record: record('r', { seq: 1 }), logs: [] });
+    });
+
+    it('refuses to truncate an unknown run', async () => {
+      const { one } = await make();
+      const truncate = async (): Promise<void> => one.truncate(record('r'), []);
+      await expect(truncate()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });
 
     it('returns a record without logs, and nothing for a run without a record', async () => {

@@ -93,12 +93,23 @@ export class MemoryRunStore implements TailableRunStore {
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): boolean {
     const run = this.#run(record.runId);
     if (run.record && run.record.seq > record.seq) return false;
+    this.#save(run, record, logs);
+    return true;
+  }
+
+  truncate(record: RunRecord, logs: readonly BlockLog[]): void {
+    const run = this.#run(record.runId);
+    run.entries = run.entries.filter(({ seq }) => seq <= record.seq);
+    run.logs = [];
+    this.#save(run, record, logs);
+  }
+
+  #save(run: MemoryRun, record: RunRecord, logs: readonly BlockLog[]): void {
     const hasChanged = run.record?.status !== record.status;
     run.record = record;
     if (hasChanged) this.#changes?.add(record.runId);
     // The log object of a running block changes later.
     for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
-    return true;
   }
 
   record(runId: string): RunRecord | undefined {

@@ -22,6 +22,11 @@ export interface TailableRunStore extends RunStore {
    * belong together even if another process saves the run in the meantime.
    */
   recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> | RecordWithLogs | undefined;
+  /**
+   * Ends the journal at `record.seq`: removes later entries, and replaces the record and all logs, even by an older
+   * record. For entries that a lost process wrote and that are not part of the run. Throws RUN_NOT_FOUND.
+   */
+  truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
 }
 
 /** The record and all logs of a run after the same journal entry. */

@@ -2,6 +2,7 @@ import type { BlockLog, NewRun, Plan } from '@heddle/core';
 import { journalCorrupt, Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { foldRun } from '../../records/fold.ts';
 import { readDefinition } from '../../records/read-run.ts';
 import { recordOf } from '../../records/run-record.ts';
 import type { JournalItem, Position, TimedEntry } from './position.ts';
@@ -119,6 +120,31 @@ export class RunReplica {
     const firstSeq = this.replica.seq - entries.length + 1;
     await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: firstSeq + index })));
     await this.save();
+    await this.removeLostEntries();
+  }
+
+  /**
+   * Removes later entries of a lost process, with the record and the logs that it saved, if the run is idle here.
+   *
+   * If the result of a task is lost, the run continues without the entries that the task wrote. Later entries replace
+   * them, but an idle run writes none, and the store refuses its record, because the record of the lost process has
+   * more entries. Must be called only while no other work of the run is in flight.
+   */
+  async removeLostEntries(): Promise<void> {
+    if (this.replica.idleState() === 'running') return;
+    const { runs } = this.#parts.stores;
+    const { header, plan } = this;
+    const { runId, seq } = this.replica;
+    if ((await runs.tail(runId, seq)).length === 0) return;
+    const journal = await runs.journal(runId);
+    const reader = new Replica(runId, plan);
+    // If the later entries follow from the earlier ones, the run has continued, and this position is outdated.
+    if (journal.every((entry) => reader.apply(entry).changed)) return;
+    const remaining = journal.filter((entry) => entry.seq <= seq);
+    const { record, logs } = foldRun({ header, plan, suspended: undefined }, remaining);
+    this.#parts.stalls.expectNoStall(runId);
+    await runs.truncate(record, logs);
+    this.forgetLogs();
   }
 
   /** Writes the record and the changed logs. `suspended`: the reason why the run does not continue. */
@@ -135,7 +161,7 @@ export class RunReplica {
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }
 
-  /** Drops the changed logs, because another replica has saved them. */
+  /** Drops the changed logs, because they are saved. */
   forgetLogs(): void {
     this.#logs.clear();
     this.#isDirty = false;

@@ -154,6 +154,7 @@ export class Segments {
   async save(runId: string, position: Position, suspended?: string): Promise<void> {
     return this.#stalls.watch(async () => {
       const runReplica = await this.#cache.read(runId, position);
+      await runReplica.removeLostEntries();
       if (suspended !== undefined) await runReplica.save(suspended);
       if (runReplica.replica.idleState() === 'ended') this.#release(runId);
     });

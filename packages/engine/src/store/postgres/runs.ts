@@ -75,6 +75,29 @@ export class PostgresRunStore implements TailableRunStore {
     return Boolean(row.saved);
   }
 
+  async truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
+    const { runId, seq } = record;
+    const lastOrder = Math.max(0, ...logs.map(({ executionOrder }) => executionOrder));
+    const query = this.#database.build
+      .with('saved', (db) =>
+        db.updateTable('runs').set(projectionOf(record)).where('run_id', '=', runId).returning('number'),
+      )
+      .with('removed', (db) =>
+        db.deleteFrom('journal').using('saved').whereRef('run', '=', 'saved.number').where('seq', '>', seq),
+      )
+      .with('dropped', (db) =>
+        db
+          .deleteFrom('logs')
+          .using('saved')
+          .whereRef('run', '=', 'saved.number')
+          .where('execution_order', '>', lastOrder),
+      )
+      .with('added', (db) => addLogs(db, logs))
+      .selectFrom('saved')
+      .select('number');
+    if ((await this.#database.run(query)).rows.length === 0) throw unknownRun(runId);
+  }
+
   async record(runId: string): Promise<RunRecord | undefined> {
     if (!isStorable(runId)) return undefined;
     const query = this.#database.build.selectFrom('runs').select('record').where('run_id', '=', runId);

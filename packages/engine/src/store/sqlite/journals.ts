@@ -39,8 +39,8 @@ function prepare(db: DatabaseSync) {
       DELETE FROM journal WHERE position IN (
         SELECT journal.position FROM journal_marks AS mark CROSS JOIN journal
           ON journal.run = mark.run AND position BETWEEN first AND last
-        WHERE mark.run = ?)`),
-    removeMarks: db.prepare('DELETE FROM journal_marks WHERE run = ?'),
+        WHERE mark.run = ? AND journal.seq > ?)`),
+    removeMarks: db.prepare('DELETE FROM journal_marks WHERE run = ? AND seq > ?'),
     number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
     // CROSS JOIN fixes the join order, so that no sort is needed.
     rows: db.prepare(`
@@ -96,10 +96,15 @@ export class SqliteJournals {
 
   /** Removes the journal of a run and returns the value keys in its entries. */
   remove(runId: string, run: number): string[] {
-    this.#ends.delete(runId);
-    this.#sql.removeEntries.run(run);
-    this.#sql.removeMarks.run(run);
+    this.truncate(runId, run, -1);
     return this.#sql.removeUses.all(run).map((row) => row['key'] as string);
+  }
+
+  /** Removes the entries after `afterSeq`. */
+  truncate(runId: string, run: number, afterSeq: number): void {
+    this.#ends.delete(runId);
+    this.#sql.removeEntries.run(run, afterSeq);
+    this.#sql.removeMarks.run(run, afterSeq);
   }
 
   /** Returns the rows after `afterSeq`, in order. */
