@@ -13,6 +13,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { startProxy } from './server-proxy.ts';
 import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
+import { typeOf } from './replay/histories-of.ts';
 
 const POLL = { timeout: 45_000 };
 const quietOptions = { onError: (): void => undefined };
@@ -46,6 +47,21 @@ function withMethods<T extends object>(store: T, replacements: object = {}): T {
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
+}
+
+/** Opens the stores of `data`. Between `stall` and `resume`, no record is written. */
+function stallingStores(data: string) {
+  const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+  let isStalled = false;
+  const stores = storesWith(data, ({ runs }) => ({
+    runs: {
+      saveRecord: async (...saved) => {
+        if (isStalled) await resumed;
+        return runs.saveRecord(...saved);
+      },
+    },
+  }));
+  return { stores, stall: () => void (isStalled = true), resume };
 }
 
 const suspendedRun = (reason: RegExp): Partial<RunDetail> => ({
@@ -261,16 +277,7 @@ describeTemporal('faults', (server) => {
     'an activity that writes a record sends heartbeats, so that another worker soon repeats it if this worker dies',
     async () => {
       const cluster = createCluster(server);
-      const saving = Promise.withResolvers<void>();
-      let mayStall = false;
-      const stores = storesWith(cluster.data, ({ runs }) => ({
-        runs: {
-          saveRecord: async (...saved) => {
-            if (mayStall) await saving.promise;
-            return runs.saveRecord(...saved);
-          },
-        },
-      }));
+      const { stores, stall, resume } = stallingStores(cluster.data);
       const engine = await cluster.engine({}, { worker: true, stores } as Partial<TemporalOptions>);
       const pauses = workflow(
         [block('H', 'human_in_the_loop'), block('I', 'human_in_the_loop')],
@@ -278,23 +285,60 @@ describeTemporal('faults', (server) => {
       );
       const { runId } = await engine.execute({ workflow: pauses });
       const [pause] = (await engine.getRun(runId)).pauses;
-      mayStall = true;
+      stall();
       // A regular activity writes the record after an answer.
       const answered = engine.resume(runId, { token: pause?.token ?? '' });
       const handle = (await clientOf(server)).workflow.getHandle(runId);
       const findActivity = async () => (await handle.describe()).raw.pendingActivities?.[0];
-      await expect
-        .poll(findActivity, POLL)
-        .toMatchObject({
-          activityType: { name: 'heddle.settle' },
-          lastHeartbeatTime: expect.anything() as object,
-        });
+      await expect.poll(findActivity, POLL).toMatchObject({
+        activityType: { name: 'heddle.settle' },
+        lastHeartbeatTime: expect.anything() as object,
+      });
       const { events } = await handle.fetchHistory();
       const scheduled = events?.find((event) => event.activityTaskScheduledEventAttributes);
       expect(Number(scheduled?.activityTaskScheduledEventAttributes?.heartbeatTimeout?.seconds)).toBe(10);
-      saving.resolve();
+      resume();
       await answered;
       expect((await engine.getRun(runId)).pauses).toHaveLength(1);
+    },
+  );
+
+  sampledIt(
+    'a cancel request that arrives while a run continues in a new history cancels the run',
+    async () => {
+      const cluster = createCluster(server);
+      const { stores, stall, resume } = stallingStores(cluster.data);
+      const engine = await cluster.engine({}, {
+        worker: true,
+        stores,
+        continueAsNewAfter: 1,
+      } as Partial<TemporalOptions>);
+      // The wait is a command. Therefore the answer to H uses up the budget of the history.
+      const pausing = workflow(
+        [
+          block('H', 'human_in_the_loop'),
+          block('I', 'human_in_the_loop'),
+          block('W', 'wait', { timeValue: '1', timeUnit: 'hours' }),
+        ],
+        ['Start -> H', 'Start -> I', 'Start -> W'],
+      );
+      const { runId } = await engine.execute({ workflow: pausing });
+      const handle = (await clientOf(server)).workflow.getHandle(runId);
+      const eventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(typeOf);
+      await expect.poll(eventTypes, POLL).toContain('timerStarted');
+      const [pause] = (await engine.getRun(runId)).pauses.filter(({ kind }) => kind === 'human');
+      stall();
+      const answered = engine.resume(runId, { token: pause?.token ?? '' });
+      await expect.poll(eventTypes, POLL).toContain('activityTaskScheduled');
+      const cancelled = engine.cancel(runId, 'no longer needed');
+      await expect
+        .poll(async () => (await eventTypes()).slice(-2), POLL)
+        .toEqual(['workflowTaskStarted', 'workflowTaskCompleted']);
+      expect(await eventTypes()).toContain('workflowExecutionCancelRequested');
+      resume();
+      expect(await cancelled).toBe(true);
+      await answered;
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
     },
   );
 

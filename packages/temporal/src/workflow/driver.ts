@@ -53,6 +53,8 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     const budget = historyBudget(parts.input.profile, executor.commandCount);
     if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
       await parts.settle();
+      // The next history does not get the messages that have arrived in the meantime.
+      if (hasMessages(parts)) continue;
       return history.carriedState([...postponedCommands, ...commands]);
     }
     const isAtHardLimit = budget === 'hard-limit';
@@ -61,6 +63,11 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     commands = [];
     await inbox.whenFilled();
   }
+}
+
+/** True if a message of the run is in the inbox, or its handler is running. */
+function hasMessages({ inbox, areHandlersIdle }: DriverParts): boolean {
+  return !inbox.isEmpty || !areHandlersIdle();
 }
 
 /** Executes commands. Unwritten entries are sent with the activities that this call starts, or are written here. */
