@@ -35,7 +35,8 @@ export async function openEndpoint(
     response.writeHead(code, { 'content-type': type }).end(text);
   });
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
+  // Stays registered, because an error while the server listens (no free file descriptor) must not end the process.
+  server.on('error', reject);
   server.listen(port, host, resolve);
   await listening.catch((error: Error) => {
     throw new EngineError(

@@ -1,0 +1,29 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Server } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { openEndpoint } from './endpoint.ts';
+import type { WorkerStatus } from './status.ts';
+
+const STATUS: WorkerStatus = {
+  state: 'polling',
+  roles: ['engine'],
+  activities: 0,
+  workflowTasks: 0,
+  cachedWorkflows: 0,
+  taskCounters: [],
+  sandbox: null,
+};
+
+it('the endpoint still responds after errors of its server, such as a lack of file descriptors', async () => {
+  const endpoint = await openEndpoint({ port: 0 }, () => STATUS);
+  onTestFinished(() => endpoint.close());
+  const servers: Server[] = [];
+  const collectServer = (message: unknown): void => void servers.push((message as { server: Server }).server);
+  subscribe('http.server.request.start', collectServer);
+  onTestFinished(() => void unsubscribe('http.server.request.start', collectServer));
+  const status = async (): Promise<number> => (await fetch(`${endpoint.url}/healthz`)).status;
+  expect(await status()).toBe(200);
+  for (const code of ['EMFILE', 'EMFILE'])
+    servers[0]?.emit('error', Object.assign(new Error(code), { code }));
+  expect(await status()).toBe(200);
+});
