@@ -159,6 +159,16 @@ describeTemporal('a worker', (server) => {
     });
   });
 
+  it('reports an invalid setting of one role even if the worker of another role exists already', async () => {
+    const tuning = { roles: ['effects', 'engine'], cachedWorkflows: 1 } as const;
+    const failure = {
+      code: 'OPTIONS_INVALID',
+      message: expect.stringContaining('cachedWorkflows') as string,
+    };
+    await expect(createCluster(server).engine({}, { worker: tuning })).rejects.toMatchObject(failure);
+    await expect(createCluster(server).worker({ tuning })).rejects.toMatchObject(failure);
+  });
+
   it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
     await expect(createCluster(server).worker({ blocks })).rejects.toMatchObject({

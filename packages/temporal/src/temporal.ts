@@ -59,7 +59,8 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
       },
     };
   } catch (error) {
-    await connection.close();
+    // A worker that never ran still uses the connection, which then stays open until the process ends.
+    await connection.close().catch(() => undefined);
     throw error;
   }
 }
