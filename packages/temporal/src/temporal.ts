@@ -47,11 +47,13 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
       eager: eager && workers !== undefined,
     });
     const stopSweeper = startSweeper(parts, deployment);
+    const runtime = new TemporalRuntime({ runtime: parts, client, launcher, profile });
     return {
-      runtime: new TemporalRuntime({ runtime: parts, client, launcher, profile }),
+      runtime,
       close: async (graceMs: number): Promise<void> => {
         await stopSweeper();
         const isAbandoned = await workers?.stop({ drainMs: graceMs, killMs: KILL_MS });
+        runtime.close();
         // A hanging worker still uses the connection, which then stays open until the process ends.
         if (isAbandoned)
           parts.report(new Error('A worker did not stop in time. It ends with this process.'), undefined);

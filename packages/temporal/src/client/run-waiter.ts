@@ -1,3 +1,4 @@
+import { EngineError } from '@heddle/core';
 import type { RunRecord } from '@heddle/core';
 import { isIdle, isEnded } from '@heddle/engine/runtime';
 
@@ -13,6 +14,7 @@ export class RunWaiter {
   readonly #find: (runId: string) => Promise<RunRecord | undefined>;
   /** Functions that end the current delay, by run. */
   readonly #delays = new Map<string, Set<() => void>>();
+  #isClosed = false;
 
   constructor(find: (runId: string) => Promise<RunRecord | undefined>) {
     this.#find = find;
@@ -33,9 +35,17 @@ export class RunWaiter {
     return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
   }
 
+  /** Ends all waits with ENGINE_CLOSED. The stores may be open for longer, if the host has opened them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const runId of this.#delays.keys()) this.notify(runId);
+  }
+
   async #poll(runId: string, isMet: (record: RunRecord | undefined) => boolean): Promise<void> {
-    for (let ms = FIRST_DELAY_MS; !isMet(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2))
+    for (let ms = FIRST_DELAY_MS; !isMet(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2)) {
+      if (this.#isClosed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
       await this.#delay(runId, ms);
+    }
   }
 
   /** Uses the real clock: other processes work in real time, even if the runs use another clock. */

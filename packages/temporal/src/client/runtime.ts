@@ -87,6 +87,11 @@ export class TemporalRuntime implements RuntimePort {
     await this.#waiter.untilIdle(runId, seq);
   }
 
+  /** Ends the waits of all callers with ENGINE_CLOSED. */
+  close(): void {
+    this.#waiter.close();
+  }
+
   #handle(runId: string): WorkflowHandle {
     return this.#parts.client.workflow.getHandle(runId);
   }
