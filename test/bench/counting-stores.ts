@@ -50,6 +50,7 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
       return runs.saveRecord(record, logs);
     },
     truncate: (record, logs) => runs.truncate(record, logs),
+    addValueUses: (runId, keys) => runs.addValueUses(runId, keys),
     journal: (runId) => countRead(runs.journal(runId)),
     tail: (runId, afterSeq) => countRead(runs.tail(runId, afterSeq)),
     header: (runId) => countRead(runs.header(runId)),

@@ -25,6 +25,7 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     upsert: async (runId, entries) => writeJournal(() => runs.upsert(runId, entries)),
     saveRecord: async (record, logs) => writeOther(() => runs.saveRecord(record, logs)),
     truncate: async (record, logs) => writeOther(() => runs.truncate(record, logs)),
+    addValueUses: async (runId, keys) => writeOther(() => runs.addValueUses(runId, keys)),
     journal: (runId) => runs.journal(runId),
     tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
     header: (runId) => runs.header(runId),

@@ -43,6 +43,7 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
         return runs.saveRecord(record, logs);
       },
       truncate: (record, logs) => runs.truncate(record, logs),
+      addValueUses: (runId, keys) => runs.addValueUses(runId, keys),
       journal: (runId) => runs.journal(runId),
       tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
       header: (runId) => runs.header(runId),

@@ -1,6 +1,8 @@
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
+import { openStores } from '@heddle/engine/stores';
+import type { TemporalOptions } from '@heddle/temporal';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { CANCEL_SIGNAL } from '../../packages/temporal/src/messages.ts';
@@ -10,6 +12,7 @@ import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from './chaos/audit.ts';
+import { createCluster } from './cluster.ts';
 import { openEngine } from './replay/open.ts';
 import { runtimeOn } from './runtime.ts';
 
@@ -99,6 +102,37 @@ describeTemporal('segments', (server) => {
     await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'cancelled' });
     expect((await audit(stores)).faults).toEqual([]);
+  });
+
+  it('all values that a run stores are removed with it: results, error messages and answers', async () => {
+    const opened = openStores({ data: dataFolder(), shared: true });
+    onTestFinished(() => opened.close());
+    const keys = new Set<string>();
+    const put = async (json: string): Promise<string> => {
+      const key = await opened.values.put(json);
+      keys.add(key);
+      return key;
+    };
+    const { get, prune } = opened.values;
+    const values = { put, get: get.bind(opened.values), prune: prune.bind(opened.values) };
+    const script = new Script({}, ({ attempt }) => {
+      if (attempt === 1) throw new Error('The first attempt fails.');
+      return { output: { text: 'x'.repeat(20_000) } };
+    });
+    const engine = await createCluster(server).engine({ blocks: [script.executor] }, {
+      worker: true,
+      stores: { ...opened, values },
+    } as Partial<TemporalOptions>);
+    const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 1 };
+    const graph = workflow(
+      [block('H', 'human_in_the_loop'), work('A', { retry }), fn('F', 'return <a.text>')],
+      ['Start -> H -> A -> F'],
+    );
+    const { runId } = await engine.execute({ workflow: graph });
+    expect(await engine.resume(runId, { input: { name: 'Ada' } })).toMatchObject({ status: 'completed' });
+    // The chunks with the pause, the answer, the failure and the two long results, and the text itself.
+    expect(keys.size).toBeGreaterThanOrEqual(4);
+    expect(new Set(await opened.runs.remove(runId))).toEqual(keys);
   });
 
   it('all concurrent blocks start before the run continues after the first result, as on the local runtime', async () => {

@@ -5,14 +5,17 @@ import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 /**
  * Returns journal entries as a payload. Short lists are inline. Lists with confidential entries (failures, whose
  * messages may contain any data; resume tokens; people's answers) are always references, so that the server never has
- * them.
+ * them. A list in the value store is removed together with the run.
  */
 export async function chunkOf(
-  values: RuntimeParts['values'],
+  { values, stores }: Pick<RuntimeParts, 'values' | 'stores'>,
+  runId: string,
   entries: readonly TimedEntry[],
 ): Promise<Stored> {
   const list = entries as never;
-  return entries.some(isConfidential) ? values.storeByReference(list) : values.store(list);
+  const chunk = await (entries.some(isConfidential) ? values.storeByReference(list) : values.store(list));
+  if ('ref' in chunk) await stores.runs.addValueUses(runId, [chunk.ref.key]);
+  return chunk;
 }
 
 function isConfidential(entry: TimedEntry): boolean {

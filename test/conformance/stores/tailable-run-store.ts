@@ -4,6 +4,8 @@ import { entry, log, newRun, record, startedEntry } from '../../support/run-data
 
 const SAVES = 30;
 
+type Keys = [first: string, second: string, third: string];
+
 /** Tests what the engine's own run stores do beyond `RunStore`. `make` opens two stores on the same empty data. */
 export function describeTailableRunStore(
   name: string,
@@ -52,10 +54,23 @@ export function describeTailableRunStore(
       expect(await one.recordWithLogs('r')).toEqual({ record: record('r', { seq: 1 }), logs: [] });
     });
 
-    it('refuses to truncate an unknown run', async () => {
+    it('returns the keys of all values that a removed run used, even if no entry contains them', async () => {
+      const { one, other } = await make();
+      await one.create(newRun('r'), startedEntry());
+      const [first, second, third] = ['a', 'b', 'c'].map((digit) => `sha256:${digit.repeat(64)}`) as Keys;
+      await one.upsert('r', [entry(2, first)]);
+      await other.addValueUses('r', [first, second]);
+      await other.addValueUses('r', [second, third]);
+      await one.saveRecord(record('r', { seq: 2, status: 'completed' }), []);
+      expect(new Set(await other.remove('r'))).toEqual(new Set([first, second, third]));
+    });
+
+    it('refuses to truncate an unknown run, and to record its values', async () => {
       const { one } = await make();
       const truncate = async (): Promise<void> => one.truncate(record('r'), []);
       await expect(truncate()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+      const addUses = async (): Promise<void> => one.addValueUses('r', ['sha256:a']);
+      await expect(addUses()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });
 
     it('returns a record without logs, and nothing for a run without a record', async () => {

@@ -37,6 +37,8 @@ interface MemoryRun {
   logs: BlockLog[];
   /** By place and key; absent: no block has steps. The results are JSON text. */
   steps?: Map<string, Map<string, string | undefined>>;
+  /** Keys of values that are in none of the entries and steps; absent: none. */
+  otherValues?: Set<string>;
 }
 
 /** Runs in memory. Keeps the objects that it receives, and returns copies, which equal the results of a data folder. */
@@ -104,6 +106,11 @@ export class MemoryRunStore implements TailableRunStore {
     this.#save(run, record, logs);
   }
 
+  addValueUses(runId: string, keys: readonly string[]): void {
+    const run = this.#run(runId);
+    run.otherValues = new Set([...(run.otherValues ?? []), ...keys]);
+  }
+
   #save(run: MemoryRun, record: RunRecord, logs: readonly BlockLog[]): void {
     const hasChanged = run.record?.status !== record.status;
     run.record = record;
@@ -169,7 +176,7 @@ export class MemoryRunStore implements TailableRunStore {
       if (siblings.size === 0) this.#children.delete(parentId);
     }
     this.#changes?.add(runId);
-    return valueKeysIn(textOf(run));
+    return [...valueKeysIn(textOf(run)), ...(run.otherValues ?? [])];
   }
 
   steps(runId: string, place: Place): StoredStep[] {

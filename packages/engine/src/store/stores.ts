@@ -27,6 +27,11 @@ export interface TailableRunStore extends RunStore {
    * record. For entries that a lost process wrote and that are not part of the run. Throws RUN_NOT_FOUND.
    */
   truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
+  /**
+   * Records that the run uses values that are in none of its entries and steps. `remove` returns their keys too. Throws
+   * RUN_NOT_FOUND.
+   */
+  addValueUses(runId: string, keys: readonly string[]): Promise<void> | void;
 }
 
 /** The record and all logs of a run after the same journal entry. */

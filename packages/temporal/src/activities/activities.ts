@@ -18,7 +18,7 @@ import { Heartbeater } from './heartbeater.ts';
 type ChildCall = SegmentOutcome['calls'][number];
 
 interface ActivityParts {
-  runtime: Pick<RuntimeParts, 'values'>;
+  runtime: Pick<RuntimeParts, 'values' | 'stores'>;
   segments: Segments;
   profile: Profile;
   /** Aborted when this process must stop. Running blocks are cancelled, and other workers retry them. */
@@ -32,26 +32,27 @@ export function createActivities(parts: ActivityParts) {
     [SEGMENT_ACTIVITY]: execute,
     default: (...args: unknown[]): Promise<SegmentActivityResult> => execute(args[0] as SegmentActivityInput),
     [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
-      withHeartbeats(parts, () => parts.segments.save(runId, position, fault)),
+      withHeartbeats(parts, runId, () => parts.segments.save(runId, position, fault)),
   };
 }
 
 async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
   const signal = AbortSignal.any([Context.current().cancellationSignal, parts.shutdown]);
-  return withHeartbeats(parts, async (heartbeater) => {
+  return withHeartbeats(parts, input.runId, async (heartbeater) => {
     const done = await heartbeater?.recover();
     const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-    return toActivityResult(parts, await parts.segments.run({ ...input, signal, done, progress }));
+    return toActivityResult(parts, input.runId, await parts.segments.run({ ...input, signal, done, progress }));
   });
 }
 
 /** Runs the work of an activity with heartbeats. Local activities have none. */
 async function withHeartbeats<T>(
   { runtime }: ActivityParts,
+  runId: string,
   work: (heartbeater: Heartbeater | undefined) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
-  const heartbeater = context.info.isLocal ? undefined : new Heartbeater(context, runtime);
+  const heartbeater = context.info.isLocal ? undefined : new Heartbeater(context, runtime, runId);
   try {
     return await withFailureCode(() => work(heartbeater));
   } finally {
@@ -61,6 +62,7 @@ async function withHeartbeats<T>(
 
 async function toActivityResult(
   { runtime, profile }: ActivityParts,
+  runId: string,
   result: SegmentOutcome & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentActivityResult> {
   const { id, over, written, entries, events, calls } = result;
@@ -73,7 +75,7 @@ async function toActivityResult(
   return {
     id,
     over,
-    chunk: await chunkOf(runtime.values, [...entries, ...starts.entries]),
+    chunk: await chunkOf(runtime, runId, [...entries, ...starts.entries]),
     events: [...encoded, ...starts.events],
     children: starts.children,
     ...(written && { written }),

@@ -12,15 +12,17 @@ const INTERVAL_MS = 400;
  */
 export class Heartbeater {
   readonly #context: Context;
-  readonly #values: RuntimeParts['values'];
+  readonly #runtime: Pick<RuntimeParts, 'values' | 'stores'>;
+  readonly #runId: string;
   readonly #timer: NodeJS.Timeout;
   #entries: readonly TimedEntry[] = [];
   #stored: { count: number; chunk: Stored } | undefined;
   #isStoring = false;
 
-  constructor(context: Context, { values }: Pick<RuntimeParts, 'values'>) {
+  constructor(context: Context, runtime: Pick<RuntimeParts, 'values' | 'stores'>, runId: string) {
     this.#context = context;
-    this.#values = values;
+    this.#runtime = runtime;
+    this.#runId = runId;
     this.#timer = setInterval(() => this.#beat(), INTERVAL_MS);
   }
 
@@ -30,7 +32,7 @@ export class Heartbeater {
     if (!chunk) return undefined;
     // If this attempt is also lost, the next attempt starts at least from these entries.
     this.#stored = { count: 0, chunk };
-    return (await this.#values.load(chunk)) as unknown as TimedEntry[];
+    return (await this.#runtime.values.load(chunk)) as unknown as TimedEntry[];
   }
 
   record(entries: readonly TimedEntry[]): void {
@@ -46,7 +48,7 @@ export class Heartbeater {
     const count = this.#entries.length;
     if (this.#isStoring || count === (this.#stored?.count ?? 0)) return;
     this.#isStoring = true;
-    chunkOf(this.#values, this.#entries)
+    chunkOf(this.#runtime, this.#runId, this.#entries)
       .then((chunk) => (this.#stored = { count, chunk }))
       // The next heartbeat tries again. Until then the last stored chunk remains.
       .catch(() => undefined)

@@ -132,7 +132,7 @@ export class TemporalRuntime implements RuntimePort {
     { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['resumeAnswer']>>>,
   ) {
     const tokenHash = hashToken(token);
-    const chunk = await chunkOf(this.#parts.runtime.values, [entry]);
+    const chunk = await chunkOf(this.#parts.runtime, runId, [entry]);
     const { try: attempt, resumes } = entry;
     const message: ResumeMessage = {
       at,

@@ -98,6 +98,15 @@ export class PostgresRunStore implements TailableRunStore {
     if ((await this.#database.run(query)).rows.length === 0) throw unknownRun(runId);
   }
 
+  async addValueUses(runId: string, keys: readonly string[]): Promise<void> {
+    const run = numberOf(this.#database.build, runId);
+    const insert = this.#database.build
+      .insertInto('value_uses')
+      .values(keys.map((key) => ({ key, run: sql<number>`${run}` })))
+      .onConflict((conflict) => conflict.doNothing());
+    await this.#database.run(insert, (error) => translateError(error, runId));
+  }
+
   async record(runId: string): Promise<RunRecord | undefined> {
     if (!isStorable(runId)) return undefined;
     const query = this.#database.build.selectFrom('runs').select('record').where('run_id', '=', runId);

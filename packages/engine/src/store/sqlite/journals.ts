@@ -82,8 +82,7 @@ export class SqliteJournals {
   /** Inserts or replaces the rows, in any order: each new row gets its own mark. Throws RUN_NOT_FOUND. */
   upsert(runId: string, rows: readonly JournalRow[]): void {
     this.#ends.delete(runId);
-    const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
-    if (run === undefined) throw unknownRun(runId);
+    const run = this.#numberOf(runId);
     for (const row of rows) {
       const previous = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
       if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, markEnd: -1 }, row, 1);
@@ -94,7 +93,13 @@ export class SqliteJournals {
     }
   }
 
-  /** Removes the journal of a run and returns the value keys in its entries. */
+  /** Records that the run uses values that are in none of its entries. Throws RUN_NOT_FOUND. */
+  addValueUses(runId: string, keys: readonly string[]): void {
+    const run = this.#numberOf(runId);
+    for (const key of keys) this.#sql.addUse.run(key, run);
+  }
+
+  /** Removes the journal of a run and returns the keys of the values that the run uses. */
   remove(runId: string, run: number): string[] {
     this.truncate(runId, run, -1);
     return this.#sql.removeUses.all(run).map((row) => row['key'] as string);
@@ -136,6 +141,12 @@ export class SqliteJournals {
 
   #recordUses(run: number, entry: string): void {
     for (const key of valueKeysIn(entry)) this.#sql.addUse.run(key, run);
+  }
+
+  #numberOf(runId: string): number {
+    const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
+    if (run === undefined) throw unknownRun(runId);
+    return run;
   }
 
   #endOf(runId: string): JournalEnd {

@@ -134,6 +134,10 @@ export class SqliteRunStore implements TailableRunStore {
     });
   }
 
+  addValueUses(runId: string, keys: readonly string[]): Promise<void> {
+    return this.#commit.run(() => this.#journals.addValueUses(runId, keys));
+  }
+
   record(runId: string): RunRecord | undefined {
     const row = this.#read(() => this.#sql.record.get(runId));
     return row && parseStored(row['record'] as string, `record of run "${runId}"`);

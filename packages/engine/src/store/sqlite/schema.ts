@@ -98,8 +98,8 @@ export const FORMAT_2 = `
 /**
  * From format 2 to 3: runs can be deleted, together with the values that no other run uses.
  *
- * A row of `value_uses` records that an entry of the run contains the key. Values of older formats have no `put_ms`: it
- * is unknown which runs use them, so they are never deleted.
+ * A row of `value_uses` records that the run uses the value: an entry contains its key, or `addValueUses` was called.
+ * Values of older formats have no `put_ms`: it is unknown which runs use them, so they are never deleted.
  */
 export const FROM_2_TO_3 = `
   CREATE TABLE value_uses (
