@@ -11,7 +11,15 @@ import { isStorable } from '../stores.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
-import { insertEntries, insertRun, runNumberQuery, rowOf, saveRun } from './run-queries.ts';
+import {
+  addLogs,
+  insertEntries,
+  insertRun,
+  projectionOf,
+  rowOf,
+  runNumberQuery,
+  saveRun,
+} from './run-queries.ts';
 
 /** Runs in PostgreSQL. Each write is one statement and therefore atomic. */
 export class PostgresRunStore implements TailableRunStore {
@@ -99,7 +107,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async addValueUses(runId: string, keys: readonly string[]): Promise<void> {
-    const run = numberOf(this.#database.build, runId);
+    const run = runNumberQuery(this.#database.build, runId);
     const insert = this.#database.build
       .insertInto('value_uses')
       .values(keys.map((key) => ({ key, run: sql<number>`${run}` })))
