@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AnyOperation } from '@heddle/api/areas';
 import { requestOf } from '../support/requests.ts';
-import type { Subject } from '../support/requests.ts';
+import type { RequestTargets } from '../support/requests.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
@@ -141,7 +141,7 @@ function callAs(
   call: Service['call'],
   caller: Caller,
   id: string,
-  subject: Subject,
+  subject: RequestTargets,
 ): Promise<ServiceResponse> {
   const { method, path, body } = requestOf(findOperation(id), subject);
   return call(caller, method, path, body === undefined ? {} : { body });
@@ -184,7 +184,7 @@ export function describeAuthorization(service: () => Service): void {
       deploy: async (exported) => (await deploy(exported)).split('/').at(-1) ?? '',
       request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
     });
-    const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
+    const subject: RequestTargets = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
     const deployNewWorkflow = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED_OPERATIONS.map(({ id }) => id).toSorted());
@@ -211,7 +211,7 @@ export function describeAuthorization(service: () => Service): void {
     const response = await call('anonymous', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { runId } = dataOf<{ runId: string }>(response, 200);
     const workflowId = path.split('/').at(-1) ?? '';
-    const subject: Subject = { workflowId, runId, workspaceId: workspaces.first };
+    const subject: RequestTargets = { workflowId, runId, workspaceId: workspaces.first };
     for (const id of Object.keys(ALLOWED)) {
       if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
       expect([id, (await callAs(call, 'anonymous', id, subject)).status]).toEqual([id, 401]);

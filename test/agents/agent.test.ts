@@ -155,11 +155,11 @@ describe('an agent whose provider fails', () => {
       { text: 'Rain.' },
     ]);
     const { run } = await start(server, { engine: { clock } });
-    await clock.due(7000);
+    await clock.waitForTimer(7000);
     clock.advance(6999);
     expect(server.requests).toHaveLength(1);
     clock.advance(1);
-    await clock.due(2000);
+    await clock.waitForTimer(2000);
     clock.advance(2000);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
     expect(server.requests).toHaveLength(3);
@@ -170,7 +170,7 @@ describe('an agent whose provider fails', () => {
     const server = await modelServer([{ status: 503, message: 'overloaded' }]);
     const { run } = await start(server, { engine: { clock } });
     for (const ms of [1000, 2000, 4000]) {
-      await clock.due(ms);
+      await clock.waitForTimer(ms);
       clock.advance(ms);
     }
     const result = await run.result();
@@ -199,7 +199,7 @@ describe('an agent whose provider fails', () => {
     ]);
     const { run } = await start(server, { engine: { clock } });
     const events = collect(run.events());
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow today.' } });
     const emitted = (await events).flatMap((event) =>

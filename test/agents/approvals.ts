@@ -207,7 +207,7 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
       const { options, recordedCalls, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }], 4);
       const engine = await openEngine(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-      const definition = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);
+      const definition = workflow([{ ...agent('A'), properties: { retry } }], ['Start -> A']);
       const { runId, result } = await engine.start({ workflow: definition });
       await result();
       expect(await engine.resume(runId, { input: { decision: 'approve' } })).toMatchObject({

@@ -15,7 +15,7 @@ describe('the rate limits of a key', () => {
     const engine = await engineFor(server, { clock, ...rateOptions({ requestsPerMinute: 2 }) });
     await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
-    await clock.due(30_000);
+    await clock.waitForTimer(30_000);
     expect(server.requests).toHaveLength(1);
     clock.advance(29_999);
     expect(server.requests).toHaveLength(1);
@@ -31,7 +31,7 @@ describe('the rate limits of a key', () => {
     const run = await engine.start(AGENT_FLOW);
     // At this rate, the 2000 tokens of the first call use up 20 s. Calls may run ahead of the rate by 6 s, but the next
     // call alone, with its 1000 output tokens, needs 10 s. So it waits for all 20 s.
-    await clock.due(20_000);
+    await clock.waitForTimer(20_000);
     clock.advance(20_000);
     expect(await run.result()).toMatchObject({ status: 'completed' });
   });
@@ -56,10 +56,10 @@ describe('the rate limits of a key', () => {
     );
     const engine = await engineFor(server, { clock });
     const first = await engine.start(AGENT_FLOW);
-    await clock.due(20_000);
+    await clock.waitForTimer(20_000);
     clock.advance(5000);
     const second = await engine.start(AGENT_FLOW);
-    await clock.due(15_000);
+    await clock.waitForTimer(15_000);
     expect(server.requests).toHaveLength(1);
     // The key of another provider has its own rate limits.
     expect(await runAgent(engine, { model: 'claude-haiku-4-5' })).toMatchObject({ status: 'completed' });
@@ -77,7 +77,7 @@ describe('the rate limits of a key', () => {
     });
     await runAgent(engine);
     const waiting = await engine.start(AGENT_FLOW);
-    await clock.due(30_000);
+    await clock.waitForTimer(30_000);
     expect(await runAgent(engine, { model: 'claude-haiku-4-5' })).toMatchObject({ status: 'completed' });
     clock.advance(30_000);
     expect(await waiting.result()).toMatchObject({ status: 'completed' });
@@ -130,7 +130,7 @@ describe.skipIf(!hasPostgres)('two engines on one database', () => {
     const secondEngine = await engineFor(server, { ...options, clock });
     await runAgent(firstEngine);
     const run = await secondEngine.start(AGENT_FLOW);
-    await clock.due(30_000);
+    await clock.waitForTimer(30_000);
     expect(server.requests).toHaveLength(1);
     clock.advance(30_000);
     expect(await run.result()).toMatchObject({ status: 'completed' });

@@ -165,7 +165,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
         { model },
         { clock },
       );
-      await clock.due(1000);
+      await clock.waitForTimer(1000);
       clock.advance(1000);
       expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow.' } });
       expect(server.requests).toHaveLength(2);
@@ -179,7 +179,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     });
     const answers = [errorAnswer(429, 'slow down'), errorAnswer(401, 'no')];
     const { server, run } = await start(answers, { model }, { clock });
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     const result = await run.result();
     expect(result).toMatchObject({
@@ -223,7 +223,7 @@ describe('an answer of a model', () => {
       const broken = { body: 'data: {"id": "answer", "text\n\n', type: 'text/event-stream' };
       const { run } = await start([broken, broken, broken, broken], { model }, { clock });
       for (const ms of [1000, 2000, 4000]) {
-        await clock.due(ms);
+        await clock.waitForTimer(ms);
         clock.advance(ms);
       }
       const { error } = await run.result();
@@ -244,7 +244,7 @@ describe('an answer of a model', () => {
     const errorAnswer = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
     const { run } = await start([errorAnswer, errorAnswer, errorAnswer, errorAnswer], {}, { clock });
     for (const ms of [1000, 2000, 4000]) {
-      await clock.due(ms);
+      await clock.waitForTimer(ms);
       clock.advance(ms);
     }
     expect((await run.result()).error?.message).toBe(

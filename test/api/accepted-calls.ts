@@ -212,7 +212,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     updateSandbox: { body: { workspaceId, name: 'Changed' } },
     deleteSandbox: inWorkspace,
     listTriggers: inWorkspace,
-    resumeTrigger: { path: { triggerId: triggers.pausedId }, body: {} },
+    resumeTrigger: { path: { triggerId: triggers.pausedTriggerId }, body: {} },
     runTrigger: { body: {} },
     backfillTrigger: { body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' } },
     listWebhooks: inWorkspace,

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { recordingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/recording-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 
-const api = await recordingApi();
+const api = await rowCountingApi();
 const calls = await createAcceptedCalls(api);
 const { database } = api.store;
 // Updates the log of runs now. Otherwise a refused request would update it, and its rows would change.

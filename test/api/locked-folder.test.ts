@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { recordingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/recording-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 
-const api = await recordingApi();
+const api = await rowCountingApi();
 const calls = await createAcceptedCalls(api);
 const { workspaceId } = api;
 const LOCKED = '/Locked';
@@ -60,7 +60,7 @@ async function expectLocked([title, operation]: (typeof WRITE_OPERATIONS)[number
   const { body, query } = FOLDER_OVERRIDES[operation.id] ?? {};
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
   const search = new URLSearchParams({ ...accepted?.query, ...query }).toString();
-  const before = await api.settledRows();
+  const before = await api.settledRowCounts();
   const response = await api.call(operation.method, `${path}?${search}`.replace(/\?$/, ''), {
     ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
   });
@@ -68,7 +68,7 @@ async function expectLocked([title, operation]: (typeof WRITE_OPERATIONS)[number
     423,
     { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
   ]);
-  expect(api.rows()).toEqual(before);
+  expect(api.rowCounts()).toEqual(before);
   expect(operation.errors).toContain(423);
 }
 
@@ -92,7 +92,7 @@ describe('a folder that a host has locked', () => {
     const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
     const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });
     expect(run.status).toBe(200);
-    const other = await recordingApi({ engine: api.engine, store: api.store });
+    const other = await rowCountingApi({ engine: api.engine, store: api.store });
     const foreign = await other.call('POST', `/api/v2/workflows/${id}/deploy`, { body: {} });
     expect(foreign.status).toBe(404);
   });

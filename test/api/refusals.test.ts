@@ -9,14 +9,14 @@ import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { recordingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/recording-api.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 import type { AcceptedCall } from './accepted-calls.ts';
 import { sample } from '../support/scale.ts';
 
-const api = await recordingApi();
+const api = await rowCountingApi();
 const calls = await createAcceptedCalls(api);
-const otherApi = await recordingApi({ engine: api.engine, store: api.store });
+const otherApi = await rowCountingApi({ engine: api.engine, store: api.store });
 const foreignKey = otherApi.key;
 
 function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
@@ -51,9 +51,9 @@ async function expectRefused(
   status: ErrorStatus,
   request: () => Promise<ParsedResponse<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
-  const before = await api.settledRows();
+  const before = await api.settledRowCounts();
   const response = await request();
-  expect(api.rows()).toEqual(before);
+  expect(api.rowCounts()).toEqual(before);
   const error = errorIn(response.body);
   const code = operation.legacy ? undefined : STATUS_CODES[status];
   expect({ status: response.status, code: error.code }).toEqual({ status, code });
@@ -188,14 +188,14 @@ function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Par
 // Last, because these calls change the resources of the other tests.
 describe.each(OPERATIONS)('%s', (_title, operation) => {
   it('accepts its request, responds with the declared body, and records its declared action', async () => {
-    const before = api.rows()['audit'] ?? 0;
+    const before = api.rowCounts()['audit'] ?? 0;
     const response = await send(operation);
     expect([response.status, response.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),
       response.body,
     ]);
     expectDeclared(operation, response);
-    const recorded = (api.rows()['audit'] ?? 0) - before;
+    const recorded = (api.rowCounts()['audit'] ?? 0) - before;
     expect(recorded > 0).toBe(operation.audit !== undefined);
   });
 });

@@ -39,7 +39,7 @@ const stepped: BlockExecutor = {
 
 const engine = await createEngine({ data: dataFolder, blocks: [stepped] });
 await engine.deploy(
-  workflow([{ name: 'A', type: 'stepped', fields: {}, more: {} }], ['Start -> A'], { id: 'stepped' }),
+  workflow([{ name: 'A', type: 'stepped', fields: {}, properties: {} }], ['Start -> A'], { id: 'stepped' }),
 );
 const run = await engine.attach(RUN_ID).catch((error: unknown) => {
   if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')

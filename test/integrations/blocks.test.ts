@@ -69,7 +69,7 @@ describe('an integration block', () => {
     services.rateLimitNext(name, 1);
     const clock = new TestClock();
     const running = run(services, [type, fields], { clock });
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     expect(services.requests).toHaveLength(1);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });

@@ -64,7 +64,7 @@ describe('the kind of a service failure', () => {
       { clock },
     );
     const running = call();
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect((await running).error).toMatchObject({ details: { status: 503, kind: 'temporary' } });
     expect(requests).toHaveLength(2);
@@ -79,7 +79,7 @@ describe('the kind of a service failure', () => {
       { clock },
     );
     const running = call();
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
   });

@@ -103,7 +103,7 @@ describe('GitHub blocks', () => {
     const { call, rateLimitNext, requests } = await startGithub({ clock });
     rateLimitNext('github', 1);
     const running = call('github_create_issue', { title: 'Once' });
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
     expect(requests).toHaveLength(2);

@@ -99,7 +99,7 @@ describe('a file that a block stores in Google Drive', () => {
     else drive.rateLimitNext('google_drive', 1, 2);
     const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
     if (fault === 'limit') {
-      await clock.due(1000);
+      await clock.waitForTimer(1000);
       clock.advance(1000);
     }
     const { output } = await running;
@@ -190,7 +190,7 @@ describe('a file that a block reads from Google Drive', () => {
     const drive = await startDrive({ clock });
     drive.rateLimitNext('google_drive', 1);
     const running = call(drive, { operation: 'create_folder', fileName: 'New' });
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed', output: { name: 'New' } });
     expect(drive.requests).toHaveLength(2);

@@ -86,7 +86,7 @@ describe('the rate limit of a service', () => {
     });
     expect(await call()).toMatchObject({ status: 'completed' });
     const second = call();
-    await clock.due(10_000);
+    await clock.waitForTimer(10_000);
     expect(requests).toHaveLength(1);
     clock.advance(10_000);
     expect(await second).toMatchObject({ status: 'completed' });
@@ -117,7 +117,7 @@ describe('the rate limit of a service', () => {
       { clock, rate: slowRate },
     );
     const running = call();
-    await clock.due(10_000);
+    await clock.waitForTimer(10_000);
     expect(requests).toHaveLength(1);
     clock.advance(10_000);
     await running;

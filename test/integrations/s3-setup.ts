@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { isAtHand, isRequired, toolNamed } from '../tools/fetch.ts';
-import type { Search } from '../tools/fetch.ts';
+import { isInstalled, isRequired, toolNamed } from '../tools/fetch.ts';
+import type { ToolSearchResult } from '../tools/fetch.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,7 +19,7 @@ const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.me
 
 /** Returns whether this run has to build the S3 server: whether it requires a server and none is installed. */
 export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
-  return !isAtHand(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
+  return !isInstalled(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
 }
 
 /**
@@ -30,7 +30,7 @@ export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
   const file = join(folder, 'search.json');
   project.provide('s3', file);
-  const onEnd = (search: Search): void => {
+  const onEnd = (search: ToolSearchResult): void => {
     writeFileSync(`${file}.new`, JSON.stringify(search));
     renameSync(`${file}.new`, file);
   };
@@ -42,14 +42,14 @@ export function setup(project: TestProject): () => void {
 }
 
 /** Calls `onEnd` with the tool, or with the reason why there is none. Returns a function that stops the search. */
-function fetchTool(onEnd: (search: Search) => void): () => void {
+function fetchTool(onEnd: (search: ToolSearchResult) => void): () => void {
   const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;
-  const end = (search: Search): void => {
+  const end = (search: ToolSearchResult): void => {
     if (!isOver) onEnd(search);
     isOver = true;
   };
-  child.once('message', (search) => end(search as Search));
+  child.once('message', (search) => end(search as ToolSearchResult));
   child.once('error', (error) => end({ reason: `${NAME} was not fetched: ${error.message}` }));
   child.once('exit', (code, signal) =>
     end({ reason: `${NAME} was not fetched: it ended with ${code ?? signal}` }),

@@ -227,7 +227,7 @@ describe('a rate limit of a service', () => {
       services.respondNext(name, response);
       const clock = new TestClock();
       const running = run(CALLS[name], { clock });
-      await clock.due(waitMs);
+      await clock.waitForTimer(waitMs);
       clock.advance(waitMs - 1);
       expect(services.requests).toHaveLength(1);
       clock.advance(1);

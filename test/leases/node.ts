@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import type { Json } from '@heddle/core';
-import { blocksOf } from '../temporal/chaos/blocks.ts';
+import { effectExecutors } from '../temporal/chaos/blocks.ts';
 import type { Command, NodeOptions } from './processes.ts';
 
 const { effectsUrl, ...postgres } = JSON.parse(process.argv[2] ?? '') as NodeOptions;
@@ -43,7 +43,7 @@ const calls: { [call: string]: Call } = {
 
 const engine = await createEngine({
   postgres,
-  blocks: blocksOf(effectsUrl),
+  blocks: effectExecutors(effectsUrl),
   sandbox: { maxProcesses: 1 },
   onError: (error, runId) => print({ error: errorJson(error), runId: runId ?? null }),
 });

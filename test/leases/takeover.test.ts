@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
       expect(outputs.get(runIds[index] ?? '')).toEqual(output);
 
     const findings = await audit(environment.stores);
-    expect(findings.faults).toEqual([]);
+    expect(findings.problems).toEqual([]);
     for (const count of [...findings.endCounts.values(), ...findings.answerCounts.values()])
       expect(count).toBe(1);
     expectEffects(
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
     // The effect of the frozen process responds while the process is stopped.
     const journalBefore = await environment.stores.runs.journal('r');
-    environment.effects.hurry();
+    environment.effects.respondImmediately();
     const ended = await other.call('result', { runId: 'r' });
     expect(ended).toMatchObject({ status: 'completed', output: { result: 3 } });
     const journal = await environment.stores.runs.journal('r');
@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     await frozen.call('start', { runId: 'later', workflow: 'frozen' });
     expect(await frozen.call('result', { runId: 'later' })).toMatchObject({ status: 'completed' });
     expect(await environment.stores.runs.journal('r')).toEqual(journal);
-    expect((await audit(environment.stores)).faults).toEqual([]);
+    expect((await audit(environment.stores)).problems).toEqual([]);
     expectEffects(
       environment,
       [frozen.pid],

@@ -362,7 +362,7 @@ describe('responses of services', () => {
         },
         { respond: respondBusyOnce(status), engine: { clock, credentials: { shop: KEY } } },
       );
-      await clock.due(7000);
+      await clock.waitForTimer(7000);
       clock.advance(7000);
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(shop.requests).toHaveLength(2);

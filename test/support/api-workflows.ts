@@ -56,7 +56,7 @@ export async function queueRun(
 ): Promise<string> {
   const runId = crypto.randomUUID();
   await store.reservations.reserve({
-    engineId: runId,
+    engineRunId: runId,
     runId,
     workflowId,
     workspaceId,

@@ -219,13 +219,19 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
 }
 
 /** Returns the reservation of the run with this id in the engine. */
-export async function reservationOf(store: ServiceStore, engineId: string): Promise<Reservation | undefined> {
-  return (await store.reservations.byEngineIds([engineId])).get(engineId);
+export async function reservationOf(
+  store: ServiceStore,
+  engineRunId: string,
+): Promise<Reservation | undefined> {
+  return (await store.reservations.byEngineRunIds([engineRunId])).get(engineRunId);
 }
 
 /** Returns the start data of a queued run; undefined if the run is not in the queue. */
-export async function queuedStart(store: ServiceStore, engineId: string): Promise<QueuedStart | undefined> {
-  return (await store.reservations.queue.list()).find((each) => each.engineId === engineId)?.start;
+export async function queuedStart(
+  store: ServiceStore,
+  engineRunId: string,
+): Promise<QueuedStart | undefined> {
+  return (await store.reservations.queue.list()).find((each) => each.engineRunId === engineRunId)?.start;
 }
 
 /** Returns the error in the body of a response, in the format of the current or of the legacy API. */

@@ -16,7 +16,7 @@ export interface Signer {
 }
 
 /** Creates a key with this name. */
-export function signer(name: string): Signer {
+export function createSigner(name: string): Signer {
   // Not a data folder of the tests: this folder contains the socket of the GPG agent, and the path of a socket has a
   // maximum length.
   const home = mkdtempSync(join(tmpdir(), 'pgp-'));

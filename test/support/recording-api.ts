@@ -6,38 +6,38 @@ import type { TestApi, TestApiOptions } from './api.ts';
 import { dataFolder } from './data-folder.ts';
 
 /** Numbers of rows, by table. */
-export type Rows = { [table: string]: number };
+export type RowCounts = { [table: string]: number };
 
 /** A test API that stores its data in a folder, with functions that count the stored rows. */
-export interface RecordingApi extends TestApi {
+export interface RowCountingApi extends TestApi {
   /** Returns the number of rows of each table, which a refused request must not change. */
-  rows(): Rows;
+  rowCounts(): RowCounts;
   /** Waits until ended runs and their log are stored, so that only requests add rows. Returns the numbers of rows. */
-  settledRows(): Promise<Rows>;
+  settledRowCounts(): Promise<RowCounts>;
 }
 
-export async function recordingApi(options: TestApiOptions = {}): Promise<RecordingApi> {
+export async function rowCountingApi(options: TestApiOptions = {}): Promise<RowCountingApi> {
   const data = dataFolder(afterAll);
   const api = await testApi({ storeOptions: { data }, engineOptions: { data }, ...options });
   let openedCounter: RowCounter | undefined;
   afterAll(() => openedCounter?.close());
   const rowCounter = (): RowCounter => (openedCounter ??= openRowCounter(data));
-  const rows = (): Rows => rowCounter().rows();
+  const rows = (): RowCounts => rowCounter().rows();
   let lastRows = '';
   const isSettled = (): boolean => {
     const isSame = lastRows === (lastRows = JSON.stringify(rows()));
     return isSame && rowCounter().isLogComplete();
   };
-  const settledRows = async (): Promise<Rows> => {
+  const settledRows = async (): Promise<RowCounts> => {
     if (!isSettled()) await expect.poll(isSettled, { interval: 20, timeout: 10_000 }).toBe(true);
-    return JSON.parse(lastRows) as Rows;
+    return JSON.parse(lastRows) as RowCounts;
   };
-  return { ...api, rows, settledRows };
+  return { ...api, rowCounts: rows, settledRowCounts: settledRows };
 }
 
 /** Counts the rows in the databases of a data folder. The databases are open until `close` is called. */
 interface RowCounter {
-  rows(): Rows;
+  rows(): RowCounts;
   /**
    * Returns whether the log of runs is complete. In the background, the log subscribes to the changes of runs, reads
    * them, and adds ended runs to the totals.

@@ -2,7 +2,7 @@ import type { AnyOperation } from '@heddle/api/areas';
 import type { TriggerIds } from './trigger-workflow.ts';
 
 /** The resources that requests name. */
-export interface Subject {
+export interface RequestTargets {
   workflowId: string;
   /** A run of the workflow. */
   runId: string;
@@ -21,7 +21,7 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
  */
 export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,
-  { workflowId, runId, workspaceId, triggers }: Subject,
+  { workflowId, runId, workspaceId, triggers }: RequestTargets,
 ): { method: string; path: string; body: unknown } {
   const parameters: { [name: string]: string } = {
     ...{ workflowId, workspaceId, runId, executionId: runId, jobId: runId, version: '1' },

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, inject, vi } from 'vitest';
 import { fetchTool, toFoundTool, toolNamed } from '../tools/fetch.ts';
-import type { Search } from '../tools/fetch.ts';
+import type { ToolSearchResult } from '../tools/fetch.ts';
 
 /** Finds the server's program on this machine, or waits until test/integrations/s3-setup.ts has built it. */
-async function findServerProgram(): Promise<Search> {
+async function findServerProgram(): Promise<ToolSearchResult> {
   const file = inject('s3') as string | undefined;
-  if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), routes: [] });
+  if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), installMethods: [] });
   while (!existsSync(file)) await delay(100);
-  return JSON.parse(readFileSync(file, 'utf8')) as Search;
+  return JSON.parse(readFileSync(file, 'utf8')) as ToolSearchResult;
 }
 
 const tool = toFoundTool('versitygw', await findServerProgram());

@@ -81,6 +81,6 @@ export class Script {
 export function work(
   name: string,
   properties: JsonObject = {},
-): { name: string; type: string; fields: JsonObject; more: JsonObject } {
-  return { name, type: 'work', fields: {}, more: properties };
+): { name: string; type: string; fields: JsonObject; properties: JsonObject } {
+  return { name, type: 'work', fields: {}, properties: properties };
 }

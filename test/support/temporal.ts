@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
-import { SERVER_REQUESTED } from '../temporal/provide-server.ts';
+import { SERVER_REQUEST_SUFFIX } from '../temporal/provide-server.ts';
 import type { TemporalForTests } from '../temporal/provide-server.ts';
 import { isFull } from './scale.ts';
 
@@ -11,7 +11,7 @@ const server = await serverOfProject();
 async function serverOfProject(): Promise<TemporalForTests | undefined> {
   const file = inject('temporal') as string | undefined;
   if (file === undefined) return undefined;
-  writeFileSync(file + SERVER_REQUESTED, '');
+  writeFileSync(file + SERVER_REQUEST_SUFFIX, '');
   while (!existsSync(file)) await delay(100);
   return JSON.parse(readFileSync(file, 'utf8')) as TemporalForTests;
 }

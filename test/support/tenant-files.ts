@@ -34,7 +34,7 @@ export class MemoryFiles implements TenantFiles {
 
   readonly open: TenantFiles['open'] = (tenant, id) => {
     const entry = this.#filesOf(tenant).get(id);
-    return entry && { file: entry.file, chunks: () => piecesOf(entry.bytes) };
+    return entry && { file: entry.file, chunks: () => chunksOf(entry.bytes) };
   };
 
   readonly stored: TenantFiles['stored'] = (tenant, key) => this.#results.get(`${tenant} ${key}`);
@@ -83,7 +83,7 @@ export class MemoryFiles implements TenantFiles {
   async put(tenant: Tenant, name: string, content: string | Uint8Array, folderPath = '/'): Promise<string> {
     const file = { name, folderPath, type: 'text/plain', onNameConflict: 'rename' as const };
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
+    return (await this.create(tenant, { ...file, chunks: chunksOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }
 
   #filesOf(tenant: Tenant): Map<string, StoredFile> {
@@ -168,7 +168,7 @@ async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array
 }
 
 /** Yields the bytes in several chunks. */
-export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   const half = Math.ceil(bytes.length / 2);
   yield bytes.subarray(0, half);
   yield bytes.subarray(half);

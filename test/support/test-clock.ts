@@ -11,12 +11,12 @@ export class TestClock implements Clock {
   }
 
   /** Number of timers that have not fired. */
-  get waiting(): number {
+  get pendingTimerCount(): number {
     return this.#timers.length;
   }
 
   /** Waits until a timer is set that is due in exactly `ms`, and then for one turn of the event loop. */
-  async due(ms: number): Promise<void> {
+  async waitForTimer(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))
       await new Promise<void>((resolve) => this.#dueWaiters.push({ atMs, resolve }));

@@ -12,7 +12,7 @@ export interface TriggerCalls {
 /** Ids of a schedule, a paused schedule, and a webhook with a delivery. */
 export interface TriggerIds {
   triggerId: string;
-  pausedId: string;
+  pausedTriggerId: string;
   webhookId: string;
   deliveryId: string;
 }
@@ -27,17 +27,17 @@ export async function deployTriggers({ workspaceId, deploy, request }: TriggerCa
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
   };
-  const [triggerId, pausedId, webhookId] = [
+  const [triggerId, pausedTriggerId, webhookId] = [
     await triggerIdOf(scheduledIds[0]),
     await triggerIdOf(scheduledIds[1]),
     await triggerIdOf(webhookWorkflowId),
   ];
-  await request('POST', `/api/v2/triggers/${pausedId}/pause`, {});
+  await request('POST', `/api/v2/triggers/${pausedTriggerId}/pause`, {});
   const deployment = await request('GET', `/api/v2/workflows/${webhookWorkflowId}/deployment`);
   const { webhooks } = deployment as { webhooks: { url: string }[] };
   await request('POST', new URL(webhooks[0]?.url ?? '').pathname, { n: 1 });
   const deliveryId = firstId(await request('GET', `/api/v2/webhooks/${webhookId}/deliveries`));
-  return { triggerId, pausedId, webhookId, deliveryId };
+  return { triggerId, pausedTriggerId, webhookId, deliveryId };
 }
 
 function firstId(data: unknown): string {

@@ -76,7 +76,7 @@ function fileEdge(text: string, index: number): JsonObject {
 }
 
 /** A workflow that asks a person for an approval and returns the answer. */
-export const ASK: WorkflowSettings = {
+export const APPROVAL_WORKFLOW: WorkflowSettings = {
   blocks: {
     s: start(),
     ask: {

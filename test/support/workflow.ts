@@ -9,13 +9,13 @@ export interface TestBlock {
   fields: Fields;
   data?: Fields;
   /** Additional properties of the exported block. */
-  more?: Fields;
+  properties?: Fields;
   inside?: TestBlock[];
 }
 
 /** Returns a block of any type. Its id is its name. */
 export function block(name: string, type: string, fields: Fields = {}, properties: Fields = {}): TestBlock {
-  return { name, type, fields, more: properties };
+  return { name, type, fields, properties: properties };
 }
 
 export function fn(name: string, code: string, properties: Fields = {}): TestBlock {
@@ -99,7 +99,7 @@ function toExported(testBlock: TestBlock, parent: string | undefined): Json {
     outputs: {},
     subBlocks: Object.fromEntries(subBlocks) as Json,
     data: { ...testBlock.data, ...(parent !== undefined && { parentId: parent, extent: 'parent' }) },
-    ...testBlock.more,
+    ...testBlock.properties,
   };
 }
 

@@ -7,7 +7,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { ASK, workflowFile } from '../support/workflow-file.ts';
+import { APPROVAL_WORKFLOW, workflowFile } from '../support/workflow-file.ts';
 
 const POLL = { timeout: 30_000 };
 
@@ -30,7 +30,7 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
     POLL,
     async () => {
       const cwd = dataFolder();
-      writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(ASK)));
+      writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(APPROVAL_WORKFLOW)));
       const [port = 0] = await freePorts(1);
       const first = await startDev(cwd, port);
       expect(first.ready).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });

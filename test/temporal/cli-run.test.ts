@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { ASK, code, start } from '../support/workflow-file.ts';
+import { APPROVAL_WORKFLOW, code, start } from '../support/workflow-file.ts';
 import type { WorkflowSettings } from '../support/workflow-file.ts';
 import { ON_TEMPORAL, createProject } from './cli.ts';
 
@@ -108,7 +108,7 @@ describeTemporal('heddle run', (server) => {
   sampledIt(
     'exits with 3 when the run waits for a person, and the printed command continues the run',
     async () => {
-      const project = createProject(server, ASK);
+      const project = createProject(server, APPROVAL_WORKFLOW);
       const paused = await project.run();
       expect(paused.exit).toBe(3);
       const [, command = ''] = /→ heddle (runs resume .*)/.exec(paused.stderr) ?? [];

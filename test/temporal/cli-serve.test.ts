@@ -100,7 +100,10 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   const emptyWorkflow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await runAfterRestart(createProject(server, emptyWorkflow).server, ['--data', dataFolder()]);
+    const run = await runAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
+      '--data',
+      dataFolder(),
+    ]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
 
@@ -108,7 +111,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(createProject(server, emptyWorkflow).server, [
+      const run = await runAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
         '--postgres',
         await postgresDatabase(),
       ]);

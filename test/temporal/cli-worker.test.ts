@@ -74,10 +74,13 @@ describeTemporal('heddle worker', (server) => {
       const checkpoint = ['--checkpoint', 'block'];
       const worker = project.start(['worker', '--json', ...checkpoint], { env });
       await worker.firstLine();
-      const run = await heddle(['run', 'flow.json', ...REMOTE, ...project.server, ...checkpoint, '--json'], {
-        cwd: project.cwd,
-        env,
-      });
+      const run = await heddle(
+        ['run', 'flow.json', ...REMOTE, ...project.serverArgs, ...checkpoint, '--json'],
+        {
+          cwd: project.cwd,
+          env,
+        },
+      );
       expect(run.exit, run.stderr).toBe(0);
       const { runId } = (JSON.parse(run.stdout) as { data: { runId: string } }).data;
       const client = await clientOf(server);
@@ -158,7 +161,7 @@ describeTemporal('heddle worker', (server) => {
     'exits with 2 for %s',
     async (_, args, message) => {
       const project = createProject(server, WAITING_WORKFLOW);
-      const { exit, stdout, stderr } = await heddle(['worker', ...project.server, ...args], {
+      const { exit, stdout, stderr } = await heddle(['worker', ...project.serverArgs, ...args], {
         cwd: project.cwd,
       });
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -186,7 +189,9 @@ describeTemporal('runs of a shared folder', (server) => {
       expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
       const tail = startHeddle(['runs', 'tail', runId], { cwd });
       await tail.waitForText('‖ Nap');
-      const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...project.server], { cwd });
+      const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...project.serverArgs], {
+        cwd,
+      });
       expect(cancelled.exit, cancelled.stderr).toBe(0);
       for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
         expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
@@ -228,9 +233,12 @@ describeTemporal('runs of a shared folder', (server) => {
       const resumed = await heddle(['runs', 'resume', remote!.runId], { cwd });
       expect({ exit: resumed.exit, stdout: resumed.stdout }).toEqual({ exit: 2, stdout: '' });
       expect(resumed.stderr).toContain('--runtime temporal --address HOST:PORT');
-      const cancelled = await heddle(['runs', 'cancel', local!.runId, ...ON_TEMPORAL, ...project.server], {
-        cwd,
-      });
+      const cancelled = await heddle(
+        ['runs', 'cancel', local!.runId, ...ON_TEMPORAL, ...project.serverArgs],
+        {
+          cwd,
+        },
+      );
       expect(cancelled.exit).toBe(2);
       expect(cancelled.stderr).toContain('does not belong to this runtime');
       const resumedLocally = startHeddle(['runs', 'resume', local!.runId], { cwd });
@@ -248,9 +256,12 @@ describeTemporal('runs of a shared folder', (server) => {
       const run = project.start(['run', 'flow.json', ...REMOTE]);
       await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
       const [record] = await project.runs();
-      const cancelled = await heddle(['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.server], {
-        cwd: project.cwd,
-      });
+      const cancelled = await heddle(
+        ['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.serverArgs],
+        {
+          cwd: project.cwd,
+        },
+      );
       expect(cancelled.exit).toBe(2);
       expect(cancelled.stderr).toContain('the next worker executes it');
       await startWorker(project);
@@ -273,7 +284,16 @@ describeTemporal('runs in PostgreSQL', (server) => {
       const [{ runId }] = (JSON.parse(list.stdout) as { data: [{ runId: string }] }).data;
       expect((await heddle(['runs', 'show', runId, ...store], { cwd })).stdout).toContain('completed');
       expect((await heddle(['runs', 'tail', runId, ...store], { cwd })).exit).toBe(0);
-      const rerun = ['runs', 'rerun', runId, '--from', 'work', ...ON_TEMPORAL, ...project.server, ...store];
+      const rerun = [
+        'runs',
+        'rerun',
+        runId,
+        '--from',
+        'work',
+        ...ON_TEMPORAL,
+        ...project.serverArgs,
+        ...store,
+      ];
       const { exit, stdout } = await heddle(rerun, { cwd });
       expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
       expect(exit).toBe(0);

@@ -12,7 +12,7 @@ export interface Project {
   cwd: string;
   queue: string;
   /** `--address`, `--namespace`, `--queue`. */
-  server: readonly string[];
+  serverArgs: readonly string[];
   run(...args: string[]): Promise<CommandResult>;
   start(command: readonly string[], options?: HeddleOptions): RunningCommand;
   /** Returns all runs of the folder, newest first. */
@@ -29,14 +29,14 @@ export function createProject(
 ): Project {
   const cwd = dataFolder();
   const queue = `cli-${randomUUID()}`;
-  const server = ['--address', address, '--namespace', namespace, '--queue', queue];
+  const serverArgs = ['--address', address, '--namespace', namespace, '--queue', queue];
   writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(graph), null, 2));
   return {
     cwd,
     queue,
-    server,
-    run: (...args) => heddle(['run', 'flow.json', ...ON_TEMPORAL, ...server, ...args], { cwd }),
-    start: (command, options) => startHeddle([...command, ...server], { cwd, ...options }),
+    serverArgs,
+    run: (...args) => heddle(['run', 'flow.json', ...ON_TEMPORAL, ...serverArgs, ...args], { cwd }),
+    start: (command, options) => startHeddle([...command, ...serverArgs], { cwd, ...options }),
     runs: async () => {
       const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
       return (JSON.parse(stdout) as { data: { runId: string; status: string }[] }).data;

@@ -13,7 +13,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { startProxy } from './server-proxy.ts';
 import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
-import { typeOf } from './replay/histories-of.ts';
+import { eventTypeOf } from './replay/histories-of.ts';
 
 const POLL = { timeout: 45_000 };
 const quietOptions = { onError: (): void => undefined };
@@ -105,7 +105,7 @@ describeTemporal('faults', (server) => {
       const engine = await cluster.engine(quietOptions, {
         address: proxy.address,
       } as Partial<TemporalOptions>);
-      proxy.cut();
+      proxy.disconnect();
       const runId = `stranded-${cluster.queue}`;
       const error: unknown = await engine
         .start({ workflow: oneBlock }, {}, { runId })
@@ -324,7 +324,7 @@ describeTemporal('faults', (server) => {
       );
       const { runId } = await engine.execute({ workflow: pausing });
       const handle = (await clientOf(server)).workflow.getHandle(runId);
-      const eventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(typeOf);
+      const eventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(eventTypeOf);
       await expect.poll(eventTypes, POLL).toContain('timerStarted');
       const [pause] = (await engine.getRun(runId)).pauses.filter(({ kind }) => kind === 'human');
       stall();

@@ -33,7 +33,7 @@ declare module 'vitest' {
 }
 
 /** Suffix of the file that a test writes to request the server. */
-export const SERVER_REQUESTED = '.requested';
+export const SERVER_REQUEST_SUFFIX = '.requested';
 const POLL_MS = 100;
 
 /** The result of opening a server for the tests of a project: the server, or the reason why there is none. */
@@ -63,7 +63,7 @@ export function provideServer(
   };
   let opened = isImmediate ? start() : undefined;
   const timer = setInterval(() => {
-    if (existsSync(file + SERVER_REQUESTED)) opened ??= start();
+    if (existsSync(file + SERVER_REQUEST_SUFFIX)) opened ??= start();
   }, POLL_MS);
   timer.unref();
   project.provide('temporal', file);

@@ -101,7 +101,7 @@ describeTemporal('segments', (server) => {
     call.done();
     await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'cancelled' });
-    expect((await audit(stores)).faults).toEqual([]);
+    expect((await audit(stores)).problems).toEqual([]);
   });
 
   it('all values that a run stores are removed with it: results, error messages and answers', async () => {

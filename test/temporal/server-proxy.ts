@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 export interface ServerProxy {
   readonly address: string;
   /** Closes all connections and refuses new connections. */
-  cut(): void;
+  disconnect(): void;
 }
 
 /** Starts a proxy to the server at `address`. It is closed after the test. */
@@ -39,5 +39,5 @@ export async function startProxy(address: string): Promise<ServerProxy> {
     disconnect();
     server.close();
   });
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut: disconnect };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, disconnect: disconnect };
 }

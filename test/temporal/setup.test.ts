@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { SERVER_REQUESTED } from './provide-server.ts';
+import { SERVER_REQUEST_SUFFIX } from './provide-server.ts';
 import { setup } from './setup.ts';
 
 describe('if no server answers', () => {
@@ -25,7 +25,7 @@ describe('if no server answers', () => {
       if (name === 'heddle') {
         vi.advanceTimersByTime(60_000);
         expect(write).not.toHaveBeenCalled();
-        writeFileSync(file + SERVER_REQUESTED, '');
+        writeFileSync(file + SERVER_REQUEST_SUFFIX, '');
         vi.advanceTimersByTime(1000);
       }
       await expect.poll(() => existsSync(file)).toBe(true);

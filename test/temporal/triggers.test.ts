@@ -4,11 +4,14 @@ import { sampledSteps, sampledTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { expectOnceWhenKilledInTurn } from '../triggers/beside-worker-steps.ts';
+import { expectOneRunPerEventWhenKilledInTurn } from '../triggers/beside-worker-steps.ts';
 import { expectDeliveredOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
-import { expectPolledOnceWhenKilled } from '../triggers/feeds/killed-steps.ts';
+import { expectOneRunPerItemWhenKilled } from '../triggers/feeds/killed-steps.ts';
 import type { Backend } from '../triggers/killed.ts';
-import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
+import {
+  expectOneRunPerEventWhenKilled,
+  expectOneRunPerDueTimeWhenKilled,
+} from '../triggers/killed-steps.ts';
 
 interface KillCase {
   /** The steps at which the process is killed, as `from … to …`. */
@@ -24,7 +27,7 @@ const KILL_CASES: readonly KillCase[] = [
     stride: 2,
     // The steps before the last four do not use the server.
     expectOnce: (backend, { first, stride }) =>
-      expectOnceWhenKilled(backend, { stride, first: first + scale(3, 0) }),
+      expectOneRunPerDueTimeWhenKilled(backend, { stride, first: first + scale(3, 0) }),
   },
   {
     stepRange: 'from a delivery to its run',
@@ -39,12 +42,12 @@ const KILL_CASES: readonly KillCase[] = [
   {
     stepRange: 'from the end of a run to the run of its event',
     stride: 6,
-    expectOnce: (backend, steps) => expectEventsOnceWhenKilled(backend, steps),
+    expectOnce: (backend, steps) => expectOneRunPerEventWhenKilled(backend, steps),
   },
   {
     stepRange: 'from the poll of a feed to the run of its item',
     stride: 9,
-    expectOnce: expectPolledOnceWhenKilled,
+    expectOnce: expectOneRunPerItemWhenKilled,
   },
 ];
 
@@ -72,7 +75,10 @@ describeTemporal('triggers', ({ address, namespace }) => {
       async () => {
         const postgres = await postgresDatabase();
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: dataFolder() };
-        await expectOnceWhenKilledInTurn({ store: { postgres }, engine: {}, temporal }, scale(2, 12));
+        await expectOneRunPerEventWhenKilledInTurn(
+          { store: { postgres }, engine: {}, temporal },
+          scale(2, 12),
+        );
       },
     );
 });

@@ -88,14 +88,14 @@ describe('file tools of an agent', () => {
     const withoutUrl = await runAgent(
       [tool('file_fetch', { headers })],
       [{ name: 'file_fetch', args: { fileUrl: `${web.url}/stolen` } }],
-      web.allowed,
+      web.egressOptions,
     );
     expect(withoutUrl.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(withoutUrl.result.error?.message).toContain('but not "fileUrl"');
     const withUrl = await runAgent(
       [tool('file_fetch', { headers, fileUrl: `${web.url}/a.txt` })],
       [{ name: 'file_fetch', args: {} }],
-      web.allowed,
+      web.egressOptions,
     );
     expect(callsIn(withUrl.result.output)).toMatchObject([
       { success: true, result: { combinedContent: 'yes' } },

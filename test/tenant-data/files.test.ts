@@ -35,7 +35,7 @@ describe('a file block', () => {
 
   it('downloads a file from a URL and stores it as a file of the run', async () => {
     const web = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
-    const engine = await engineWith(web.allowed);
+    const engine = await engineWith(web.egressOptions);
     const filePath = `${web.url}/notes/loom%20one.md`;
     const olderVersion = await runBlock(engine, 'file', { inputMethod: 'url', filePath });
     expect(olderVersion.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
@@ -56,7 +56,7 @@ describe('a file block', () => {
 
   it('encodes the values of references in a URL, so that they change no other part of the URL', async () => {
     const web = await startWebServer({ '/a/..%2Fsecret.txt': 'kept' });
-    const engine = await engineWith(web.allowed);
+    const engine = await engineWith(web.egressOptions);
     const source = {
       workflow: workflow(
         [block('A', 'file_v4', { operation: 'file_fetch', fileUrl: `${web.url}/a/<start.name>` })],
@@ -270,7 +270,7 @@ describe('files of the workspace', () => {
     const engine = await engineWith({ tenantFiles: lossyFiles, clock });
     const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
     const running = runBlock(engine, 'file_v5', fields);
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed', output: { id, size: 2 } });
     expect(files.text('mine', 'log.txt')).toBe('ab');
@@ -348,9 +348,9 @@ describe('files of the workspace', () => {
       onError: (error) => reportedErrors.push(error),
     });
     const running = runBlock(engine, 'file_v5', { operation: 'file_list' });
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
-    await clock.due(2000);
+    await clock.waitForTimer(2000);
     clock.advance(2000);
     const { error } = await running;
     expect(error).toMatchObject({ code: 'FILES_UNAVAILABLE' });

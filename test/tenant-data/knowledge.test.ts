@@ -178,7 +178,7 @@ describe('a knowledge block', () => {
     const engine = await engineWith({ tenantKnowledge: new LossyKnowledge(), clock });
     const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
     const running = runBlock(engine, 'knowledge', fields);
-    await clock.due(1000);
+    await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
     expect([attempts, knowledge.changes - changesBefore]).toEqual([2, 1]);

@@ -52,5 +52,5 @@ export async function startWebServer(pages: { [path: string]: string | Uint8Arra
     server.closeAllConnections();
   });
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url: `http://${host}`, requests, allowed: { egress: { exceptions: [host] } } };
+  return { url: `http://${host}`, requests, egressOptions: { egress: { exceptions: [host] } } };
 }

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { fetchTool, isAtHand, requireTool } from './fetch.ts';
+import { fetchTool, isInstalled, requireTool } from './fetch.ts';
 import type { Tool } from './tools.ts';
 
 let folder = '';
@@ -27,23 +27,23 @@ function writeScript(name: string, body: string): void {
 const loom = (properties: Partial<Tool> = {}): Tool => ({
   command: 'loom',
   check: ['--check'],
-  routes: [],
+  installMethods: [],
   ...properties,
 });
 
 describe('isInstalled', () => {
   it('is true for a tool on PATH, which is not started', () => {
-    expect(isAtHand('loom', loom(), env())).toBe(false);
+    expect(isInstalled('loom', loom(), env())).toBe(false);
     writeScript('loom', `touch "${join(folder, 'started')}"`);
-    expect(isAtHand('loom', loom(), env())).toBe(true);
+    expect(isInstalled('loom', loom(), env())).toBe(true);
     expect(existsSync(join(folder, 'started'))).toBe(false);
   });
 
   it('is true for a tool in the cache', () => {
     writeScript('go', 'mkdir -p "$GOBIN"; printf "#!/bin/sh\n" > "$GOBIN/loom"; chmod +x "$GOBIN/loom"');
-    const tool = loom({ routes: [{ go: 'heddle.test/loom@v1' }] });
+    const tool = loom({ installMethods: [{ go: 'heddle.test/loom@v1' }] });
     fetchTool('loom', tool, env());
-    expect(isAtHand('loom', tool, env())).toBe(true);
+    expect(isInstalled('loom', tool, env())).toBe(true);
   });
 });
 
@@ -67,7 +67,7 @@ describe('fetchTool', () => {
       'mkdir -p "$3/usr/bin" "$3/usr/lib/x86-linux-gnu" && cp "$(dirname "$0")/woven" "$3/usr/bin/loom"',
     );
     writeScript('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu:*) exit 0;; esac; exit 1');
-    const tool = loom({ routes: [{ apt: ['loom'] }] });
+    const tool = loom({ installMethods: [{ apt: ['loom'] }] });
     const first = fetchTool('loom', tool, env());
     expect(first.tool?.path).toMatch(/heddle-tools\/.*\/loom\/usr\/bin\/loom$/);
     writeScript('apt-get', 'exit 1');
@@ -78,7 +78,7 @@ describe('fetchTool', () => {
     writeScript('apt-get', 'echo > one.deb');
     writeScript('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
     writeScript('woven', 'exit 0');
-    const tool = loom({ routes: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
+    const tool = loom({ installMethods: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
     expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
     const systemTool = loom({ folders: [folder.slice(1)] });
     writeScript('loom', 'exit 0');
@@ -94,7 +94,7 @@ describe('fetchTool', () => {
       'dpkg-deb',
       'mkdir -p "$3/bin" && printf "#!/bin/sh\\n" > "$3/bin/loom" && chmod +x "$3/bin/loom"',
     );
-    expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).tool).toBeDefined();
+    expect(fetchTool('loom', loom({ installMethods: [{ apt: ['loom'] }] }), env()).tool).toBeDefined();
   });
 
   it('downloads the dependencies of packages that the machine does not have, except the C library', () => {
@@ -115,7 +115,7 @@ describe('fetchTool', () => {
     );
     writeScript('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
     const methods = [{ apt: ['loom'], dependencies: true }];
-    const tool = loom({ routes: methods, alternatives: ['loom-shell'], folders: ['opt/loom'] });
+    const tool = loom({ installMethods: methods, alternatives: ['loom-shell'], folders: ['opt/loom'] });
     expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
   });
 
@@ -123,13 +123,13 @@ describe('fetchTool', () => {
     writeScript('apt-get', 'exit 100');
     writeScript('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
     const methods = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
-    expect(fetchTool('loom', loom({ routes: methods }), env()).tool?.path).toMatch(/\/bin\/loom$/);
+    expect(fetchTool('loom', loom({ installMethods: methods }), env()).tool?.path).toMatch(/\/bin\/loom$/);
   });
 
   it('installs a Python package into the cache, with a script that starts it', () => {
     const body = 'for last; do :; done; test "$last" = loom==1.0.0 || exec /bin/sh "$@"; mkdir -p "$7/bin"';
     writeScript('python3', `${body} && echo 'test "$1" = --check' > "$7/bin/loom"`);
-    const { tool } = fetchTool('loom', loom({ routes: [{ pip: 'loom==1.0.0' }] }), env());
+    const { tool } = fetchTool('loom', loom({ installMethods: [{ pip: 'loom==1.0.0' }] }), env());
     expect(tool?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
   });
 
@@ -137,7 +137,7 @@ describe('fetchTool', () => {
     writeScript('apt-get', 'echo no such package >&2; exit 100');
     writeScript('go', 'echo no network >&2; exit 1');
     const methods = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
-    expect(fetchTool('loom', loom({ routes: methods }), env())).toEqual({
+    expect(fetchTool('loom', loom({ installMethods: methods }), env())).toEqual({
       reason: expect.stringMatching(
         /^loom \(loom\) is not on PATH\. apt-get .*no such package; go .*no network$/,
       ),
@@ -146,7 +146,7 @@ describe('fetchTool', () => {
 });
 
 describe('requireTool', () => {
-  const tools = { absent: { command: 'heddle-absent-tool', check: [], routes: [] } };
+  const tools = { absent: { command: 'heddle-absent-tool', check: [], installMethods: [] } };
 
   it('prints the reason why the tests of an absent tool are skipped', () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);

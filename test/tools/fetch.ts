@@ -14,7 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type AptRoute, type Route, type Tool, TOOLS } from './tools.ts';
+import { type AptInstall, type InstallMethod, type Tool, TOOLS } from './tools.ts';
 
 /** A tool that works on this machine: its executable, and the environment to start it with. */
 export interface FoundTool {
@@ -25,7 +25,9 @@ export interface FoundTool {
 }
 
 /** A tool, or the reason why no tool was found. The reason names everything that was tried. */
-export type Search = { readonly tool: FoundTool } | { readonly tool?: undefined; readonly reason: string };
+export type ToolSearchResult =
+  | { readonly tool: FoundTool }
+  | { readonly tool?: undefined; readonly reason: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -136,7 +138,7 @@ function localListOptions(folder: string): string[] {
   return Object.entries(dirs).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
 }
 
-function aptDownload(method: AptRoute, folder: string, env: Env): string | undefined {
+function aptDownload(method: AptInstall, folder: string, env: Env): string | undefined {
   const download = (options: readonly string[]): string | undefined => {
     const dependencies = method.dependencies ? dependenciesOf(method.apt, options, env) : [];
     const packages = [...method.apt, ...dependencies];
@@ -157,7 +159,7 @@ function dependenciesOf(packages: readonly string[], options: readonly string[],
   return names.filter((name) => !/^libc6(:|$)/.test(name));
 }
 
-function aptInstall(method: AptRoute, root: string, env: Env): string | undefined {
+function aptInstall(method: AptInstall, root: string, env: Env): string | undefined {
   const problem = aptDownload(method, root, env);
   if (problem !== undefined) return problem;
   const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
@@ -199,7 +201,7 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
   return undefined;
 }
 
-function installBy(method: Route, root: string, env: Env): string | undefined {
+function installBy(method: InstallMethod, root: string, env: Env): string | undefined {
   if ('apt' in method) return aptInstall(method, root, env);
   return 'go' in method ? goInstall(method.go, root, env) : pipInstall(method.pip, root, env);
 }
@@ -208,7 +210,7 @@ function installBy(method: Route, root: string, env: Env): string | undefined {
  * Installs the tool into `installFolder` by `method`. Returns the problem if the installation fails. If several
  * processes install the tool at the same time, the first installation stays.
  */
-function install(tool: Tool, method: Route, installFolder: string, env: Env): string | undefined {
+function install(tool: Tool, method: InstallMethod, installFolder: string, env: Env): string | undefined {
   mkdirSync(join(installFolder, '..'), { recursive: true });
   const scratch = mkdtempSync(`${installFolder}.`);
   try {
@@ -225,18 +227,18 @@ function install(tool: Tool, method: Route, installFolder: string, env: Env): st
 }
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
-function check({ check: args }: Tool, tool: FoundTool): Search {
+function check({ check: args }: Tool, tool: FoundTool): ToolSearchResult {
   const problem = tryCommand(tool.path, args, { env: tool.env });
   return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
 
 /** Returns true if `tool` is on PATH or in the cache. Does not start it. */
-export function isAtHand(name: string, tool: Tool, env: Env = process.env): boolean {
+export function isInstalled(name: string, tool: Tool, env: Env = process.env): boolean {
   return (findOnPath(tool, env) ?? findUnpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
 /** Finds `tool` on PATH or in the cache, or installs it into the cache. Never needs root. */
-export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
+export function fetchTool(name: string, tool: Tool, env: Env = process.env): ToolSearchResult {
   const reasons: string[] = [];
   const attempt = (label: string, candidate: FoundTool | undefined): FoundTool | undefined => {
     if (!candidate) return undefined;
@@ -250,7 +252,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
     attempt('PATH', path ? { path, env } : undefined) ??
     attempt('cache', findUnpacked(tool, installFolder, env));
   if (available) return { tool: available };
-  for (const method of tool.routes) {
+  for (const method of tool.installMethods) {
     const label = 'apt' in method ? 'apt-get download' : 'go' in method ? 'go install' : 'pip install';
     const problem = install(tool, method, installFolder, env);
     if (problem !== undefined) reasons.push(`${label}: ${problem}`);
@@ -261,7 +263,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
 }
 
-const searches = new Map<string, Search>();
+const searches = new Map<string, ToolSearchResult>();
 
 /** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) contains `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
@@ -293,7 +295,7 @@ export function requireTool(name: string, tools = TOOLS): FoundTool | undefined 
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE contains `name`.
  */
-export function toFoundTool(name: string, search: Search): FoundTool | undefined {
+export function toFoundTool(name: string, search: ToolSearchResult): FoundTool | undefined {
   if (search.tool) return search.tool;
   if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE names ${name}: ${search.reason}`);
   process.stderr.write(`Tests skipped: ${search.reason}\n`);

@@ -11,17 +11,17 @@ export interface Tool {
   readonly check: readonly string[];
   /** Folders, relative to the root of a system, that may contain the tool although they are not on PATH. */
   readonly folders?: readonly string[];
-  readonly routes: readonly Route[];
+  readonly installMethods: readonly InstallMethod[];
 }
 
 /** Debian packages to download and unpack, with missing dependencies if `dependencies` is true. */
-export interface AptRoute {
+export interface AptInstall {
   readonly apt: readonly string[];
   readonly dependencies?: boolean;
 }
 
 /** Debian packages, a Go package (`path@version`) or a Python one (`name==version`) to install. */
-export type Route = AptRoute | { readonly go: string } | { readonly pip: string };
+export type InstallMethod = AptInstall | { readonly go: string } | { readonly pip: string };
 
 /** The eager start of workflows needs at least version 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
@@ -31,7 +31,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   bubblewrap: {
     command: 'bwrap',
     check: ['--unshare-all', '--ro-bind', '/', '/', '/bin/true'],
-    routes: [{ apt: ['bubblewrap', 'libcap2', 'libselinux1', 'libpcre2-8-0'] }],
+    installMethods: [{ apt: ['bubblewrap', 'libcap2', 'libselinux1', 'libpcre2-8-0'] }],
   },
   postgres: {
     command: 'postgres',
@@ -39,7 +39,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     folders: [17, 16, 15, 14].map((version) => `usr/lib/postgresql/${version}/bin`),
     // Includes the libraries that a bare Debian does not have, except those of PostgreSQL's JIT compiler, which tests
     // do not need.
-    routes: [
+    installMethods: [
       {
         apt: [
           'postgresql-15',
@@ -66,7 +66,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     // The scripts in usr/bin start the program of the machine, not the unpacked program.
     folders: ['usr/lib/chromium'],
     // The headless variant needs a third of the packages. A bare Debian has no fonts.
-    routes: [
+    installMethods: [
       {
         apt: ['chromium-headless-shell', 'fontconfig-config', 'fonts-dejavu-core'],
         dependencies: true,
@@ -77,30 +77,30 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'nginx',
     check: ['-v'],
     folders: ['usr/sbin'],
-    routes: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
+    installMethods: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
   },
   // curl is not downloaded: on a machine without it, the tests of the page with curl commands are skipped.
-  curl: { command: 'curl', check: ['--version'], routes: [] },
+  curl: { command: 'curl', check: ['--version'], installMethods: [] },
   schemathesis: {
     command: 'schemathesis',
     // Version 3 does not have the option --max-time.
     check: ['run', '--max-time', '1', '--help'],
-    routes: [{ pip: 'schemathesis==4.32.5' }],
+    installMethods: [{ pip: 'schemathesis==4.32.5' }],
   },
   versitygw: {
     command: 'versitygw',
     check: ['--version'],
-    routes: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
+    installMethods: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
   },
   // These names are common, so each tool is checked by a command that other programs with the same name do not have.
   'temporal-server': {
     command: 'server',
     check: ['validate-dynamic-config', '--help'],
-    routes: [{ go: `go.temporal.io/server/cmd/server@${TEMPORAL_SERVER}` }],
+    installMethods: [{ go: `go.temporal.io/server/cmd/server@${TEMPORAL_SERVER}` }],
   },
   'temporal-sql': {
     command: 'sql',
     check: ['update-schema', '--help'],
-    routes: [{ go: `go.temporal.io/server/cmd/tools/sql@${TEMPORAL_SERVER}` }],
+    installMethods: [{ go: `go.temporal.io/server/cmd/tools/sql@${TEMPORAL_SERVER}` }],
   },
 };

@@ -1,12 +1,12 @@
 import { describe, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { scale } from '../support/scale.ts';
-import { expectOnceWhenKilledInTurn } from './beside-worker-steps.ts';
+import { expectOneRunPerEventWhenKilledInTurn } from './beside-worker-steps.ts';
 
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, killed in turn,', () => {
   it('start exactly one run for each event, on PostgreSQL', { timeout: 900_000 }, async () => {
     const postgres = await postgresDatabase();
     const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-    await expectOnceWhenKilledInTurn(backend, scale(4, 20));
+    await expectOneRunPerEventWhenKilledInTurn(backend, scale(4, 20));
   });
 });

@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { newsFeed } from './feeds/setup.ts';
-import { FROM_MS, startProcess } from './killed.ts';
-import type { Backend, FiringProcess, ReportedFire } from './killed.ts';
+import { START_TIME_MS, startProcess } from './killed.ts';
+import type { Backend, TriggerProcess, TriggeredRun } from './killed.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,7 +24,7 @@ interface DeployedWorkflows {
   hook: { id: string; path: string };
 }
 
-async function deployAll(process: FiringProcess, feedUrl: string): Promise<DeployedWorkflows> {
+async function deployAll(process: TriggerProcess, feedUrl: string): Promise<DeployedWorkflows> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     process.call<Data>('request', { key, request: parts });
@@ -51,10 +51,10 @@ async function deployAll(process: FiringProcess, feedUrl: string): Promise<Deplo
  * Kills a server and a worker in turn, at various steps, while the other keeps working. Expects exactly one run for
  * each event.
  */
-export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: number): Promise<void> {
+export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rounds: number): Promise<void> {
   const news = await newsFeed();
-  let nowMs = FROM_MS;
-  const start = (name: 'server' | 'worker', round: number): Promise<FiringProcess> =>
+  let nowMs = START_TIME_MS;
+  const start = (name: 'server' | 'worker', round: number): Promise<TriggerProcess> =>
     startProcess({
       ...{ ...backend, nowMs },
       ...(name === 'worker' && { isWorker: true }),
@@ -63,12 +63,12 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
   const processes = { server: await start('server', 0), worker: await start('worker', 0) };
   const { key, schedule, feed, watched, watcher, hook } = await deployAll(processes.server, news.url);
   /** Advances the clock of both processes. Returns the counts that `expectedCounts` lists. */
-  const advanceAndCount = async (process: FiringProcess): Promise<number[]> => {
+  const advanceAndCount = async (process: TriggerProcess): Promise<number[]> => {
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
-      await each.call('tick', { nowMs, stillDies: true }).catch(() => undefined);
+      await each.call('tick', { nowMs, keepsDieAt: true }).catch(() => undefined);
     const completedCount = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
-      const runs = await process.call<Pick<ReportedFire, 'status'>[]>(call);
+      const runs = await process.call<Pick<TriggeredRun, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
     const done = [
@@ -86,10 +86,10 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
    * one for each due time that has passed, two deliveries, and one of each other event per round.
    */
   const expectedCounts = (round: number): number[] => {
-    const dueCount = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
+    const dueCount = Math.floor((nowMs - START_TIME_MS) / MINUTE_MS / INTERVAL_MINUTES);
     return [dueCount, round, 2 * round, dueCount, round, 2 * round, round];
   };
-  const expectAll = async (process: FiringProcess, round: number): Promise<void> => {
+  const expectAll = async (process: TriggerProcess, round: number): Promise<void> => {
     const compare = async (): Promise<string> => {
       const actual = (await advanceAndCount(process)).join();
       const expected = expectedCounts(round).join();

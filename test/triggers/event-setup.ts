@@ -6,7 +6,7 @@ import type { FlowTables } from '../../packages/service/src/triggers/flow/tables
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { manualBeats, storeOf } from './store.ts';
+import { manualBeats, openStore } from './store.ts';
 
 type Tables = EventTables & FlowTables;
 
@@ -41,7 +41,7 @@ export const FAILING_BLOCK: JsonObject = {
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
   const { every, beat } = manualBeats();
-  const store = options.store ?? (await storeOf(kind));
+  const store = options.store ?? (await openStore(kind));
   const api = await testApi({ ...options, store, now: () => now.ms, every });
   const db = store.database as Kysely<Tables>;
 

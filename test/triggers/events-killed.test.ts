@@ -2,14 +2,14 @@ import { describe, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
-import { expectEventsOnceWhenKilled } from './killed-steps.ts';
+import { expectOneRunPerEventWhenKilled } from './killed-steps.ts';
 
 describe('event triggers', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(6, 'steps from the end of a run to the run that its event starts');
 
   it('start exactly one run if their process is killed at any step from the end of a run to the run that its event starts, on SQLite', async () => {
     const data = dataFolder();
-    await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
+    await expectOneRunPerEventWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
@@ -17,7 +17,7 @@ describe('event triggers', { timeout: scale(300_000, 1_800_000) }, () => {
     async () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      await expectEventsOnceWhenKilled(backend, { ...steps, stride: 2 * steps.stride }, 1);
+      await expectOneRunPerEventWhenKilled(backend, { ...steps, stride: 2 * steps.stride }, 1);
     },
   );
 });

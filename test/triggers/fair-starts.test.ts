@@ -7,9 +7,9 @@ import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { deployHook } from './killed-webhook.ts';
-import type { Hook } from './killed-webhook.ts';
+import type { DeployedWebhook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { Backend, FiringProcess } from './killed.ts';
+import type { Backend, TriggerProcess } from './killed.ts';
 
 /** The number of runs that a process starts at the same time. */
 const CONCURRENT_STARTS = 16;
@@ -19,7 +19,7 @@ const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
 /** Queues runs of a workflow, like a process that died before it started them. */
 async function queueRuns(
   db: Kysely<TriggerTables>,
-  { workflowId, ageMs }: Hook & { ageMs: number },
+  { workflowId, ageMs }: DeployedWebhook & { ageMs: number },
   runIds: readonly string[],
 ): Promise<void> {
   const trigger = await db
@@ -51,8 +51,8 @@ async function queueRuns(
 
 /** Waits until `count` runs of a workflow have started. Returns their start times, earliest first. */
 async function startTimes(
-  process: FiringProcess,
-  { key, workspaceId }: Hook,
+  process: TriggerProcess,
+  { key, workspaceId }: DeployedWebhook,
   count: number,
 ): Promise<number[]> {
   const path = `/logs?workspaceId=${workspaceId}&sortOrder=asc&limit=1000`;
@@ -94,7 +94,7 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
       const processes = await Promise.all(
         Array.from({ length: processCount }, () => startProcess({ ...backend, nowMs: atMinute(1) })),
       );
-      const [reader] = processes as [FiringProcess];
+      const [reader] = processes as [TriggerProcess];
       const [startMs = 0] = await startTimes(reader, otherHook, 1);
       const burstStarts = await startTimes(reader, busyHook, BURST_SIZE);
       // Each process begins 16 starts before it alternates between workspaces.

@@ -203,11 +203,11 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   it('does not start waiting events while the trigger is paused', async () => {
     const hook = await deploy({ debounce: { seconds: 10 } });
     const { runId } = await hook.send({});
-    await hook.call('pause');
+    await hook.callTriggerAction('pause');
     await api.advance(60 * SECOND);
     expect(await api.statusOf(runId)).toBe('queued');
     expect(await hook.events()).toMatchObject([{ state: 'waiting', reason: 'paused' }]);
-    await hook.call('resume');
+    await hook.callTriggerAction('resume');
     await api.advance(10 * SECOND);
     await api.expectStatus(runId, 'completed');
   });

@@ -2,9 +2,9 @@ import type { JsonObject } from '@heddle/core';
 import { expect } from 'vitest';
 import type { Steps } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
-import type { Hook } from './killed-webhook.ts';
+import type { DeployedWebhook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { Backend, FiringProcess } from './killed.ts';
+import type { Backend, TriggerProcess } from './killed.ts';
 
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 /** The work under test must have more steps than this. */
@@ -27,12 +27,12 @@ export class Processes {
     this.#backend = backend;
   }
 
-  start(): Promise<FiringProcess> {
+  start(): Promise<TriggerProcess> {
     return startProcess({ ...this.#backend, nowMs: atMinute(this.#minute), countsResults: true });
   }
 
   /** Advances the clock of the process by a minute. Returns the deliveries that the process has accepted so far. */
-  async deliveries(process: FiringProcess): Promise<Delivery[]> {
+  async advanceAndListDeliveries(process: TriggerProcess): Promise<Delivery[]> {
     this.#minute += 1;
     await process.call('tick', { nowMs: atMinute(this.#minute) });
     return process.call<Delivery[]>('deliveries');
@@ -40,15 +40,15 @@ export class Processes {
 }
 
 /** Expects that each delivery is in one completed run, and that there is no other run. */
-export async function expectOnce(
+export async function expectEachDeliveryInOneRun(
   processes: Processes,
-  { process, hook: { workflowId } }: { process: FiringProcess; hook: Hook },
+  { process, hook: { workflowId } }: { process: TriggerProcess; hook: DeployedWebhook },
   deliveryIds: readonly string[],
 ): Promise<void> {
   const isDone = async () =>
-    (await processes.deliveries(process)).every(({ status }) => status === 'completed');
+    (await processes.advanceAndListDeliveries(process)).every(({ status }) => status === 'completed');
   await expect.poll(isDone, TIMEOUT).toBe(true);
-  const deliveries = await processes.deliveries(process);
+  const deliveries = await processes.advanceAndListDeliveries(process);
   expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
   const runs = new Set(deliveries.map(({ runId }) => runId)).size;
   expect(await process.call<number>('countRuns', { workflowId })).toBe(runs);
@@ -75,7 +75,7 @@ export async function expectDeliveredOnceWhenKilled(
     if (response) {
       // The process may die while it starts the run.
       const isOver = async (): Promise<boolean> => {
-        const deliveries = await processes.deliveries(process).catch((): Delivery[] => []);
+        const deliveries = await processes.advanceAndListDeliveries(process).catch((): Delivery[] => []);
         return process.isDead() || deliveries.every(({ status }) => status === 'completed');
       };
       await expect.poll(isOver, TIMEOUT).toBe(true);
@@ -86,6 +86,6 @@ export async function expectDeliveredOnceWhenKilled(
     process = await processes.start();
     expect(await deliver(process, hook, { deliveryId })).toMatchObject({ status: 200 });
   }
-  await expectOnce(processes, { process, hook }, ids);
+  await expectEachDeliveryInOneRun(processes, { process, hook }, ids);
   expect(step).toBeGreaterThan(policy ? MIN_STEPS : MIN_STEPS_WITHOUT_POLICY);
 }

@@ -4,8 +4,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
-import { expectDeliveredOnceWhenKilled, expectOnce, Processes } from './flow-killed-steps.ts';
-import type { FiringProcess } from './killed.ts';
+import { expectDeliveredOnceWhenKilled, expectEachDeliveryInOneRun, Processes } from './flow-killed-steps.ts';
+import type { TriggerProcess } from './killed.ts';
 
 const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
   ['a concurrency limit', { concurrency: 1 }],
@@ -31,11 +31,11 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = new Processes(backend);
       const pair = [await processes.start(), await processes.start()];
-      const hook = await deployHook(pair[0] as FiringProcess, { concurrency: 2 });
+      const hook = await deployHook(pair[0] as TriggerProcess, { concurrency: 2 });
       const ids: string[] = [];
       const count = scale(3, 20);
       for (let index = 1; index <= count; index += 1) {
-        const [dying, other] = pair as [FiringProcess, FiringProcess];
+        const [dying, other] = pair as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         ids.push(deliveryId, `${deliveryId}b`);
         const [, response] = await Promise.all([
@@ -48,7 +48,7 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
         await dying.call('tick', {}).catch(() => undefined);
         pair.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);
       }
-      await expectOnce(processes, { process: pair[0] as FiringProcess, hook }, ids);
+      await expectEachDeliveryInOneRun(processes, { process: pair[0] as TriggerProcess, hook }, ids);
     },
   );
 });

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { BEAT_MS } from './setup.ts';
+import { SCHEDULER_INTERVAL_MS } from './setup.ts';
 import { JSON_TYPE, START_MS, webhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
 
@@ -30,7 +30,7 @@ export interface FlowHook {
   resume(runId: string): Promise<void>;
   redeploy(): Promise<void>;
   undeploy(): Promise<void>;
-  call(action: 'pause' | 'resume'): Promise<void>;
+  callTriggerAction(action: 'pause' | 'resume'): Promise<void>;
   versionOf(runId: string): Promise<string | null>;
 }
 
@@ -59,7 +59,7 @@ const PAUSE_BLOCK = { type: 'human_in_the_loop', subBlocks: {} };
 export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const beats = new Set<() => void>();
   const every = (ms: number, beat: () => void): (() => void) => {
-    if (ms === BEAT_MS) {
+    if (ms === SCHEDULER_INTERVAL_MS) {
       beats.add(beat);
       return () => beats.delete(beat);
     }
@@ -128,7 +128,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       async undeploy() {
         expect((await call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
       },
-      async call(action) {
+      async callTriggerAction(action) {
         expect((await call('POST', `/api/v2/triggers/${triggerId}/${action}`, {})).status).toBe(200);
       },
       async versionOf(runId) {

@@ -2,8 +2,8 @@ import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
-import { atMinute, deployMinutely, advanceAndKill, expectOnceEach, startProcess } from './killed.ts';
-import type { Backend, FiringProcess } from './killed.ts';
+import { atMinute, deployMinutely, advanceAndKill, expectOneRunPerMinute, startProcess } from './killed.ts';
+import type { Backend, TriggerProcess } from './killed.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The work under test must have more steps than this. */
@@ -12,19 +12,22 @@ const MIN_STEPS = 6;
 /**
  * Kills a process at steps from a due time to its run, one after another. Expects that each due time has one run.
  */
-export async function expectOnceWhenKilled(backend: Backend, { first, stride }: Steps): Promise<void> {
+export async function expectOneRunPerDueTimeWhenKilled(
+  backend: Backend,
+  { first, stride }: Steps,
+): Promise<void> {
   let process = await startProcess({ ...backend, nowMs: atMinute(0) });
   const { workflowIds } = await deployMinutely(process, 1);
   let minute = 0;
   let step = first;
   for (let isDead = true; isDead; step += stride) {
-    await expectOnceEach(process, { workflowIds, minutes: minute });
+    await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
     minute += 1;
     const nowMs = atMinute(minute);
     isDead = await advanceAndKill(process, { nowMs, dieAt: step });
     if (isDead) process = await startProcess({ ...backend, nowMs });
   }
-  await expectOnceEach(process, { workflowIds, minutes: minute });
+  await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
   expect(step - stride).toBeGreaterThan(MIN_STEPS);
 }
 
@@ -36,7 +39,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
  * Kills a process at steps from the end of a run to the run that its event starts, one after another, while
  * `otherCount` further processes also poll for events. Expects that each event has one run.
  */
-export async function expectEventsOnceWhenKilled(
+export async function expectOneRunPerEventWhenKilled(
   backend: Backend,
   { first, stride }: Steps,
   otherCount = 0,
@@ -53,7 +56,7 @@ export async function expectEventsOnceWhenKilled(
   const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
     for (const each of [process, ...others])
-      await each.call('tick', { nowMs, stillDies: true }).catch(() => undefined);
+      await each.call('tick', { nowMs, keepsDieAt: true }).catch(() => undefined);
     return process.isDead() ? -1 : process.call<number>('countRuns', { workflowId: watcher }).catch(() => -1);
   };
   let step = first;
@@ -78,7 +81,7 @@ export async function expectEventsOnceWhenKilled(
 
 /** Deploys a workflow, and a second workflow that starts when a run of the first has completed. */
 async function deployWatched(
-  process: FiringProcess,
+  process: TriggerProcess,
 ): Promise<{ key: string; watched: string; watcher: string }> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const deploy = async (name: string, exported: Json): Promise<string> => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { draftOf } from '../support/draft.ts';
-import type { FiringProcess } from './killed.ts';
+import type { TriggerProcess } from './killed.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
 /** The response to a delivery. */
@@ -10,7 +10,7 @@ export interface DeliveryResponse {
 }
 
 /** A workflow with a deployed webhook. `key`: an API key of its workspace. */
-export interface Hook {
+export interface DeployedWebhook {
   key: string;
   workspaceId: string;
   workflowId: string;
@@ -18,7 +18,10 @@ export interface Hook {
 }
 
 /** Deploys a workflow with a webhook, through a process. */
-export async function deployHook(process: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
+export async function deployHook(
+  process: TriggerProcess,
+  flowControl?: JsonObject,
+): Promise<DeployedWebhook> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     process.call<Data>('request', { key, request: parts });
@@ -32,8 +35,8 @@ export async function deployHook(process: FiringProcess, flowControl?: JsonObjec
 
 /** Sends a delivery. Returns undefined if the process dies before it answers. */
 export async function deliver(
-  process: FiringProcess,
-  { path }: Hook,
+  process: TriggerProcess,
+  { path }: DeployedWebhook,
   delivery: { deliveryId: string; dieAt?: number },
 ): Promise<DeliveryResponse | undefined> {
   return process.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
-import { atMinute, deployMinutely, advanceAndKill, expectOnceEach, startProcess } from './killed.ts';
-import { expectOnceWhenKilled } from './killed-steps.ts';
+import { atMinute, deployMinutely, advanceAndKill, expectOneRunPerMinute, startProcess } from './killed.ts';
+import { expectOneRunPerDueTimeWhenKilled } from './killed-steps.ts';
 
 describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(3, 'steps from a due time to its run');
 
   it('start exactly one run if their process is killed at any step from the due time to the run, on SQLite', async () => {
     const data = dataFolder();
-    await expectOnceWhenKilled({ store: { data }, engine: { data } }, steps);
+    await expectOneRunPerDueTimeWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
@@ -39,7 +39,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
       }
       const [last] = processes;
       if (!last) throw new Error('There is no process.');
-      const fires = await expectOnceEach(last, { workflowIds, minutes });
+      const fires = await expectOneRunPerMinute(last, { workflowIds, minutes });
       const versions = fires
         .filter(({ workflowId }) => workflowId === redeployedId)
         .map(({ version }) => version);

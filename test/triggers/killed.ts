@@ -10,7 +10,7 @@ import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
-export const FROM_MS = Date.UTC(2026, 0, 1);
+export const START_TIME_MS = Date.UTC(2026, 0, 1);
 /** Long enough for the recovery of the runs of a killed process, which may have to wait until its lease expires. */
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
@@ -52,16 +52,16 @@ export interface Command {
   /** The step at which the process is killed, counted from 1. */
   dieAt?: number;
   /** For `tick`: the process still dies at the step that an earlier command has set. */
-  stillDies?: true;
+  keepsDieAt?: true;
   workflowId?: string;
   /** The path of a webhook, with the id of the delivery or the request to send. */
   path?: string;
   deliveryId?: string;
-  sent?: { headers?: { [name: string]: string }; body: string };
+  deliveryRequest?: { headers?: { [name: string]: string }; body: string };
 }
 
 /** A run that a trigger has started. */
-export interface ReportedFire {
+export interface TriggeredRun {
   workflowId: string;
   dueMs: number;
   version: number;
@@ -69,14 +69,14 @@ export interface ReportedFire {
 }
 
 /** A process that fires triggers. */
-export interface FiringProcess {
+export interface TriggerProcess {
   /** Sends a command to the process. Rejects if the process dies. */
   call<Value = unknown>(call: Command['call'], command?: Omit<Command, 'id' | 'call'>): Promise<Value>;
   isDead(): boolean;
 }
 
 /** Starts a process and resolves when it is ready. It is killed when the test has finished. */
-export async function startProcess(options: ProcessOptions): Promise<FiringProcess> {
+export async function startProcess(options: ProcessOptions): Promise<TriggerProcess> {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)]);
   const exited = once(child, 'exit');
   onTestFinished(async () => {
@@ -122,7 +122,7 @@ export interface DeployedSchedules {
 }
 
 /** Deploys workflows that run each minute, through a process. */
-export async function deployMinutely(process: FiringProcess, count: number): Promise<DeployedSchedules> {
+export async function deployMinutely(process: TriggerProcess, count: number): Promise<DeployedSchedules> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const workflowIds: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -139,17 +139,17 @@ export async function deployMinutely(process: FiringProcess, count: number): Pro
 }
 
 /** Expects that each workflow has one completed run for each of the first `minutes`, and no other run. */
-export async function expectOnceEach(
-  process: FiringProcess,
+export async function expectOneRunPerMinute(
+  process: TriggerProcess,
   { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
-): Promise<ReportedFire[]> {
-  const dueTimesMs = Array.from({ length: minutes }, (_, index) => FROM_MS + (index + 1) * MINUTE_MS);
-  const readFires = async (): Promise<ReportedFire[]> => {
+): Promise<TriggeredRun[]> {
+  const dueTimesMs = Array.from({ length: minutes }, (_, index) => START_TIME_MS + (index + 1) * MINUTE_MS);
+  const readFires = async (): Promise<TriggeredRun[]> => {
     await process.call('tick');
-    return process.call<ReportedFire[]>('fires');
+    return process.call<TriggeredRun[]>('fires');
   };
   const expected = workflowIds.map((id) => [id, dueTimesMs.map((dueMs) => [dueMs, 'completed'])]);
-  const summaryOf = (fires: readonly ReportedFire[]) =>
+  const summaryOf = (fires: readonly TriggeredRun[]) =>
     workflowIds.map((id) => [
       id,
       fires.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
@@ -157,7 +157,7 @@ export async function expectOnceEach(
   await expect.poll(async () => summaryOf(await readFires()), TIMEOUT).toEqual(expected);
   for (const workflowId of workflowIds)
     expect(await process.call<number>('countRuns', { workflowId })).toBe(minutes);
-  return process.call<ReportedFire[]>('fires');
+  return process.call<TriggeredRun[]>('fires');
 }
 
 /**
@@ -165,7 +165,7 @@ export async function expectOnceEach(
  * false if the runs completed before that step.
  */
 export async function advanceAndKill(
-  process: FiringProcess,
+  process: TriggerProcess,
   { nowMs, dieAt }: { nowMs: number; dieAt: number },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
@@ -175,7 +175,7 @@ export async function advanceAndKill(
     });
   await unlessDead(process.call('tick', { nowMs, dieAt }));
   const hasEnded = async (): Promise<boolean> => {
-    const fires = (await unlessDead(process.call<ReportedFire[]>('fires'))) ?? [];
+    const fires = (await unlessDead(process.call<TriggeredRun[]>('fires'))) ?? [];
     const due = fires.filter(({ dueMs }) => dueMs === nowMs);
     return process.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
   };
@@ -185,4 +185,4 @@ export async function advanceAndKill(
   return process.isDead();
 }
 
-export const atMinute = (minute: number): number => FROM_MS + minute * MINUTE_MS;
+export const atMinute = (minute: number): number => START_TIME_MS + minute * MINUTE_MS;

@@ -36,10 +36,10 @@ describe('a schedule whose last run waits for a person', () => {
   ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:00:30Z');
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL_BLOCK }));
-    api.moveTo('2026-01-01T00:01Z');
+    api.advanceTo('2026-01-01T00:01Z');
     await expectFires(api, id, ['2026-01-01T00:01Z']);
     const firstRunId = await waitForLastRun(api, id, 'paused');
-    api.moveTo('2026-01-01T00:02Z');
+    api.advanceTo('2026-01-01T00:02Z');
     const waitsFor = overlap === 'queue' ? 'overlap' : null;
     const nextDueAt = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
     await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor, nextDueAt });
@@ -47,15 +47,15 @@ describe('a schedule whose last run waits for a person', () => {
       await expectFires(api, id, expected);
       return;
     }
-    api.moveTo('2026-01-01T00:03:30Z');
+    api.advanceTo('2026-01-01T00:03:30Z');
     await expect.poll(async () => (await api.trigger(id)).waitsFor).toBe(waitsFor);
     await api.engine.cancel(firstRunId);
-    api.moveTo('2026-01-01T00:03:40Z');
+    api.advanceTo('2026-01-01T00:03:40Z');
     if (overlap === 'queue') {
       await expectFires(api, id, expected.slice(0, 2));
       await api.engine.cancel(await waitForLastRun(api, id, 'paused'));
     }
-    api.moveTo('2026-01-01T00:04Z');
+    api.advanceTo('2026-01-01T00:04Z');
     await expectFires(api, id, expected);
   });
 });
@@ -66,7 +66,7 @@ describe('limits', () => {
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { concurrency });
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }));
-    api.moveTo('2026-01-01T01:00Z');
+    api.advanceTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
       .toMatchObject({
@@ -74,7 +74,7 @@ describe('limits', () => {
         health: { lastError: 'Too many runs are in flight. Please retry shortly.', failures: 0 },
       });
     isFull = false;
-    api.moveTo('2026-01-01T01:05Z');
+    api.advanceTo('2026-01-01T01:05Z');
     await expectFires(api, id, ['2026-01-01T01:00Z']);
     await expect
       .poll(() => api.trigger(id))
@@ -85,7 +85,7 @@ describe('limits', () => {
     const usage = { reserve: () => ({ refused: 'limit' }) as const };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
-    api.moveTo('2026-01-01T01:00Z');
+    api.advanceTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
       .toMatchObject({
@@ -103,7 +103,7 @@ describe('limits', () => {
     const usage = { reserve: (run: object) => (reservations.push(run), {}) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
-    api.moveTo('2026-01-01T01:00Z');
+    api.advanceTo('2026-01-01T01:00Z');
     await expectFires(api, id, ['2026-01-01T01:00Z']);
     const { lastRunId: runId } = await api.trigger(id);
     const { workspaceId } = api;
@@ -130,13 +130,13 @@ describe('a schedule whose runs fail', () => {
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
       dueTimes.push(due.replace(':00.000Z', 'Z'));
-      api.moveTo(due);
+      api.advanceTo(due);
       await expectFires(api, id, dueTimes);
       await waitForLastRun(api, id, 'failed');
     }
     await expect.poll(() => api.trigger(id)).toMatchObject({ state: 'active', health: { failures: 9 } });
     const { id: triggerId } = await api.trigger(id);
-    api.moveTo('2026-01-02T09:00Z');
+    api.advanceTo('2026-01-02T09:00Z');
     await expect
       .poll(() => api.trigger(id))
       .toMatchObject({
@@ -152,7 +152,7 @@ describe('a schedule whose runs fail', () => {
       workspace_id: api.workspaceId,
       user_id: null,
     });
-    api.moveTo('2026-01-02T12:30Z');
+    api.advanceTo('2026-01-02T12:30Z');
     await expect
       .poll(() => inputOfLastRun(api, watcher))
       .toMatchObject({
@@ -171,10 +171,10 @@ describe('a schedule whose runs fail', () => {
       .set({ failures: 9, failing_since_ms: 0 })
       .where('workflow_id', '=', id)
       .execute();
-    api.moveTo('2026-01-01T00:31Z');
+    api.advanceTo('2026-01-01T00:31Z');
     await expectFires(api, id, ['2026-01-01T00:31Z']);
     await waitForLastRun(api, id, 'completed');
-    api.moveTo('2026-01-01T00:32Z');
+    api.advanceTo('2026-01-01T00:32Z');
     await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(0);
   });
 });
@@ -185,14 +185,14 @@ describe('a fault', () => {
     const id = await api.deploy(triggerWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     const { engine } = api;
     const original = engine.getRun.bind(engine);
-    api.moveTo('2026-01-01T01:00Z');
+    api.advanceTo('2026-01-01T01:00Z');
     await expectFires(api, id, ['2026-01-01T01:00Z']);
     engine.getRun = () => Promise.reject(new Error('The disk is gone.'));
-    api.moveTo('2026-01-01T02:00Z');
+    api.advanceTo('2026-01-01T02:00Z');
     await expect.poll(() => api.faults.length).toBeGreaterThan(0);
     expect(api.faults.every((fault) => !isApiError(fault))).toBe(true);
     engine.getRun = original;
-    api.moveTo('2026-01-01T02:10Z');
+    api.advanceTo('2026-01-01T02:10Z');
     await expectFires(api, id, ['2026-01-01T01:00Z', '2026-01-01T02:00Z']);
   });
 });

@@ -21,7 +21,7 @@ import type { Kysely, KyselyPlugin, QueryId } from 'kysely';
 import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
-import type { Command, ProcessOptions, ReportedFire } from './killed.ts';
+import type { Command, ProcessOptions, TriggeredRun } from './killed.ts';
 
 const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
 const SECRET = 'x'.repeat(32);
@@ -137,7 +137,7 @@ async function callApi<Data>(
 }
 
 /** Returns the runs that triggers have started, with their status. */
-async function fires(): Promise<ReportedFire[]> {
+async function fires(): Promise<TriggeredRun[]> {
   const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
   const reports = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
@@ -147,10 +147,15 @@ async function fires(): Promise<ReportedFire[]> {
 }
 
 /** Sends a delivery to a webhook. */
-async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: Command): Promise<unknown> {
+async function deliver({
+  path = '',
+  deliveryId = '',
+  dieAt = Infinity,
+  deliveryRequest,
+}: Command): Promise<unknown> {
   stepsLeft = dieAt;
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
-  const request = sent ?? { headers, body: JSON.stringify({ deliveryId }) };
+  const request = deliveryRequest ?? { headers, body: JSON.stringify({ deliveryId }) };
   const response = await api.fetch(new Request(`http://heddle.test${path}`, { method: 'POST', ...request }));
   return { status: response.status, body: await response.json() };
 }
@@ -205,9 +210,9 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
     return { workspaceId, key };
   },
   request: ({ key = '', request = ['GET', '/meta'] }) => callApi(key, request),
-  tick({ nowMs: next = nowMs, dieAt = Infinity, stillDies }) {
+  tick({ nowMs: next = nowMs, dieAt = Infinity, keepsDieAt }) {
     nowMs = next;
-    if (!stillDies) stepsLeft = dieAt;
+    if (!keepsDieAt) stepsLeft = dieAt;
     for (const beat of beats) beat();
     return Promise.resolve();
   },

@@ -3,7 +3,7 @@ import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { scheduleApi } from './setup.ts';
-import type { ScheduleApi, ShownTrigger } from './setup.ts';
+import type { ScheduleApi, TriggerResponse } from './setup.ts';
 import { sampledStores } from '../support/postgres.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
@@ -24,25 +24,25 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
 
   const deploy = (id: string) => api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
   const postTo = (id: string, action: string, body?: object) =>
-    api.call<ShownTrigger>('POST', `/api/v2/triggers/${id}/${action}`, body && { body });
+    api.call<TriggerResponse>('POST', `/api/v2/triggers/${id}/${action}`, body && { body });
   /** Waits until the trigger has fired for exactly these due times. */
   const expectFires = async (id: string, dueTimes: readonly string[]): Promise<void> => {
     await expect.poll(() => api.fires(id)).toEqual(dueTimes);
   };
 
   it('start one run at each due time, with the time as input', async () => {
-    api.moveTo('2026-01-01T00:30Z');
+    api.advanceTo('2026-01-01T00:30Z');
     const id = await api.deploy(triggerWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
     expect(await api.trigger(id)).toMatchObject({
       state: 'active',
       version: 1,
       nextDueAt: '2026-01-01T01:30:00.000Z',
     });
-    api.moveTo('2026-01-01T01:29:59.999Z');
-    api.moveTo('2026-01-01T01:30:00Z');
+    api.advanceTo('2026-01-01T01:29:59.999Z');
+    api.advanceTo('2026-01-01T01:30:00Z');
     await expectFires(id, ['2026-01-01T01:30Z']);
-    api.moveTo('2026-01-01T01:30:01Z');
-    api.moveTo('2026-01-01T02:30:00Z');
+    api.advanceTo('2026-01-01T01:30:01Z');
+    api.advanceTo('2026-01-01T02:30:00Z');
     await expectFires(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
     const { lastRunId, lastDueAt } = await api.trigger(id);
     expect(lastDueAt).toBe('2026-01-01T02:30:00.000Z');
@@ -64,30 +64,30 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('start no runs before their workflow is deployed, or while it is undeployed or archived', async () => {
-    api.moveTo('2026-01-02T00:00:30Z');
+    api.advanceTo('2026-01-02T00:00:30Z');
     const id = await api.createDraft(triggerWorkflow(MINUTELY));
-    api.moveTo('2026-01-02T00:01Z');
+    api.advanceTo('2026-01-02T00:01Z');
     const { data } = await deploy(id);
     expect(data.latestDeploymentAttempt).toMatchObject({
       status: 'active',
       readiness: { schedules: 'ready' },
     });
-    api.moveTo('2026-01-02T00:02Z');
+    api.advanceTo('2026-01-02T00:02Z');
     await expectFires(id, ['2026-01-02T00:02Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    api.moveTo('2026-01-02T00:03Z');
+    api.advanceTo('2026-01-02T00:03Z');
     await deploy(id);
-    api.moveTo('2026-01-02T00:04Z');
+    api.advanceTo('2026-01-02T00:04Z');
     await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
-    api.moveTo('2026-01-02T00:06Z');
+    api.advanceTo('2026-01-02T00:06Z');
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
-    api.moveTo('2026-01-02T00:07Z');
+    api.advanceTo('2026-01-02T00:07Z');
     await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
   });
 
   it('are stopped when the folder of their workflow is deleted', async () => {
-    api.moveTo('2026-01-03T00:00:30Z');
+    api.advanceTo('2026-01-03T00:00:30Z');
     const path = `/f${crypto.randomUUID().slice(0, 8)}`;
     const { workspaceId } = api;
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
@@ -100,17 +100,17 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('belong to the live version, so that another version has its own schedule', async () => {
-    api.moveTo('2026-01-04T00:30Z');
+    api.advanceTo('2026-01-04T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
     const draft = draftOf(triggerWorkflow({ ...HOURLY, hourlyMinute: 15 }));
     await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
-    api.moveTo('2026-01-04T01:15Z');
+    api.advanceTo('2026-01-04T01:15Z');
     await expectFires(id, ['2026-01-04T01:15Z']);
     await api.call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
     expect(await api.trigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
-    api.moveTo('2026-01-04T02:15Z');
+    api.advanceTo('2026-01-04T02:15Z');
     await expectFires(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
     const fires = await api.db
       .selectFrom('trigger_fires')
@@ -121,7 +121,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('keep a due run when the same schedule is deployed again', async () => {
-    api.moveTo('2026-01-05T00:30Z');
+    api.advanceTo('2026-01-05T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
     const before = await api.trigger(id);
     // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
@@ -140,26 +140,26 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('can be paused, even across deployments, and resumed', async () => {
-    api.moveTo('2026-01-06T00:00:30Z');
+    api.advanceTo('2026-01-06T00:00:30Z');
     const id = await api.deploy(triggerWorkflow(MINUTELY));
     const { id: triggerId } = await api.trigger(id);
     expect((await postTo(triggerId, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({ id: triggerId, state: 'paused', version: 2 });
-    api.moveTo('2026-01-06T00:05Z');
+    api.advanceTo('2026-01-06T00:05Z');
     expect((await postTo(triggerId, 'resume')).data).toMatchObject({
       state: 'active',
       nextDueAt: '2026-01-06T00:06:00.000Z',
     });
     expect((await postTo(triggerId, 'resume')).status).toBe(409);
-    api.moveTo('2026-01-06T00:06Z');
+    api.advanceTo('2026-01-06T00:06Z');
     await expectFires(id, ['2026-01-06T00:06Z']);
     const actions = (await api.store.audit.listByResource(triggerId)).map(({ action }) => action);
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
   it('can be run manually, in addition to due runs', async () => {
-    api.moveTo('2026-01-07T00:30Z');
+    api.advanceTo('2026-01-07T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: triggerId } = await api.trigger(id);
     const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${triggerId}/run`);
@@ -172,10 +172,10 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('can be backfilled for a past period, except for due times that already have runs', async () => {
-    api.moveTo('2026-01-08T00:30Z');
+    api.advanceTo('2026-01-08T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: triggerId } = await api.trigger(id);
-    api.moveTo('2026-01-08T01:00Z');
+    api.advanceTo('2026-01-08T01:00Z');
     await expectFires(id, ['2026-01-08T01:00Z']);
     const period = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
     const backfill = (body: object) =>
@@ -207,26 +207,26 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     ['all', { missedLimit: 3 }, ['2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
   ])('start the missed runs that the fields select: %s %j', async (missedRuns, otherFields, dueTimes) => {
-    api.moveTo('2026-01-09T00:30Z');
+    api.advanceTo('2026-01-09T00:30Z');
     const id = await api.deploy(triggerWorkflow({ ...HOURLY, missedRuns, ...otherFields }));
-    api.moveTo('2026-01-09T04:30Z');
+    api.advanceTo('2026-01-09T04:30Z');
     const next = '2026-01-09T05:00:00.000Z';
     await expect.poll(async () => (await api.trigger(id)).nextDueAt).toBe(next);
     expect(await api.fires(id)).toEqual(dueTimes);
-    api.moveTo(next);
+    api.advanceTo(next);
     await expect.poll(() => api.fires(id)).toEqual([...dueTimes, '2026-01-09T05:00Z']);
   });
 
   it('start no runs after their end', async () => {
-    api.moveTo('2026-01-10T00:30Z');
+    api.advanceTo('2026-01-10T00:30Z');
     const id = await api.deploy(triggerWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
-    api.moveTo('2026-01-10T01:00Z');
+    api.advanceTo('2026-01-10T01:00Z');
     await expectFires(id, ['2026-01-10T01:00Z']);
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
   });
 
   it('are delayed by the same jitter each time', async () => {
-    api.moveTo('2026-01-11T00:30Z');
+    api.advanceTo('2026-01-11T00:30Z');
     const id = await api.deploy(triggerWorkflow({ ...HOURLY, jitterSeconds: 600 }));
     const readJitterMs = async (): Promise<number> => {
       const row = await api.db
@@ -240,8 +240,8 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     expect(jitterMs).toBeGreaterThan(0);
     expect(jitterMs).toBeLessThanOrEqual(600_000);
     const fireMs = Date.parse('2026-01-11T01:00Z') + jitterMs;
-    api.moveTo(new Date(fireMs - 1).toISOString());
-    api.moveTo(new Date(fireMs).toISOString());
+    api.advanceTo(new Date(fireMs - 1).toISOString());
+    api.advanceTo(new Date(fireMs).toISOString());
     await expectFires(id, ['2026-01-11T01:00Z']);
     expect(await readJitterMs()).toBe(jitterMs);
   });
@@ -266,7 +266,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   });
 
   it('can be read and changed only by members of their workspace', async () => {
-    api.moveTo('2026-01-12T00:30Z');
+    api.advanceTo('2026-01-12T00:30Z');
     const id = await api.deploy(triggerWorkflow(HOURLY));
     const { id: triggerId } = await api.trigger(id);
     const userId = await api.store.workspaces.createUser({

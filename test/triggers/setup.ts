@@ -4,13 +4,13 @@ import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { manualBeats, storeOf } from './store.ts';
+import { manualBeats, openStore } from './store.ts';
 
 /** The interval of the scheduler in milliseconds, which identifies it among other background work. */
-export const BEAT_MS = 250;
+export const SCHEDULER_INTERVAL_MS = 250;
 
 /** A trigger in responses of the API. */
-export interface ShownTrigger {
+export interface TriggerResponse {
   id: string;
   workflowId: string;
   blockId: string;
@@ -28,10 +28,10 @@ export interface ScheduleApi extends TestApi {
   db: Kysely<TriggerTables>;
   now(): number;
   /** Sets the time, and runs the schedulers. */
-  moveTo(time: string): void;
+  advanceTo(time: string): void;
   /** Returns the due instants for which a workflow has a run, earliest first. */
   fires(workflowId: string): Promise<string[]>;
-  trigger(workflowId: string): Promise<ShownTrigger>;
+  trigger(workflowId: string): Promise<TriggerResponse>;
 }
 
 const msOf = (time: string): number => Date.parse(time);
@@ -43,8 +43,8 @@ export async function scheduleApi(
   options: TestApiOptions = {},
 ): Promise<ScheduleApi> {
   let nowMs = msOf(time);
-  const { every, beat } = manualBeats((ms) => ms === BEAT_MS);
-  const store = options.store ?? (await storeOf(kind));
+  const { every, beat } = manualBeats((ms) => ms === SCHEDULER_INTERVAL_MS);
+  const store = options.store ?? (await openStore(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
   const api = await testApi({ ...options, store, engineOptions, now: () => nowMs, every });
   const db = store.database as Kysely<TriggerTables>;
@@ -52,7 +52,7 @@ export async function scheduleApi(
     ...api,
     db,
     now: () => nowMs,
-    moveTo(next) {
+    advanceTo(next) {
       nowMs = msOf(next);
       beat();
     },
@@ -71,10 +71,10 @@ export async function scheduleApi(
     async trigger(workflowId) {
       beat();
       const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
-      const { data } = await api.call<ShownTrigger[]>('GET', `/api/v2/triggers?${query}`);
+      const { data } = await api.call<TriggerResponse[]>('GET', `/api/v2/triggers?${query}`);
       const [trigger] = data;
       expect(data).toHaveLength(1);
-      return trigger as ShownTrigger;
+      return trigger as TriggerResponse;
     },
   };
 }

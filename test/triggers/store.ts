@@ -3,7 +3,7 @@ import type { ServiceStore } from '@heddle/service';
 import { postgresDatabase } from '../support/postgres.ts';
 
 /** Opens a new store of the service: in memory, or on the PostgreSQL server of the tests. */
-export async function storeOf(kind: 'sqlite' | 'postgres'): Promise<ServiceStore> {
+export async function openStore(kind: 'sqlite' | 'postgres'): Promise<ServiceStore> {
   if (kind === 'sqlite') return openServiceStore({});
   return openServiceStore({ postgres: { url: await postgresDatabase() }, secret: 'x'.repeat(32) });
 }

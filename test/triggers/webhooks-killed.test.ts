@@ -3,21 +3,21 @@ import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
-import type { Hook } from './killed-webhook.ts';
+import type { DeployedWebhook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { Backend, FiringProcess } from './killed.ts';
+import type { Backend, TriggerProcess } from './killed.ts';
 
 /** The work under test must have at least this number of steps. */
 const MIN_STEPS = 8;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-const start = (backend: Backend): Promise<FiringProcess> =>
+const start = (backend: Backend): Promise<TriggerProcess> =>
   startProcess({ ...backend, nowMs: atMinute(0), countsResults: true });
 
 /** Expects one completed run for each delivery, with the id in `runIds` (by delivery id), and no other run. */
 async function expectOneRunPerDelivery(
-  process: FiringProcess,
-  { workflowId }: Hook,
+  process: TriggerProcess,
+  { workflowId }: DeployedWebhook,
   runIds: ReadonlyMap<string, string>,
 ): Promise<void> {
   const expected = [...runIds].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
@@ -80,11 +80,11 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = [await start(backend), await start(backend)];
-      const hook = await deployHook(processes[0] as FiringProcess);
+      const hook = await deployHook(processes[0] as TriggerProcess);
       const runIds = new Map<string, string>();
       const count = scale(4, 30);
       for (let index = 1; index <= count; index += 1) {
-        const [dying, other] = processes as [FiringProcess, FiringProcess];
+        const [dying, other] = processes as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         const deployRequest = {
           key: hook.key,
@@ -102,7 +102,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
         if (!dying.isDead()) await dying.call('tick').catch(() => undefined);
         processes.splice(0, 2, other, dying.isDead() ? await start(backend) : dying);
       }
-      const [last] = processes as [FiringProcess, FiringProcess];
+      const [last] = processes as [TriggerProcess, TriggerProcess];
       if (last.isDead()) throw new Error('The last process is dead.');
       await expectOneRunPerDelivery(last, hook, runIds);
     },

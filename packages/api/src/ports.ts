@@ -79,7 +79,7 @@ export interface ReservationFailure {
 /** A reserved run id. */
 export interface Reservation {
   /** The engine's id of the run, unique over all workspaces. */
-  engineId: string;
+  engineRunId: string;
   /** The id that the caller chose, else the engine's; unique within the workspace. */
   runId: string;
   workflowId: string;
@@ -105,7 +105,7 @@ export interface Reservations {
   /** Records why the run was not started. The id stays used. */
   fail(engineRunId: string, failure: ReservationFailure): Promise<void>;
   /** Returns the reservations with these ids of the engine, by id. */
-  byEngineIds(engineRunIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
+  byEngineRunIds(engineRunIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
   /** Returns the reservations of a run id in these workspaces. */
   byRunId(runId: string, workspaceIds: readonly string[]): Promise<readonly Reservation[]>;
   /** Absent: asynchronous runs are refused. */
@@ -131,7 +131,7 @@ export interface QueuedStart {
 
 /** A run in the queue. */
 export interface QueuedRun {
-  engineId: string;
+  engineRunId: string;
   runId: string;
   workflowId: string;
   /** Queued runs of different workspaces are started in turn. */

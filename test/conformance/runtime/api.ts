@@ -226,9 +226,9 @@ export function describeApi(make: MakeRuntime): void {
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const definition = workflow([apiBlock({ url }, { retry })], ['Start -> Call']);
       const run = await engine.start({ workflow: definition });
-      await expect.poll(() => clock.waiting).toBeGreaterThan(0);
+      await expect.poll(() => clock.pendingTimerCount).toBeGreaterThan(0);
       await expect.poll(() => requestCount).toBe(1);
-      await clock.due(30_000);
+      await clock.waitForTimer(30_000);
       clock.advance(30_000);
       expect(await run.result()).toMatchObject({
         status: 'completed',

@@ -94,7 +94,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused' });
       const resumed = engine.resume(run.runId, { input: { answer: 1 } });
       await answerRead.promise;
-      await clock.due(1000);
+      await clock.waitForTimer(1000);
       clock.advance(1000);
       expect(await resumed).toMatchObject({
         status: 'completed',

@@ -80,7 +80,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
       const call = await script.nextCall('A');
       (await script.nextCall('G')).done();
-      await clock.due(5000);
+      await clock.waitForTimer(5000);
       endCall(call);
       expect(await run.result()).toMatchObject({
         status: 'completed',
@@ -122,7 +122,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
       const [a, b] = [await script.nextCall('A'), await script.nextCall('B')];
       b.fail(new BlockError('BLOCK_FAILED', 'first'));
-      await clock.due(5000);
+      await clock.waitForTimer(5000);
       a.fail(new BlockError('BLOCK_FAILED', 'second'));
       expect(await run.result()).toMatchObject({ status: 'failed', error: { details: { blockName: 'B' } } });
     });
@@ -187,7 +187,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
       await script.nextCall('B');
       (await script.nextCall('A')).fail(new Error('no'));
-      await clock.due(5000);
+      await clock.waitForTimer(5000);
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
     });
@@ -219,7 +219,7 @@ export function describeEnds(make: MakeRuntime): void {
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new Error('once'));
-      await clock.due(100);
+      await clock.waitForTimer(100);
       await engine.cancel(run.runId);
       clock.advance(1000);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });

@@ -18,10 +18,10 @@ export function describeFailures(make: MakeRuntime): void {
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100, backoffCoefficient: 3 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new Error('one'));
-      await clock.due(100);
+      await clock.waitForTimer(100);
       clock.advance(100);
       (await script.nextCall('A')).fail(new Error('two'));
-      await clock.due(300);
+      await clock.waitForTimer(300);
       clock.advance(299);
       expect(script.calls).toHaveLength(2);
       clock.advance(1);
@@ -51,7 +51,7 @@ export function describeFailures(make: MakeRuntime): void {
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
-      await clock.due(5000);
+      await clock.waitForTimer(5000);
       clock.advance(4999);
       expect(script.calls).toHaveLength(1);
       clock.advance(1);
@@ -119,7 +119,7 @@ export function describeFailures(make: MakeRuntime): void {
       const run = await engine.start({ workflow: definition });
       const slow = await script.nextCall('B');
       (await script.nextCall('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
-      await clock.due(5000);
+      await clock.waitForTimer(5000);
       slow.done({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
       expect(script.calls.toSorted()).toEqual(['A', 'B']);
@@ -139,7 +139,7 @@ export function describeFailures(make: MakeRuntime): void {
       });
       await script.nextCall('B');
       (await script.nextCall('A')).fail(new Error('first'));
-      await clock.due(200);
+      await clock.waitForTimer(200);
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
       await script.whenAborted('B');

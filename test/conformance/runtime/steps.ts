@@ -74,7 +74,7 @@ export function describeSteps(make: MakeRuntime): void {
       };
       const both = Promise.all([startInterrupted('post', false), startInterrupted('put', true)]);
       await Promise.all([starts.post.promise, starts.put.promise]);
-      await clock.due(100);
+      await clock.waitForTimer(100);
       clock.advance(100);
       expect(await both).toEqual(['interrupted', 'interrupted']);
       const second = await script.nextCall('A');

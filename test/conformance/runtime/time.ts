@@ -48,7 +48,7 @@ export function describeTime(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']),
       });
-      await clock.due(2 * 3600_000);
+      await clock.waitForTimer(2 * 3600_000);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
       clock.advance(2 * 3600_000 - 1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused' });
@@ -93,7 +93,7 @@ export function describeTime(make: MakeRuntime): void {
         workflow: workflow([work('A'), responseBlock, work('B')], ['Start -> A -> B', 'Start -> R']),
       });
       await script.nextCall('A');
-      await clock.due(100);
+      await clock.waitForTimer(100);
       clock.advance(100);
       expect(await run.result()).toMatchObject({
         status: 'completed',

@@ -17,9 +17,9 @@ export interface IndexedWheel extends FixtureWheel {
 
 export interface PythonIndexOptions {
   /** The format of the pages. Default: json. */
-  readonly form?: 'json' | 'html';
+  readonly format?: 'json' | 'html';
   /** True if the index supports range requests; default true. */
-  readonly ranges?: boolean;
+  readonly supportsRanges?: boolean;
 }
 
 export interface PythonIndex {
@@ -103,7 +103,7 @@ export async function pythonIndex(
 /** Starts a Python package index (the simple API of PyPI) on this machine. The caller closes it. */
 export async function openPythonIndex(
   wheels: readonly IndexedWheel[],
-  { form = 'json', ranges = true }: PythonIndexOptions = {},
+  { format: form = 'json', supportsRanges = true }: PythonIndexOptions = {},
 ): Promise<PythonIndex> {
   const servedWheels = wheels.map((wheel) => ({
     wheel,
@@ -114,7 +114,7 @@ export async function openPythonIndex(
   const state = { intercept: (): boolean => false } as Pick<PythonIndex, 'intercept'>;
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '');
-    const range = ranges ? request.headers.range : undefined;
+    const range = supportsRanges ? request.headers.range : undefined;
     requests.push(range === undefined ? path : `${path} ${range}`);
     if (state.intercept(request, response)) return;
     const file = /^\/files\/(.*)$/.exec(path)?.[1];

@@ -41,7 +41,7 @@ describeTemporal('an answer to a pause', ({ address, namespace }) => {
     };
     for (let count = 0; count < RUNS; count++) await engine.start({ workflow: graph });
     await expect.poll(answerAll, { timeout: 50_000, interval: 5 }).toBe(0);
-    expect((await audit(stores)).faults).toEqual([]);
+    expect((await audit(stores)).problems).toEqual([]);
     expect((await engine.listRuns({ status: ['completed'], limit: 100 })).runs).toHaveLength(2 * RUNS);
   });
 });

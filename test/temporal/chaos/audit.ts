@@ -17,7 +17,7 @@ export interface JournalAudit {
   /** The number of answers to each pause, by token. */
   answerCounts: Map<string, number>;
   /** Problems of the runs; expected to be empty. */
-  faults: string[];
+  problems: string[];
 }
 
 /** Types of the blocks that call the effect server. */
@@ -31,7 +31,7 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
     endCounts: new Map(),
     effectAttempts: new Set(),
     answerCounts: new Map(),
-    faults: [],
+    problems: [],
   };
   let cursor: string | undefined;
   do {
@@ -40,7 +40,7 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
     cursor = page.cursor;
   } while (cursor !== undefined);
   for (const runId of await stores.runs.unfinishedRunIds())
-    result.faults.push(`${runId}: the run has not ended`);
+    result.problems.push(`${runId}: the run has not ended`);
   return result;
 }
 
@@ -56,7 +56,7 @@ async function auditRun(
   result.entries += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
   for (const entry of entries) countEntry({ runId, plan, entry }, result);
-  const reportProblem = (problem: string): void => void result.faults.push(`${runId}: ${problem}`);
+  const reportProblem = (problem: string): void => void result.problems.push(`${runId}: ${problem}`);
   const replica = new Replica(runId, plan);
   const expectedLogs = foldLogs(replica, entries, reportProblem);
   if (!isSame(recordOf(replica, header, undefined), record))

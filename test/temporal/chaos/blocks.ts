@@ -7,7 +7,7 @@ import type { EffectRequest } from './effect-server.ts';
  * Fields: `ms`, the duration; `fail`, the number of attempts that fail. The output is the block's name and its other
  * fields.
  */
-export function blocksOf(url: string): BlockExecutor[] {
+export function effectExecutors(url: string): BlockExecutor[] {
   return (['effect', 'compute'] as const).map((kind) => ({
     types: [kind],
     class: kind,

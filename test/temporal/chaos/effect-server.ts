@@ -32,7 +32,7 @@ export interface EffectServer {
   /** Returns the calls with this idempotency key, in order. */
   callsOf(key: string): EffectCall[];
   /** Responds to all current and later calls immediately. */
-  hurry(): void;
+  respondImmediately(): void;
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startEffectServer(): Promise<EffectServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     calls,
     callsOf: (key) => calls.filter((call) => call.key === key),
-    hurry: () => immediate.abort(),
+    respondImmediately: () => immediate.abort(),
     close: async () => {
       server.close();
       server.closeAllConnections();

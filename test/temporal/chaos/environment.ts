@@ -6,7 +6,7 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { temporal } from '@heddle/temporal';
 import type { WorkerTuning } from '@heddle/temporal';
 import { onTestFinished } from 'vitest';
-import { blocksOf } from './blocks.ts';
+import { effectExecutors } from './blocks.ts';
 import { startEffectServer } from './effect-server.ts';
 import type { EffectServer } from './effect-server.ts';
 import { Fleet } from './fleet.ts';
@@ -27,23 +27,23 @@ export interface EnvironmentOptions {
   workers: number;
   worker?: WorkerTuning;
   /** False if code must not run within workflow tasks. */
-  local?: boolean;
+  localSegments?: boolean;
 }
 
 /** Returns an environment with `workers` ready worker processes, which are stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { address, namespace, store, workers, worker, local = true } = options;
-  const shared = { address, namespace, taskQueue: `chaos-${randomUUID()}`, localSegments: local };
+  const { address, namespace, store, workers, worker, localSegments = true } = options;
+  const shared = { address, namespace, taskQueue: `chaos-${randomUUID()}`, localSegments };
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
   const stores =
     'data' in store ? openStores({ ...store, shared: true }) : await openPostgres({ url: store.postgres });
   onTestFinished(() => stores.close());
-  const fleet = new Fleet({ ...shared, ...store, effects: effects.url, ...(worker && { worker }) });
+  const fleet = new Fleet({ ...shared, ...store, effectServerUrl: effects.url, ...(worker && { worker }) });
   onTestFinished(() => fleet.stop());
   const engine = await createEngine({
     runtime: temporal({ ...shared, stores, worker: false }),
-    blocks: blocksOf(effects.url),
+    blocks: effectExecutors(effects.url),
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   await Promise.all(Array.from({ length: workers }, () => fleet.start()));

@@ -34,11 +34,11 @@ export interface FaultRecord {
   runs: { runId: string; subject: Subject }[];
   outages: Outage[];
   /** Number of answers to each pause, by token; above 1 if an unconfirmed answer was repeated. */
-  answers: Map<string, number>;
+  answerCounts: Map<string, number>;
   /** Number of starts that the server did not accept at the first attempt. */
   refusedStarts: number;
   /** Unexpected errors of the engine. */
-  faults: string[];
+  unexpectedErrors: string[];
 }
 
 /** Milliseconds between two kills. */
@@ -57,7 +57,13 @@ const OPEN_STATUSES = ['running', 'paused'] as const;
 
 /** Starts runs and answers their pauses while it kills workers and the server, until all runs have ended. */
 export async function injectFaults(options: FaultOptions): Promise<FaultRecord> {
-  const record: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
+  const record: FaultRecord = {
+    runs: [],
+    outages: [],
+    answerCounts: new Map(),
+    refusedStarts: 0,
+    unexpectedErrors: [],
+  };
   const finished = new AbortController();
   await options.engine.deploy(CHILD);
   const endMs = performance.now() + options.forMs;
@@ -131,13 +137,13 @@ async function answerPauses(engine: Engine, record: FaultRecord, signal: AbortSi
       for (const { token, kind, scope } of pauses) {
         if (kind !== 'human' || pendingTokens.has(token)) continue;
         pendingTokens.add(token);
-        record.answers.set(token, (record.answers.get(token) ?? 0) + 1);
+        record.answerCounts.set(token, (record.answerCounts.get(token) ?? 0) + 1);
         const answered = engine.resume(runId, { token, input: answerTo(scope) });
         const confirmed = Promise.race([answered, delay(CONFIRMATION_TIMEOUT_MS)]);
         // The run shows whether the answer was accepted: a pause that is still open is answered again.
         confirmed
           .catch((error: unknown) => {
-            if (!isExpected(error)) record.faults.push(`An answer to ${runId}: ${String(error)}`);
+            if (!isExpected(error)) record.unexpectedErrors.push(`An answer to ${runId}: ${String(error)}`);
           })
           .finally(() => pendingTokens.delete(token));
       }

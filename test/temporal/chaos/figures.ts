@@ -46,8 +46,8 @@ export function writeFigures(figures: Figures): void {
 /** Expects that no call was lost or recorded twice. Returns the figures. */
 export async function expectNothingLost({ stores, fleet, effects, outcome }: ChaosResult): Promise<Figures> {
   const journals = await audit(stores);
-  expect(outcome.faults).toEqual([]);
-  expect(journals.faults).toEqual([]);
+  expect(outcome.unexpectedErrors).toEqual([]);
+  expect(journals.problems).toEqual([]);
   expect(fleet.lost).toEqual([]);
   for (const { runId, subject } of outcome.runs) {
     const record = await stores.runs.record(runId);
@@ -84,7 +84,7 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
     computeCalls: countCalls('compute'),
     computeRepeated: countCalls('compute') - countAttempts('compute'),
     pauses: journals.answerCounts.size,
-    answersRepeated: [...outcome.answers.values()].filter((count) => count > 1).length,
+    answersRepeated: [...outcome.answerCounts.values()].filter((count) => count > 1).length,
     startsRefused: outcome.refusedStarts,
   };
 }

@@ -8,7 +8,7 @@ import type { TemporalOptions } from '@heddle/temporal';
 /** Options of a worker process. */
 export type WorkerOptions = TemporalOptions & {
   /** URL of the effect server. */
-  effects: string;
+  effectServerUrl: string;
 };
 
 /** A worker process that was ended by SIGKILL. */

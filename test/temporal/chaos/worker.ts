@@ -3,12 +3,12 @@
 import { createEngine, isEngineError } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { setTimeout as delay } from 'node:timers/promises';
-import { blocksOf } from './blocks.ts';
+import { effectExecutors } from './blocks.ts';
 import type { WorkerOptions } from './fleet.ts';
 
 const RETRY_MS = 250;
 
-const { effects, ...options } = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
+const { effectServerUrl, ...options } = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
 
 process.stdin.resume().once('close', () => process.exit());
 
@@ -22,7 +22,7 @@ async function openWorker(): Promise<void> {
   try {
     await createEngine({
       runtime: temporal(options),
-      blocks: blocksOf(effects),
+      blocks: effectExecutors(effectServerUrl),
       sandbox: { maxProcesses: 1 },
       onError: printError,
     });

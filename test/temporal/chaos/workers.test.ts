@@ -39,7 +39,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     'killing a worker in a long segment does not repeat blocks that a heartbeat has reported',
     { timeout: TIMEOUT_MS },
     async () => {
-      const { engine, stores, effects, fleet } = await startEnvironment(2, { local: false });
+      const { engine, stores, effects, fleet } = await startEnvironment(2, { localSegments: false });
       const names = ['C1', 'C2', 'C3'];
       const graph = workflow(
         [
@@ -56,13 +56,13 @@ describeTemporal('several workers', ({ address, namespace }) => {
       expect(await activityTypesOf(runId)).toEqual(['heddle.segment']);
       expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual(['started']);
       const [{ pid } = { pid: 0 }] = effects.callsOf(`${runId}/L`);
-      effects.hurry();
+      effects.respondImmediately();
       await fleet.kill(pid);
       await expect.poll(async () => (await engine.getRun(runId)).status, POLL).toBe('completed');
       const counts = [...names, 'L'].map((name) => [name, effects.callsOf(`${runId}/${name}`).length]);
       expect(counts).toEqual([...names.map((name) => [name, 1]), ['L', 2]]);
       expect(effects.callsOf(`${runId}/L`)[1]?.pid).not.toBe(pid);
-      expect((await audit(stores)).faults).toEqual([]);
+      expect((await audit(stores)).problems).toEqual([]);
     },
   );
 
@@ -82,7 +82,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       expect(tookMs).toBeLessThan(MAX_CANCEL_MS);
       expect(effects.calls[0]).toMatchObject({ answered: false });
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-      expect((await audit(stores)).faults).toEqual([]);
+      expect((await audit(stores)).problems).toEqual([]);
     },
   );
 
@@ -104,7 +104,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     expect(tookMs).toBeLessThan(MAX_CANCEL_MS);
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
     await expect.poll(findBusyPids, POLL).toEqual([]);
-    expect((await audit(stores)).faults).toEqual([]);
+    expect((await audit(stores)).problems).toEqual([]);
   });
 
   it('a killed worker leaves no process with running code', { timeout: TIMEOUT_MS }, async () => {
@@ -142,7 +142,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     expect(effects.calls).toHaveLength(60);
     expect([...callsByPid.keys()].every((pid) => fleet.pids.includes(pid))).toBe(true);
     expect(callsByPid.size).toBeGreaterThanOrEqual(2);
-    expect((await audit(stores)).faults).toEqual([]);
+    expect((await audit(stores)).problems).toEqual([]);
   });
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { replayFaults } from '../replay/histories-of.ts';
+import { replayErrors } from '../replay/histories-of.ts';
 import {
-  findMachineMark,
+  findMachineData,
   readStored,
-  record,
+  recordHistories,
   removeUnused,
   toRunHistories,
   storedNames,
@@ -25,7 +25,7 @@ describeTemporal('golden histories', (server) => {
     'are recorded again',
     async () => {
       for (const subject of SUBJECTS)
-        storeHistories(subject.name, await record(server, subject, dataFolder()));
+        storeHistories(subject.name, await recordHistories(server, subject, dataFolder()));
       removeUnused(SUBJECTS);
       expect(storedNames()).toHaveLength(SUBJECTS.length);
     },
@@ -33,8 +33,8 @@ describeTemporal('golden histories', (server) => {
   );
 
   it.runIf(!isRecording)('can be recorded', async () => {
-    const histories = await record(server, SUBJECTS[0] as Subject, dataFolder());
-    expect(await replayFaults(histories)).toEqual([]);
+    const histories = await recordHistories(server, SUBJECTS[0] as Subject, dataFolder());
+    expect(await replayErrors(histories)).toEqual([]);
   });
 });
 
@@ -43,7 +43,7 @@ describe('golden histories', () => {
   it.each(storedNames())(
     '%s: an earlier run can be replayed; otherwise the change of workflow code needs a version step',
     async (name) => {
-      expect(await replayFaults(toRunHistories(readStored(name))), REMEDY).toEqual([]);
+      expect(await replayErrors(toRunHistories(readStored(name))), REMEDY).toEqual([]);
     },
   );
 
@@ -55,7 +55,7 @@ describe('golden histories', () => {
 
   it('have no data of the machine that recorded them', () => {
     const names = storedNames();
-    expect(names.filter((name) => findMachineMark(JSON.stringify(readStored(name))) !== undefined)).toEqual(
+    expect(names.filter((name) => findMachineData(JSON.stringify(readStored(name))) !== undefined)).toEqual(
       [],
     );
   });
@@ -65,6 +65,6 @@ describe('golden histories', () => {
     const { events } = stored[0]!.history;
     const [scheduled] = events.flatMap((event) => event['activityTaskScheduledEventAttributes'] ?? []);
     Object.assign(scheduled!, { activityType: { name: 'other' } });
-    expect((await replayFaults(toRunHistories(stored)))[0]).toMatch(/nondeterminism/i);
+    expect((await replayErrors(toRunHistories(stored)))[0]).toMatch(/nondeterminism/i);
   });
 });

@@ -38,7 +38,7 @@ export function toRunHistories(stored: StoredHistories): RunHistory[] {
 export function storeHistories(name: string, histories: readonly RunHistory[]): void {
   const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: toPlainJson(history) }));
   const text = `${JSON.stringify(stored)}\n`;
-  const machineValue = findMachineMark(text);
+  const machineValue = findMachineData(text);
   if (machineValue !== undefined)
     throw new Error(`The history "${name}" has data of this machine: ${machineValue}`);
   writeFileSync(`${FOLDER}${name}.json`, text);
@@ -61,7 +61,7 @@ function toPlainJson(history: RunHistory['history']): unknown {
 }
 
 /** Returns a host name or path of this machine that is in the text or in its payloads; undefined if there is none. */
-export function findMachineMark(text: string): string | undefined {
+export function findMachineData(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
   );
@@ -70,14 +70,18 @@ export function findMachineMark(text: string): string | undefined {
 }
 
 /** Runs the subject on a server. Returns its histories and those of its children. */
-export async function record(server: TemporalServer, subject: Subject, data: string): Promise<RunHistory[]> {
-  const { graph, children = [], options = {}, finish, name, budget, local } = subject;
+export async function recordHistories(
+  server: TemporalServer,
+  subject: Subject,
+  data: string,
+): Promise<RunHistory[]> {
+  const { graph, children = [], options = {}, finish, name, continueAsNewAfter, localSegments } = subject;
   const script = goldenBlocks();
   const { engine, close } = await openEngine(server, {
     data,
     options: { blocks: [script.executor] },
-    ...(budget !== undefined && { continueAsNewAfter: budget }),
-    ...(local !== undefined && { localSegments: local }),
+    ...(continueAsNewAfter !== undefined && { continueAsNewAfter }),
+    ...(localSegments !== undefined && { localSegments }),
   });
   const histories = await Histories.connect(server);
   try {

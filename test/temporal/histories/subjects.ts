@@ -11,9 +11,9 @@ export interface Subject {
   children?: readonly Json[];
   options?: ExecuteOptions;
   /** `continueAsNewAfter` of the deployment. */
-  budget?: number;
+  continueAsNewAfter?: number;
   /** `localSegments` of the deployment. */
-  local?: boolean;
+  localSegments?: boolean;
   /** Ends the run. Undefined if the run ends without further action. */
   finish?(engine: Engine, runId: string, script: Script): Promise<unknown>;
 }
@@ -110,12 +110,12 @@ export const SUBJECTS: readonly Subject[] = [
       [loop('L', { loopType: 'for', count: 8 }, work('A')), block('H', 'human_in_the_loop')],
       ['Start -> L -> A', 'Start -> H'],
     ),
-    budget: 4,
+    continueAsNewAfter: 4,
     finish: async (engine, runId) => engine.resume(runId, { input: {} }),
   },
   {
     name: 'segments-elsewhere',
     graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
-    local: false,
+    localSegments: false,
   },
 ];

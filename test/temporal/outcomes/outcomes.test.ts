@@ -5,7 +5,7 @@ import { optionsFor, runCase } from '../../conformance/outcomes/judge.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { sample } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { Histories, replayFaults } from '../replay/histories-of.ts';
+import { Histories, replayErrors } from '../replay/histories-of.ts';
 import { openEngine } from '../replay/open.ts';
 import type { OpenedEngine } from '../replay/open.ts';
 import { runConcurrently } from '../replay/run-concurrently.ts';
@@ -62,6 +62,6 @@ describeTemporal('recorded outcomes', (server) => {
     await histories.close();
     // Refused workflows have no history. In a sample, they can be more than a fifth.
     expect(chains.length).toBeGreaterThan(cases.length / 2);
-    expect(await replayFaults(chains.flat())).toEqual([]);
+    expect(await replayErrors(chains.flat())).toEqual([]);
   });
 });

@@ -10,9 +10,9 @@ export function randomFor(call: {
   seed: number;
   block: string;
   scope: readonly number[];
-  nth: number;
+  attempt: number;
 }): () => number {
-  const { seed, block, scope, nth } = call;
+  const { seed, block, scope, attempt: nth } = call;
   return seededRandomFor(seed, [...Buffer.from(block), ...scope, nth]);
 }
 
@@ -83,7 +83,7 @@ export class HeldEffects {
 
 /** Returns the generator of random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
 function randomOf({ block, scope, field, attempt }: BlockContext): () => number {
-  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, nth: attempt });
+  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, attempt: attempt });
   if (random() < 0.12) {
     const retryable = random() < 0.8;
     throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, attempt)} fails`, { retryable });

@@ -5,15 +5,15 @@ import { createEngineOn } from '../../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../../packages/engine/src/executors/registry.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { Histories, replayFaults } from '../replay/histories-of.ts';
+import { Histories, replayErrors } from '../replay/histories-of.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
 import { openEngine } from '../replay/open.ts';
 import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
-import { firstDifference, shapeOf } from './shape.ts';
+import { firstDifference, comparableRun } from './shape.ts';
 import { HeldEffects } from './effects.ts';
-import { playScript } from './temporal-run.ts';
+import { executeSteps } from './temporal-run.ts';
 
 /** Maximum time of a run on both runtimes together. */
 const RUN_TIMEOUT_MS = 200_000;
@@ -26,7 +26,7 @@ export type Deployment = Omit<DeploymentOptions, 'taskQueue'> & { worker?: Worke
 type OpenEnvironment = Environment & { close(): Promise<void> };
 
 /** The local runtime in memory and the Temporal runtime on a server, which must give every run the same result. */
-export class Pair {
+export class RuntimePair {
   readonly #local: OpenEnvironment;
   readonly #temporal: OpenEnvironment;
   readonly #histories: Histories;
@@ -49,7 +49,7 @@ export class Pair {
   static async open(
     server: TemporalServer,
     { data, deployment }: { data: string; deployment: Deployment },
-  ): Promise<Pair> {
+  ): Promise<RuntimePair> {
     const local = await openLocal();
     const effects = new HeldEffects();
     const temporal = await openEngine(server, {
@@ -60,7 +60,7 @@ export class Pair {
     });
     for (const { engine } of [local, temporal]) for (const child of CHILDREN) await engine.deploy(child);
     const histories = await Histories.connect(server);
-    return new Pair({
+    return new RuntimePair({
       local,
       temporal: { ...temporal, effects },
       histories,
@@ -79,14 +79,14 @@ export class Pair {
       const script = await runLocally(this.#local, run);
       if (script.isRacy) return false;
       phase = `the run ${run.runId} on the server`;
-      const entries = await playScript(this.#temporal, {
+      const entries = await executeSteps(this.#temporal, {
         ...run,
         ...script,
         entryCount: script.entries.length,
         isIdle: (runId) => this.#histories.isIdle(runId),
       });
-      const expected = await shapeOf(this.#local.engine, run.runId, script.entries);
-      const actual = await shapeOf(this.#temporal.engine, run.runId, entries);
+      const expected = await comparableRun(this.#local.engine, run.runId, script.entries);
+      const actual = await comparableRun(this.#temporal.engine, run.runId, entries);
       const difference = firstDifference(expected, actual);
       if (difference !== undefined) throw new Error(`The runs differ: ${difference}`);
       phase = 'the end of the workflow';
@@ -105,7 +105,7 @@ export class Pair {
    * source map of a worker, and hundreds of source maps would exhaust the memory of the process.
    */
   async findUnreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
-    const errors = await replayFaults(this.#compared.flatMap(({ histories }) => histories));
+    const errors = await replayErrors(this.#compared.flatMap(({ histories }) => histories));
     return errors.map((error) => {
       const [runId] = error.split(':');
       const run = this.#compared.find(({ histories }) => histories[0]?.workflowId === runId);

@@ -6,7 +6,7 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { isFull, sample, scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runConcurrently } from '../replay/run-concurrently.ts';
-import { Pair } from './pair.ts';
+import { RuntimePair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
@@ -80,7 +80,7 @@ describeTemporal('parity with the local runtime', (server) => {
   it.each(sample(DEPLOYMENTS, 2, 'deployments that random runs compare with the local runtime'))(
     'random runs have the same journal, logs and result: %s',
     async (_title, deployment, concurrency) => {
-      const pair = await Pair.open(server, { data: dataFolder(), deployment });
+      const pair = await RuntimePair.open(server, { data: dataFolder(), deployment });
       const allScenarios = [
         ...REGRESSIONS,
         ...fc.sample(scenarios('unrestricted'), { numRuns: RUN_COUNT, seed: SEED }),

@@ -64,7 +64,7 @@ function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: numbe
   const { seed, blocks, containers, ids, index } = context;
   const id = ids[index] as string;
   const { timeoutMs, subflow, ...rest } = node;
-  const random = randomFor({ seed, block: id, scope: [], nth: 0 });
+  const random = randomFor({ seed, block: id, scope: [], attempt: 0 });
   const config: BlockConfig = {
     id,
     name: id,

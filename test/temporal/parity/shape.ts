@@ -17,14 +17,18 @@ const IGNORED = new Set([
 ]);
 
 /** The parts of runs that must be equal. */
-export interface Shape {
+export interface ComparableRun {
   journal: Json[];
   result: Json;
   logs: Json[];
 }
 
 /** Returns the comparable parts of a run that has ended. `entries`: its journal. */
-export async function shapeOf(engine: Engine, runId: string, entries: readonly Entry[]): Promise<Shape> {
+export async function comparableRun(
+  engine: Engine,
+  runId: string,
+  entries: readonly Entry[],
+): Promise<ComparableRun> {
   const { status, output, error } = await engine.getRun(runId);
   const logs = await engine.getLogs(runId);
   return {
@@ -35,7 +39,7 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
 }
 
 /** Returns the first difference of two runs, such as `journal[2]`, with both values; undefined if they are equal. */
-export function firstDifference(local: Shape, temporal: Shape): string | undefined {
+export function firstDifference(local: ComparableRun, temporal: ComparableRun): string | undefined {
   for (const part of ['journal', 'logs', 'result'] as const) {
     const [one, other] = [[local[part]].flat(), [temporal[part]].flat()];
     for (let index = 0; index < Math.max(one.length, other.length); index++)

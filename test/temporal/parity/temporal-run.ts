@@ -14,7 +14,7 @@ const STEP_TIMEOUT_MS = 120_000;
  * a step in time. `isIdle` returns true if no workflow task is in progress: the SDK handles a signal that arrives
  * during a task before the timers that fired during the task.
  */
-export async function playScript(
+export async function executeSteps(
   environment: Environment,
   {
     plan,

@@ -5,7 +5,7 @@ import { sample, scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { Histories, replayFaults } from './histories-of.ts';
+import { Histories, replayErrors } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
 import { openEngine } from './open.ts';
 
@@ -112,5 +112,5 @@ async function expectShortHistories(chain: readonly RunHistory[]): Promise<void>
   const lengths = chain.map(({ history }) => history.events?.length ?? 0);
   expect(chain.length).toBeGreaterThan(ITERATIONS / COMMANDS_PER_HISTORY);
   expect(Math.max(...lengths)).toBeLessThan(MAX_EVENTS);
-  expect(await replayFaults(chain)).toEqual([]);
+  expect(await replayErrors(chain)).toEqual([]);
 }

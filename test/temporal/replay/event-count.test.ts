@@ -6,7 +6,7 @@ import { scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
-import { Histories, replayFaults, typeOf } from './histories-of.ts';
+import { Histories, replayErrors, eventTypeOf } from './histories-of.ts';
 import { openEngine } from './open.ts';
 
 /** Executes a block without effects. */
@@ -35,8 +35,8 @@ describeTemporal('the number of events of a run on a server', (server) => {
       expect(run).toMatchObject({ status: 'completed' });
       await inspect?.(engine, run.runId);
       const chain = await histories.of(run.runId);
-      expect(await replayFaults(chain)).toEqual([]);
-      return chain.flatMap(({ history }) => history.events ?? []).map(typeOf);
+      expect(await replayErrors(chain)).toEqual([]);
+      return chain.flatMap(({ history }) => history.events ?? []).map(eventTypeOf);
     } finally {
       await histories.close();
       await close();

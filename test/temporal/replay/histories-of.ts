@@ -77,7 +77,7 @@ export class Histories {
  * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that fails, and
  * a message if some histories were not replayed.
  */
-export async function replayFaults(
+export async function replayErrors(
   histories: readonly { workflowId: string; history: unknown }[],
   options: Partial<ReplayWorkerOptions> = {},
 ): Promise<string[]> {
@@ -97,11 +97,11 @@ export async function replayFaults(
 function eventText(event: NonNullable<History['events']>[number]): string {
   const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
   const failure = (run ?? task)?.failure;
-  return `${typeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;
+  return `${eventTypeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;
 }
 
 /** Returns the type of an event, such as `activityTaskScheduled`. */
-export function typeOf(event: object): string {
+export function eventTypeOf(event: object): string {
   const [name = ''] = Object.entries(event).flatMap(([key, value]) =>
     key.endsWith('EventAttributes') && value != null ? [key] : [],
   );

@@ -16,7 +16,7 @@ export interface GmailServer extends WebServer {
   /** Makes the server reject history ids before this one. */
   forgetBefore(historyId: number): void;
   /** Returns the id of the latest change of the mailbox. */
-  history(): number;
+  latestHistoryId(): number;
   labelsOf(id: string): readonly string[];
   /** If it is not 200, all responses are failures with this status. */
   status: number;
@@ -96,7 +96,7 @@ export async function gmailServer(): Promise<GmailServer> {
       return id;
     },
     forgetBefore: (historyId) => (oldestHistoryId = historyId),
-    history: () => lastHistoryId,
+    latestHistoryId: () => lastHistoryId,
     labelsOf: (id) => messages.find((message) => message.id === id)?.labels ?? [],
   };
   return gmail;

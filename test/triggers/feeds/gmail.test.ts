@@ -50,7 +50,7 @@ describe('a Gmail account', () => {
       },
     });
     expect(server.labelsOf(id)).toContain('UNREAD');
-    await source.accepted([id]);
+    await source.acknowledge([id]);
     expect(server.labelsOf(id)).toEqual(['INBOX']);
   });
 
@@ -61,7 +61,7 @@ describe('a Gmail account', () => {
     await source.poll();
     source.nowMs = NOW_MS + 3_600_000;
     server.deliver('missed', { receivedMs: NOW_MS + 1_800_000 });
-    server.forgetBefore(server.history());
+    server.forgetBefore(server.latestHistoryId());
     expect(subjects(await source.poll())).toEqual(['missed']);
     server.deliver('next', { receivedMs: source.nowMs });
     expect(subjects(await source.poll())).toEqual(['next']);

@@ -133,12 +133,12 @@ describe('a mail account', () => {
     const { items } = await source.poll();
     const isSeen = () => server.messages()[0]?.flags.has('\\Seen');
     expect(isSeen()).toBe(false);
-    await source.accepted(items.map(({ id }) => id));
+    await source.acknowledge(items.map(({ id }) => id));
     expect(isSeen()).toBe(true);
     // After the server has assigned new numbers, this is another message.
     server.messages()[0]?.flags.clear();
     server.renumber(9);
-    await source.accepted([`7:${uid}:INBOX`]);
+    await source.acknowledge([`7:${uid}:INBOX`]);
     expect(isSeen()).toBe(false);
   });
 

@@ -3,7 +3,7 @@ import { draftOf } from '../../support/draft.ts';
 import type { Steps } from '../../support/scale.ts';
 import { triggerWorkflow } from '../../support/trigger-workflow.ts';
 import { atMinute, startProcess } from '../killed.ts';
-import type { Backend, FiringProcess } from '../killed.ts';
+import type { Backend, TriggerProcess } from '../killed.ts';
 import { newsFeed } from './setup.ts';
 import type { NewsFeed } from './setup.ts';
 
@@ -20,7 +20,7 @@ interface DeployedFeed {
 }
 
 /** Deploys a workflow with a feed, and waits for the first poll of its source. */
-export async function deployFeed(process: FiringProcess, news: NewsFeed): Promise<DeployedFeed> {
+export async function deployFeed(process: TriggerProcess, news: NewsFeed): Promise<DeployedFeed> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     process.call<Data>('request', { key, request: parts });
@@ -41,8 +41,8 @@ export async function deployFeed(process: FiringProcess, news: NewsFeed): Promis
 }
 
 /** Expects one completed run for each item, and no other run. */
-export async function expectOnceEach(
-  process: FiringProcess,
+export async function expectOneRunPerItem(
+  process: TriggerProcess,
   { id }: DeployedFeed,
   titles: readonly string[],
 ): Promise<void> {
@@ -60,7 +60,7 @@ export async function expectOnceEach(
  * run of the item completed before that step.
  */
 async function advanceAndKill(
-  process: FiringProcess,
+  process: TriggerProcess,
   { nowMs, dieAt, title }: { nowMs: number; dieAt: number; title: string },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
@@ -81,7 +81,10 @@ async function advanceAndKill(
  * Kills a process at steps from a poll to the run of an item, and starts another process each time. Expects that each
  * item has one run.
  */
-export async function expectPolledOnceWhenKilled(backend: Backend, { first, stride }: Steps): Promise<void> {
+export async function expectOneRunPerItemWhenKilled(
+  backend: Backend,
+  { first, stride }: Steps,
+): Promise<void> {
   const news = await newsFeed();
   const startAt = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
   let process = await startAt(atMinute(0));
@@ -98,8 +101,8 @@ export async function expectPolledOnceWhenKilled(backend: Backend, { first, stri
     if (!isDead) break;
     minute += ROUND_MINUTES;
     process = await startAt(atMinute(minute));
-    await expectOnceEach(process, feed, titles);
+    await expectOneRunPerItem(process, feed, titles);
   }
-  await expectOnceEach(process, feed, titles);
+  await expectOneRunPerItem(process, feed, titles);
   expect(step).toBeGreaterThan(MIN_STEPS);
 }

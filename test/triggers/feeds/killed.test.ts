@@ -3,8 +3,13 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../support/postgres.ts';
 import { sampledSteps, scale } from '../../support/scale.ts';
 import { atMinute, startProcess } from '../killed.ts';
-import type { Backend, FiringProcess } from '../killed.ts';
-import { deployFeed, expectOnceEach, expectPolledOnceWhenKilled, ROUND_MINUTES } from './killed-steps.ts';
+import type { Backend, TriggerProcess } from '../killed.ts';
+import {
+  deployFeed,
+  expectOneRunPerItem,
+  expectOneRunPerItemWhenKilled,
+  ROUND_MINUTES,
+} from './killed-steps.ts';
 import { newsFeed } from './setup.ts';
 
 describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -12,7 +17,7 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
 
   it('starts exactly one run for each item if its process is killed at any step from the poll to the run, on SQLite', async () => {
     const data = dataFolder();
-    await expectPolledOnceWhenKilled({ store: { data }, engine: { data } }, steps);
+    await expectOneRunPerItemWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
@@ -26,12 +31,12 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
       };
       const startAt = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
       const processes = [await startAt(atMinute(0)), await startAt(atMinute(0))];
-      const feed = await deployFeed(processes[0] as FiringProcess, news);
+      const feed = await deployFeed(processes[0] as TriggerProcess, news);
       const titles: string[] = [];
       const rounds = scale(3, 15);
       let minute = 0;
       for (let round = 1; round <= rounds; round += 1) {
-        const [dying, other] = processes as [FiringProcess, FiringProcess];
+        const [dying, other] = processes as [TriggerProcess, TriggerProcess];
         const title = `item ${round}`;
         titles.push(title);
         news.items.unshift({ id: title, title });
@@ -47,7 +52,7 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
         // The lease of the killed process has expired.
         minute += ROUND_MINUTES;
         await other.call('tick', { nowMs: atMinute(minute) });
-        await expectOnceEach(other, feed, titles);
+        await expectOneRunPerItem(other, feed, titles);
         processes.splice(0, 2, other, dying.isDead() ? await startAt(atMinute(minute)) : dying);
       }
     },

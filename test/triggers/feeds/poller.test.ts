@@ -26,9 +26,9 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     news.items.unshift({ id: 'b' }, { id: 'a' });
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expectTitles(api, id, ['a', 'b']);
-    api.moveTo('2026-01-01T00:02:00Z');
+    api.advanceTo('2026-01-01T00:02:00Z');
     await api.waitForPoll(id);
     expect(await api.inputs(id)).toHaveLength(2);
     expect(await api.trigger(id)).toMatchObject({
@@ -53,12 +53,12 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
-    news.until = promise;
+    news.respondAfter = promise;
     news.items.unshift({ id: 'a' });
     const before = news.requests.length;
-    for (const each of [api, other]) each.moveTo('2026-01-01T00:01:00Z');
+    for (const each of [api, other]) each.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(() => news.requests.length).toBe(before + 1);
-    for (const each of [api, other]) each.moveTo('2026-01-01T00:02:00Z');
+    for (const each of [api, other]) each.advanceTo('2026-01-01T00:02:00Z');
     resolve();
     // The process that has polled the source starts the runs of its items.
     const startedCount = async () =>
@@ -76,15 +76,15 @@ describe('a feed', () => {
     const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
-    news.until = promise;
+    news.respondAfter = promise;
     news.items.unshift({ id: 'a' });
     const before = news.requests.length;
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(() => news.requests.length).toBe(before + 1);
     expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     resolve();
     await expectTitles(api, id, ['a']);
-    api.moveTo('2026-01-01T00:10:00Z');
+    api.advanceTo('2026-01-01T00:10:00Z');
     await api.waitForPoll(id);
     expect(await api.inputs(id)).toHaveLength(1);
   });
@@ -96,7 +96,7 @@ describe('a feed', () => {
     await api.waitForPoll(id);
     expect((await api.call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     news.items.unshift({ id: 'b' }, { id: 'a' });
-    api.moveTo('2026-01-01T00:10:00Z');
+    api.advanceTo('2026-01-01T00:10:00Z');
     expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     await expectTitles(api, id, ['b']);
   });
@@ -122,14 +122,14 @@ describe('a feed', () => {
         )
         .execute();
     news.items.unshift({ id: 'new' });
-    api.moveTo('2026-01-01T00:10:00Z');
+    api.advanceTo('2026-01-01T00:10:00Z');
     await expectTitles(api, id, ['new']);
     await api.waitForPoll(id);
     const { count, oldest } = await selectItems()
       .select(({ fn }) => [fn.countAll().as('count'), fn.min('seen_ms').as('oldest')])
       .executeTakeFirstOrThrow();
     expect({ count, oldest }).toEqual({ count: 10_000, oldest: 4 });
-    api.moveTo('2026-01-01T00:11:00Z');
+    api.advanceTo('2026-01-01T00:11:00Z');
     await api.waitForPoll(id);
     await expectTitles(api, id, ['new']);
   });
@@ -147,7 +147,7 @@ describe('a feed', () => {
     await api.call('POST', `${triggerPath}/pause`);
     news.items.unshift({ id: 'a' });
     const before = news.requests.length;
-    api.moveTo('2026-01-01T00:05:00Z');
+    api.advanceTo('2026-01-01T00:05:00Z');
     expect(await api.trigger(id)).toMatchObject({ state: 'paused', nextDueAt: null });
     expect(news.requests.length).toBe(before);
     await api.call('POST', `${triggerPath}/resume`);
@@ -165,14 +165,14 @@ describe('a feed', () => {
       await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(index + 1);
       const { nextDueAt } = await api.trigger(id);
       delays.push(Date.parse(nextDueAt ?? '') - api.now());
-      api.moveTo(nextDueAt ?? '');
+      api.advanceTo(nextDueAt ?? '');
     }
     expect(delays.map((ms) => ms / 60_000)).toEqual([10, 20, 40, 60, 60]);
     for (let failures = 6; failures <= 30; failures += 1) {
       await expect.poll(async () => (await api.trigger(id)).health.failures).toBeGreaterThanOrEqual(failures);
       const { state, nextDueAt } = await api.trigger(id);
       if (state === 'suspended') break;
-      api.moveTo(nextDueAt ?? '');
+      api.advanceTo(nextDueAt ?? '');
     }
     const suspended = await api.trigger(id);
     expect(suspended).toMatchObject({ state: 'suspended', nextDueAt: null });
@@ -220,10 +220,10 @@ describe('a feed', () => {
     await api.waitForPoll(id);
     isFull = true;
     news.items.unshift({ id: 'a' });
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: 'limits', state: 'active' });
     isFull = false;
-    api.moveTo('2026-01-01T00:01:10Z');
+    api.advanceTo('2026-01-01T00:01:10Z');
     await expectTitles(api, id, ['a']);
   });
 
@@ -234,9 +234,9 @@ describe('a feed', () => {
     const id = await api.deployFeed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
     await api.waitForPoll(id);
     news.items.unshift({ id: 'c' }, { id: 'b' }, { id: 'a' });
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     const titlesOfRuns = async () => {
-      api.moveTo('2026-01-01T00:01:01Z');
+      api.advanceTo('2026-01-01T00:01:01Z');
       const { runs } = await api.engine.listRuns({ workflowId: id });
       const logs = await Promise.all(runs.map(({ runId }) => api.engine.getLogs(runId)));
       return logs.map(([first]) =>
@@ -258,7 +258,7 @@ describe('a feed', () => {
     await api.waitForPoll(id);
     expect(news.requests.at(-1)?.path).toBe('/hidden-thread-4711');
     news.items.unshift({ id: 'a', title: 'It is hidden-thread-4711.' });
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(async () => JSON.stringify(await api.inputs(id))).toContain('It is');
     expect(JSON.stringify(await api.inputs(id))).not.toContain('hidden-thread-4711');
     const plain = { host: 'imap.example.com', username: 'ada', password: 'in plain text' };
@@ -291,7 +291,7 @@ describe('a feed', () => {
       '1,2',
     ];
     mail.deliver({ raw: ['Subject: one', ...mimeLines].join('\r\n') });
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(async () => (await api.inputs(id)).length).toBe(1);
     const [input] = await api.inputs(id);
     const { attachments } = (input?.['email'] ?? {}) as { attachments: JsonObject[] };
@@ -328,7 +328,7 @@ describe('a feed', () => {
     const id = await api.deployFeed('gmail', { triggerCredentials: ownCredential, pollMinutes: 1 });
     await api.waitForPoll(id);
     gmail.deliver('one');
-    api.moveTo('2026-01-01T00:01:00Z');
+    api.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(async () => (await api.inputs(id)).length).toBe(1);
     expect(JSON.stringify(await api.inputs(id))).not.toContain(GMAIL_TOKEN);
   });

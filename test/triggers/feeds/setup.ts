@@ -15,17 +15,17 @@ export interface NewsFeed {
   /** The status of the feed's responses. */
   status: number;
   /** The feed answers when this promise resolves. */
-  until: Promise<void>;
+  respondAfter: Promise<void>;
   requests: { path: string }[];
 }
 
 /** Starts a feed without items. It stops when the test ends. */
 export async function newsFeed(): Promise<NewsFeed> {
   const server = await webServer((_request, response) => {
-    void news.until.then(() => response.writeHead(news.status).end(rssOf(news.items)));
+    void news.respondAfter.then(() => response.writeHead(news.status).end(rssOf(news.items)));
   });
   const news: NewsFeed = {
-    ...{ url: server.url, items: [], status: 200, until: Promise.resolve() },
+    ...{ url: server.url, items: [], status: 200, respondAfter: Promise.resolve() },
     requests: server.requests,
   };
   return news;
@@ -59,7 +59,7 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
         }),
       ),
     async inputs(workflowId) {
-      api.moveTo(new Date(api.now()).toISOString());
+      api.advanceTo(new Date(api.now()).toISOString());
       const rows = await feedDb
         .selectFrom('feed_items')
         .innerJoin('claims', 'claims.engine_id', 'feed_items.run_id')

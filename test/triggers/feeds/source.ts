@@ -48,7 +48,7 @@ export class Source {
     return poll;
   }
 
-  async accepted(ids: readonly string[]): Promise<void> {
+  async acknowledge(ids: readonly string[]): Promise<void> {
     await this.type.acknowledge?.(this.config, ids, this.#context(new AbortController().signal));
   }
 

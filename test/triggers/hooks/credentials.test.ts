@@ -109,7 +109,7 @@ describe('the next check of a webhook at its provider', () => {
     await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ id: before?.id }]);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     expect(await api.hooksOf(id)).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe('the next check of a webhook at its provider', () => {
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     expect(await auditActionsOf(triggerId)).toContain('TRIGGER_HOOK_LEFT');
     expect(await api.hooksOf(id)).toHaveLength(1);
     expect(await deliveryStatus(id)).toBe(404);

@@ -58,7 +58,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
 
     it('is created once, even if the record of its creation is lost', async () => {
       const [before] = (await api.hooksOf(id)) as [SimulatedHook];
-      const row = await api.rowOf(id);
+      const row = await api.hookRowOf(id);
       const present = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
         ...hook,
         hookId: null,
@@ -82,14 +82,14 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       api.advance(DAY_MS);
       await expect.poll(() => api.hooksOf(id)).toHaveLength(1);
       const [recreated] = (await api.hooksOf(id)) as [SimulatedHook];
-      await expect.poll(async () => (await api.rowOf(id))?.lease_id).toBeNull();
+      await expect.poll(async () => (await api.hookRowOf(id))?.lease_id).toBeNull();
       expect(await api.deliver(recreated, 'four')).toMatchObject({ status: 200 });
     });
 
     it('is removed when its trigger is paused, and created again when the trigger is resumed', async () => {
       const { id: triggerId } = await api.triggerOf(id);
       await api.call('POST', `/api/v2/triggers/${triggerId}/pause`);
-      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id)).toEqual([]);
       await api.call('POST', `/api/v2/triggers/${triggerId}/resume`);
       await api.waitForStatus(id, 'active');
@@ -104,7 +104,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       // A bot has only one webhook, which has no id.
       if (name !== 'telegram') hook.id += '9';
       await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id)).toEqual([]);
     });
 
@@ -125,7 +125,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
         await api.redeploy(refusedId, type, fields);
         await api.waitForStatus(refusedId, 'active');
         await api.call('DELETE', `/api/v2/workflows/${refusedId}/deploy`);
-        await expect.poll(() => api.rowOf(refusedId)).toBeUndefined();
+        await expect.poll(() => api.hookRowOf(refusedId)).toBeUndefined();
       }
     });
   });
@@ -167,7 +167,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
     // The block becomes a schedule.
     await api.redeploy(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     expect(providers.hooks.filter(({ owner }) => owner === 'ada/shuttle')).toEqual([]);
   });
 
@@ -203,7 +203,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       retryable: false,
     });
     await api.call('DELETE', `/api/v2/workflows/${secondId}/deploy`);
-    await expect.poll(() => api.rowOf(secondId)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(secondId)).toBeUndefined();
     expect(telegramHooks()).toHaveLength(1);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(telegramHooks).toEqual([]);
@@ -215,7 +215,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: first } = await api.waitForStatus(id, 'failed');
     expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
-    const delayMs = async (): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+    const delayMs = async (): Promise<number> => Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
     expect(await delayMs()).toBe(5000);
     api.advance(5000);
     await expect.poll(delayMs).toBe(60_000);
@@ -252,7 +252,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     const { id: triggerId } = await api.triggerOf(id);
     providers.before = (request) => (request.startsWith('DELETE github') ? { status: 401 } : undefined);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     providers.before = () => undefined;
     expect(await auditActionsOf(triggerId)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
     expect(await api.hooksOf(id)).toHaveLength(1);
@@ -289,7 +289,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
     providers.before = () => undefined;
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
   });
 
   it('need a credential of their own workspace', async () => {

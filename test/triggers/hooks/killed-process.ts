@@ -3,8 +3,8 @@ import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import type { Steps } from '../../support/scale.ts';
-import { FROM_MS, startProcess } from '../killed.ts';
-import type { Backend, FiringProcess } from '../killed.ts';
+import { START_TIME_MS, startProcess } from '../killed.ts';
+import type { Backend, TriggerProcess } from '../killed.ts';
 import { PROVIDERS, webhookWorkflow } from '../webhook-setup.ts';
 import { HOOK_TYPES, ORIGIN } from './setup.ts';
 
@@ -28,8 +28,8 @@ class HookProcess {
   readonly #backend: Backend;
   readonly #name: ProviderName;
   readonly #providers: HookProviders;
-  #process: FiringProcess | undefined;
-  #nowMs = FROM_MS;
+  #process: TriggerProcess | undefined;
+  #nowMs = START_TIME_MS;
   #key = '';
   #workflowId = '';
 
@@ -94,7 +94,7 @@ class HookProcess {
   /** Advances the clock. The process still dies at its step. */
   async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
-    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, stillDies: true });
+    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, keepsDieAt: true });
   }
 
   advanceDay(): Promise<void> {
@@ -126,7 +126,7 @@ class HookProcess {
     const sent = PROVIDERS[this.#name]?.request(body, delivery);
     const path = new URL(hook.url).pathname;
     const { status } = await this.#runningProcess().call<{ status: number }>('deliver', {
-      ...{ path, sent: sent as never },
+      ...{ path, deliveryRequest: sent as never },
     });
     return `${status} ${this.#providers.hooks.length}`;
   }
@@ -140,13 +140,13 @@ class HookProcess {
     await expectSoon(count, 0, message);
   }
 
-  async #start(): Promise<FiringProcess> {
+  async #start(): Promise<TriggerProcess> {
     const hooks = { origin: ORIGIN, services: this.#providers.services };
     this.#process = await startProcess({ ...this.#backend, nowMs: this.#nowMs, hooks });
     return this.#process;
   }
 
-  #runningProcess(): FiringProcess {
+  #runningProcess(): TriggerProcess {
     if (!this.#process) throw new Error('The process has not been started.');
     return this.#process;
   }
@@ -160,7 +160,7 @@ class HookProcess {
  * Kills processes, one after the other, at steps of the creation, check and removal of a webhook at its provider.
  * Expects that the next process leaves one webhook at the provider, or none after the removal.
  */
-export async function expectHookOnceWhenKilled(
+export async function expectOneHookWhenKilled(
   backend: Backend,
   name: ProviderName,
   { first, stride }: Steps,

@@ -12,7 +12,7 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledSteps, sampledTests } from '../../support/scale.ts';
-import { expectHookOnceWhenKilled } from './killed-process.ts';
+import { expectOneHookWhenKilled } from './killed-process.ts';
 import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
@@ -143,11 +143,11 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
       expect(await api.deliver(hooks[0], 'one')).toMatchObject({ status: 200 });
       await whileUnavailable(async () => {
         await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-        await expect.poll(async () => (await api.rowOf(id))?.attempts).toBe(1);
+        await expect.poll(async () => (await api.hookRowOf(id))?.attempts).toBe(1);
       });
       const isDeadAgain = await runUntilCrash(id, step, {});
       api.advance(LEASE_MS + 1);
-      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id), `died at step ${step}`).toEqual([]);
       if (!isDead && !isDeadAgain) break;
       deathCount += 1;
@@ -168,7 +168,7 @@ describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
       `leaves one webhook, or none after the removal, if it is killed at any step: ${name}`,
       async () => {
         const data = dataFolder();
-        await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
+        await expectOneHookWhenKilled({ store: { data }, engine: { data } }, name, steps);
       },
     );
 });
@@ -181,7 +181,7 @@ describe('a process that stops', () => {
     providers.before = () => ({ status: 503 });
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'failed');
-    const { wanted } = (await api.rowOf(id)) as ProviderHookRow;
+    const { wanted } = (await api.hookRowOf(id)) as ProviderHookRow;
     const formerHook = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };
     const row = await api.hookDb
       .updateTable('provider_hooks')
@@ -210,7 +210,7 @@ describe('a process that stops', () => {
     await job.run();
     providers.before = () => undefined;
     pending.resolve(undefined);
-    expect(await api.rowOf(id)).toMatchObject({ lease_id: null });
+    expect(await api.hookRowOf(id)).toMatchObject({ lease_id: null });
     api.advance(LEASE_MS);
     await api.waitForStatus(id, 'active');
     const [hook, ...otherHooks] = (await api.hooksOf(id)) as [SimulatedHook];

@@ -72,7 +72,7 @@ describe.each(sampledStores('processes of hooks'))(
         POST: before.POST + 1,
       });
       providers.before = () => undefined;
-      expect(await api.rowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
+      expect(await api.hookRowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
       pending.resolve(undefined);
       api.advance(5000);
       await api.waitForStatus(id, 'active');
@@ -82,9 +82,9 @@ describe.each(sampledStores('processes of hooks'))(
     it('stay unchanged when a process that does not create webhooks changes the triggers', async () => {
       const id = await api.deployHook(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'active');
-      const before = await api.rowOf(id);
+      const before = await api.hookRowOf(id);
       await new Triggers(triggerTypes).recordDesiredHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
-      expect(await api.rowOf(id)).toEqual(before);
+      expect(await api.hookRowOf(id)).toEqual(before);
     });
 
     it('of earlier versions of Heddle get their provider in a migration', async () => {

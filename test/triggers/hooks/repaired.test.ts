@@ -41,8 +41,8 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       return id;
     };
     const delayOf = async (id: string): Promise<number> =>
-      Number((await api.rowOf(id))?.look_ms) - api.now.ms;
-    const attemptsOf = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
+      Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
+    const attemptsOf = async (id: string): Promise<number | undefined> => (await api.hookRowOf(id))?.attempts;
     const pathOf = (credential: string): string =>
       `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
 
@@ -116,7 +116,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
         return response.promise;
       };
       const id = await deployHook(credential);
-      await api.rowOf(id);
+      await api.hookRowOf(id);
       await requestSent.promise;
       await storeKey('late', VALID_KEY);
       providers.before = () => undefined;

@@ -75,7 +75,7 @@ describe('a webhook at a provider', () => {
     const rotatingSealer = new Sealer(keysInText(`${newKey},${oldKey}`));
     const rotate = () => rotateStoredSecrets(api.store.database, rotatingSealer, undefined);
     expect((await rotate()).resealed).toBeGreaterThan(0);
-    const row = (await api.rowOf(id)) as ProviderHookRow;
+    const row = (await api.hookRowOf(id)) as ProviderHookRow;
     expect(await hookSecret(api.hookDb, new Sealer(keysInText(newKey)), row)).toBe(secret);
     await expect(hookSecret(api.hookDb, sealer, row)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
     expect(await rotate()).toMatchObject({ resealed: 0 });

@@ -11,7 +11,7 @@ import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
 import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
-import { manualBeats, storeOf } from '../store.ts';
+import { manualBeats, openStore } from '../store.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
 export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
@@ -71,7 +71,7 @@ export interface HookApi extends WebhookApi {
   deployment(id: string): Promise<Deployment>;
   /** Waits until the latest deployment attempt has this status. */
   waitForStatus(id: string, status: string): Promise<Deployment>;
-  rowOf(id: string): Promise<ProviderHookRow | undefined>;
+  hookRowOf(id: string): Promise<ProviderHookRow | undefined>;
   triggerOf(id: string): Promise<{
     id: string;
     state: string;
@@ -95,7 +95,7 @@ export async function hookApi(
 ): Promise<HookApi> {
   // A beat is skipped while earlier work is still running, so the functions below beat again at each call.
   const { every, beat } = manualBeats();
-  const store = options.store ?? (await storeOf(kind));
+  const store = options.store ?? (await openStore(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
   const egress = { allowPrivate: true, ports: 'any' as const };
   const api = await webhookApi(kind, {
@@ -159,7 +159,7 @@ export async function hookApi(
         .toEqual(status === 'failed' ? expect.stringMatching(/could not be (created|checked)/) : status);
       return deployment(id);
     },
-    rowOf(id) {
+    hookRowOf(id) {
       beat();
       return hookDb.selectFrom('provider_hooks').selectAll().where('workflow_id', '=', id).executeTakeFirst();
     },

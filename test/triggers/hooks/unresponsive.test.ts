@@ -46,8 +46,9 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     };
   };
   const respondAgain = (): void => void (providers.before = () => undefined);
-  const delayOf = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
-  const failureCount = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
+  const delayOf = async (id: string): Promise<number> =>
+    Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
+  const failureCount = async (id: string): Promise<number | undefined> => (await api.hookRowOf(id))?.attempts;
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
     hang('POST');
@@ -98,11 +99,11 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     hang('DELETE');
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => failureCount(id)).toBe(1);
-    expect(await api.rowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
+    expect(await api.hookRowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
     expect(await delayOf(id)).toBe(RETRY_MS);
     respondAgain();
     api.advance(RETRY_MS);
-    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     expect(providers.hooks).not.toContain(hook);
     expect(api.faults).toEqual([]);
   });
@@ -110,7 +111,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 
 /** Adds a copy of the webhook of a workflow to each of these workspaces. */
 async function addCopies(api: HookApi, id: string, workspaces: readonly string[]): Promise<void> {
-  const row = (await api.rowOf(id)) as ProviderHookRow;
+  const row = (await api.hookRowOf(id)) as ProviderHookRow;
   const { github: key } = HOOK_CREDENTIALS;
   for (const [index, workspaceId] of workspaces.entries()) {
     const material = { type: 'service_account', key } as const;
@@ -200,7 +201,7 @@ describe('while a provider never answers', () => {
       AbortSignal.timeout(LIMIT_MS),
     );
     await job.run();
-    const after = hookWithNumericTimes((await api.rowOf(id)) as ProviderHookRow);
+    const after = hookWithNumericTimes((await api.hookRowOf(id)) as ProviderHookRow);
     expect(after).toMatchObject({ state: 'failed', is_retryable: 1, attempts: 4, lease_id: null });
     expect((after.look_ms ?? 0) - api.now.ms).toBe(8 * RETRY_MS);
     expect(api.faults).toEqual([]);

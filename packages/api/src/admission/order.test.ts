@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { ParsedResponse } from '../../../../test/support/api.ts';
 import { GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
-import { recordingApi } from '../../../../test/support/recording-api.ts';
+import { rowCountingApi } from '../../../../test/support/recording-api.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
@@ -41,7 +41,7 @@ const EMPTY_BUCKET: LimitState = {
 };
 const failAsDown = (): Promise<never> => Promise.reject(new Error('The port is down.'));
 
-const api = await recordingApi({
+const api = await rowCountingApi({
   capacity: 1,
   now: () => 0,
   limiter: { take: (kind) => (faults.has(kind === 'async' ? 'sync' : kind) ? EMPTY_BUCKET : undefined) },
@@ -256,9 +256,9 @@ const REFUSALS: readonly Refusal[] = [
 async function sendWithFaults(...requestFaults: Fault[]) {
   for (const fault of requestFaults) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
-  const rowsBefore = api.rows();
+  const rowsBefore = api.rowCounts();
   const response = await send();
-  const rowsAfter = api.rows();
+  const rowsAfter = api.rowCounts();
   faults.clear();
   await stream?.body?.cancel();
   return { response, rowsBefore, rowsAfter };

@@ -3,13 +3,13 @@ import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { CallOptions } from '../../../../test/support/api.ts';
 import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
-import { recordingApi } from '../../../../test/support/recording-api.ts';
+import { rowCountingApi } from '../../../../test/support/recording-api.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 
 let arePublicRunsAllowed = true;
 const requests: RunRequest[] = [];
-const api = await recordingApi({
+const api = await rowCountingApi({
   allowsPublicRuns: () => arePublicRunsAllowed,
   usage: { reserve: (request) => (requests.push(request), {}) },
 });
@@ -61,9 +61,9 @@ describe('a public workflow', () => {
     expect(anonymousRun.headers.get('x-run-id')).toBe(anonymousRun.data.runId);
     const memberRun = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(memberRun).toMatchObject({ status: 200, data: { runId } });
-    const rowsBefore = api.rows();
+    const rowsBefore = api.rowCounts();
     expect(await runAnonymously(id, { headers: { 'X-Run-Id': 'a b' } })).toMatchObject({ status: 400 });
-    expect(api.rows()).toEqual(rowsBefore);
+    expect(api.rowCounts()).toEqual(rowsBefore);
   });
 
   it('refuses an invalid credential', async () => {
@@ -91,10 +91,10 @@ describe('a public workflow', () => {
     [{ executionTimeoutSeconds: 5 }, 400, 'executionTimeoutSeconds is supported only for async execution'],
   ])('refuses %j without a credential', async (body, status, message) => {
     const id = await publish();
-    const rowsBefore = api.rows();
+    const rowsBefore = api.rowCounts();
     const response = await runAnonymously(id, { body });
     expect([response.status, errorIn(response.body).message]).toEqual([status, message]);
-    expect(api.rows()).toEqual(rowsBefore);
+    expect(api.rowCounts()).toEqual(rowsBefore);
   });
 
   it('counts against the rate limit of its workspace', async () => {
@@ -135,7 +135,7 @@ describe('a workflow that is not public', () => {
     await call('DELETE', `/api/v2/workflows/${undeployedId}/deploy`);
     const privateIds = [await api.deploy(GREETING), await api.createDraft(GREETING)];
     const ids = [...privateIds, 'nowhere', withdrawnId, undeployedId];
-    const rowsBefore = api.rows();
+    const rowsBefore = api.rowCounts();
     for (const id of ids) {
       for (const raw of ['{}', '{', '{"async":true,"stream":true}', '{"run":{"source":"manual"}}']) {
         const response = await runAnonymously(id, { body: undefined, raw });
@@ -143,20 +143,20 @@ describe('a workflow that is not public', () => {
         expect(response.headers.get('www-authenticate')).toContain('header="x-api-key"');
       }
     }
-    expect(api.rows()).toEqual(rowsBefore);
+    expect(api.rowCounts()).toEqual(rowsBefore);
   });
 
   it('is refused if its workspace may not have public workflows, and can be made private', async () => {
     const id = await publish();
     arePublicRunsAllowed = false;
     const deploymentPath = `/api/v2/workflows/${id}/deployment`;
-    const rowsBefore = api.rows();
+    const rowsBefore = api.rowCounts();
     expect((await runAnonymously(id)).body).toEqual(UNAUTHORIZED);
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: true } })).toMatchObject({
       status: 403,
       body: { error: { code: 'FORBIDDEN', details: { code: 'PUBLIC_SHARING_NOT_ALLOWED' } } },
     });
-    expect(api.rows()).toEqual(rowsBefore);
+    expect(api.rowCounts()).toEqual(rowsBefore);
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: false } })).toMatchObject({
       status: 200,
     });

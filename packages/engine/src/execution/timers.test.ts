@@ -23,5 +23,5 @@ it('a timer that is cancelled, or cleared with all others, does not fire', () =>
   timers.cancel('no such timer');
   timers.clear();
   clock.advance(100);
-  expect([fired, timers.size, clock.waiting]).toEqual([[], 0, 0]);
+  expect([fired, timers.size, clock.pendingTimerCount]).toEqual([[], 0, 0]);
 });

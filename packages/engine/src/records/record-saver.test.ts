@@ -40,7 +40,7 @@ describe('RecordSaver', () => {
     clock.advance(100);
     await saver.save();
     expect(saved).toEqual([{ seq: 1, logs: [1, 2] }]);
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimerCount).toBe(0);
   });
 
   it('waits for the entry that is being written', async () => {
@@ -79,7 +79,7 @@ describe('RecordSaver', () => {
       logs: [{ executionOrder: 1 }, { executionOrder: 2 }, { executionOrder: 3 }],
     });
     saver.saveSoon();
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimerCount).toBe(0);
     await saver.save();
     expect(saved).toEqual([]);
   });

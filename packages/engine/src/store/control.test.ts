@@ -27,7 +27,7 @@ it('waits for the outcome of a request', async () => {
   const { control } = open({ clock });
   const id = await control.add(REQUEST);
   const outcome = waitForOutcome(control, id, { clock, timeoutMs: 1000 });
-  await vi.waitUntil(() => clock.waiting > 0);
+  await vi.waitUntil(() => clock.pendingTimerCount > 0);
   await serve(control, () => 'cancelled');
   await vi.waitUntil(() => control.outcome(id));
   clock.advance(10);
@@ -40,7 +40,7 @@ it('stops waiting after the timeout, and leaves the request open for a later ser
   const id = await control.add(REQUEST);
   const outcome = waitForOutcome(control, id, { clock, timeoutMs: 90 });
   for (const ms of [10, 20, 40, 20]) {
-    await vi.waitUntil(() => clock.waiting > 0);
+    await vi.waitUntil(() => clock.pendingTimerCount > 0);
     clock.advance(ms);
   }
   expect(await outcome).toBeUndefined();
@@ -131,7 +131,7 @@ it('finds a request by polling if there is no notification', async () => {
   await vi.waitUntil(() => control.outcome('polled'));
   clock.advance(10_000);
   await stop();
-  expect(clock.waiting).toBe(0);
+  expect(clock.pendingTimerCount).toBe(0);
   expect(handled).toHaveLength(1);
 });
 

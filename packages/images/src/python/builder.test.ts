@@ -246,12 +246,12 @@ describe('metadata is read', () => {
     [
       'from a separate file, with an HTML page',
       { ...alpha, hasSeparateMetadata: true },
-      { form: 'html' },
+      { format: 'html' },
       [`${file}.metadata`],
     ],
     ['from the end of the wheel, by a range request', alpha, {}, [`${file} bytes=N`]],
-    ['from the whole wheel, without range support', alpha, { ranges: false }, [file, file]],
-    ['from the whole wheel, if its size is unknown', alpha, { form: 'html' }, [file]],
+    ['from the whole wheel, without range support', alpha, { supportsRanges: false }, [file, file]],
+    ['from the whole wheel, if its size is unknown', alpha, { format: 'html' }, [file]],
   ])('%s', async (_what, wheel, options, files) => {
     const { record, index } = await buildFrom([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);

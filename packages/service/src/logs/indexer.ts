@@ -148,11 +148,12 @@ async function buildLogs(
     versions: await versionsOf(db, workflowIds),
   };
   const logs: NewLog[] = [];
-  for (const [engineId, run] of runs) {
-    const workspaceId = records.claims.get(engineId)?.workspace_id ?? records.workspaces.get(run.workflowId);
+  for (const [engineRunId, run] of runs) {
+    const workspaceId =
+      records.claims.get(engineRunId)?.workspace_id ?? records.workspaces.get(run.workflowId);
     if (workspaceId === undefined) continue;
-    const usage = await usageOfRun({ engine, report }, engineId, run);
-    const identity = identityOf(engineId, run, records);
+    const usage = await usageOfRun({ engine, report }, engineRunId, run);
+    const identity = identityOf(engineRunId, run, records);
     logs.push({ ...identity, workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
   return logs;
@@ -179,12 +180,12 @@ interface ServiceRecords {
   versions: ReadonlyMap<string, number>;
 }
 
-function identityOf(engineId: string, run: RunSummary, { claims, versions }: ServiceRecords) {
-  const claim = claims.get(engineId);
+function identityOf(engineRunId: string, run: RunSummary, { claims, versions }: ServiceRecords) {
+  const claim = claims.get(engineRunId);
   const isChild = run.parentRunId !== null;
   return {
-    engine_id: engineId,
-    run_id: claim?.run_id ?? run.callerId ?? engineId,
+    engine_id: engineRunId,
+    run_id: claim?.run_id ?? run.callerId ?? engineRunId,
     workflow_id: run.workflowId,
     version: run.version === null ? null : (versions.get(`${run.version} ${run.workflowId}`) ?? null),
     trigger: claim?.trigger ?? (isChild ? 'workflow' : 'api'),
@@ -214,13 +215,13 @@ function statusOf(status: RunSummary['status']): LogStatus {
 /** Returns the cost of an ended run, -1 if none is known, and the models that it used. */
 async function usageOfRun(
   { engine, report }: Pick<IndexerOptions, 'engine' | 'report'>,
-  engineId: string,
+  engineRunId: string,
   { endedAt, blockTypes }: RunSummary,
 ): Promise<{ cost: number; models: string[] }> {
   const noUsage = { cost: -1, models: [] };
   if (endedAt === null || !blockTypes.some(callsModel)) return noUsage;
   try {
-    const usages = await modelUsagesOf(engine, await engine.getTrace(engineId));
+    const usages = await modelUsagesOf(engine, await engine.getTrace(engineRunId));
     const costs = usages.flatMap(({ usage }) => usage.cost?.totalMicros ?? []);
     const models = [...new Set(usages.flatMap(({ usage }) => usage.model ?? []))];
     const micros = costs.reduce((sum, cost) => sum + cost, 0);
@@ -232,17 +233,19 @@ async function usageOfRun(
     if (!isCorruptRecord(error)) throw error;
     // The message may quote what is stored, which may hold secrets.
     report(
-      new Error(`A stored record of run ${engineId} is corrupt: its cost and models are missing in the log`),
+      new Error(
+        `A stored record of run ${engineRunId} is corrupt: its cost and models are missing in the log`,
+      ),
     );
     return noUsage;
   }
 }
 
-async function claimsOf(db: Db, engineIds: readonly string[]): Promise<Map<string, LogTables['claims']>> {
+async function claimsOf(db: Db, engineRunIds: readonly string[]): Promise<Map<string, LogTables['claims']>> {
   const rows = await db
     .selectFrom('claims')
     .select(['engine_id', 'run_id', 'workspace_id', 'trigger'])
-    .where('engine_id', 'in', engineIds)
+    .where('engine_id', 'in', engineRunIds)
     .execute();
   return new Map(rows.map((row) => [row.engine_id, row]));
 }

@@ -34,7 +34,7 @@ export interface LogFilters {
 export type LogSort = 'startedAt' | 'durationMs' | 'cost' | 'status';
 
 /** The last row of a page: the value that it is sorted by, and the engine's id. */
-export type LogPosition = readonly [value: string | number, engineId: string];
+export type LogPosition = readonly [value: string | number, engineRunId: string];
 
 export interface LogPageQuery extends LogFilters {
   sortBy: LogSort;

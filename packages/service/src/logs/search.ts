@@ -117,12 +117,12 @@ class ValueSearch {
     return error ?? (await this.#valueMatchIn(root, 'output')) ?? (await this.#valueMatchIn(root, 'input'));
   }
 
-  #errorMatchIn(spans: readonly Span[], { engine_id: engineId, run_id: runId }: LogRow) {
+  #errorMatchIn(spans: readonly Span[], { engine_id: engineRunId, run_id: runId }: LogRow) {
     for (const [index, span] of spans.entries()) {
       if (span.error) {
         // Callers know the run by their own id.
         const { code, message } = span.error;
-        const preview = previewIn(`${code}: ${message.replaceAll(engineId, runId)}`, this.#text);
+        const preview = previewIn(`${code}: ${message.replaceAll(engineRunId, runId)}`, this.#text);
         const blockName = index === 0 ? null : span.name;
         if (preview !== undefined) return { in: 'error' as const, blockName, preview };
       }

@@ -93,10 +93,10 @@ export async function countEndedRuns(db: Db, logs: readonly NewLog[]): Promise<E
 }
 
 /** Removes the rows of runs. */
-export async function removeLogs(db: Db, engineIds: readonly string[]): Promise<void> {
-  if (engineIds.length === 0) return;
+export async function removeLogs(db: Db, engineRunIds: readonly string[]): Promise<void> {
+  if (engineRunIds.length === 0) return;
   for (const table of ['run_logs', 'run_log_models'] as const)
-    await db.deleteFrom(table).where('engine_id', 'in', engineIds).execute();
+    await db.deleteFrom(table).where('engine_id', 'in', engineRunIds).execute();
 }
 
 /** Returns a page of the log, and the position of its last row if more follow. */

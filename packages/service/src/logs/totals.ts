@@ -63,12 +63,12 @@ export async function addBatchToTotals(db: Db): Promise<boolean> {
  * Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same
  * transaction.
  */
-export async function markAsNotTotalled(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
-  if (engineIds.length === 0) return { runs: [], sign: -1 };
+export async function markAsNotTotalled(db: Db, engineRunIds: readonly string[]): Promise<TotalsChange> {
+  if (engineRunIds.length === 0) return { runs: [], sign: -1 };
   const runs = await db
     .updateTable('run_logs')
     .set({ totalled: 0 })
-    .where('engine_id', 'in', engineIds)
+    .where('engine_id', 'in', engineRunIds)
     .where('totalled', '=', 1)
     .returning(COLUMNS)
     .execute();

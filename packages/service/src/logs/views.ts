@@ -70,9 +70,12 @@ export async function entryOf(
 }
 
 /** Returns the trace of a run; undefined if the run was deleted in the meantime. */
-export async function traceOf(engine: Pick<Engine, 'getTrace'>, engineId: string): Promise<Span | undefined> {
+export async function traceOf(
+  engine: Pick<Engine, 'getTrace'>,
+  engineRunId: string,
+): Promise<Span | undefined> {
   try {
-    return await engine.getTrace(engineId);
+    return await engine.getTrace(engineRunId);
   } catch (error) {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return undefined;
     throw error;

@@ -88,15 +88,15 @@ async function deleteBatch(
 }
 
 /** Deletes a run. Returns false if the run or one of its children has not ended. */
-async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<boolean> {
+async function deleteRun({ engine, db }: RunOptions, engineRunId: string): Promise<boolean> {
   try {
-    await engine.deleteRun(engineId);
+    await engine.deleteRun(engineRunId);
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (error.code === 'RUN_NOT_SETTLED') return false;
     if (error.code !== 'RUN_NOT_FOUND') throw error;
   }
-  await removeLogs(db, [engineId]);
+  await removeLogs(db, [engineRunId]);
   return true;
 }
 

@@ -14,7 +14,7 @@ const OPENERS: { [name: string]: () => Promise<Reservations> } = {
 
 function newReservation(overrides: Partial<NewReservation> = {}): NewReservation {
   return {
-    ...{ engineId: 'e1', runId: 'mine', workflowId: 'w', workspaceId: 'looms' },
+    ...{ engineRunId: 'e1', runId: 'mine', workflowId: 'w', workspaceId: 'looms' },
     ...{ trigger: 'api', mode: 'sync', createdAt: '2026-01-01T00:00:00.000Z' },
     ...overrides,
   };
@@ -24,10 +24,12 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
   it('accept a run id once per workspace', async () => {
     const reservations = await open();
     expect(await reservations.reserve(newReservation())).toBe(true);
-    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(false);
-    expect(await reservations.reserve(newReservation({ engineId: 'e3', workspaceId: 'dyers' }))).toBe(true);
+    expect(await reservations.reserve(newReservation({ engineRunId: 'e2' }))).toBe(false);
+    expect(await reservations.reserve(newReservation({ engineRunId: 'e3', workspaceId: 'dyers' }))).toBe(
+      true,
+    );
     expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([
-      { engineId: 'e1', isQueued: false },
+      { engineRunId: 'e1', isQueued: false },
     ]);
     expect(await reservations.byRunId('mine', ['looms', 'dyers'])).toHaveLength(2);
     expect(await reservations.byRunId('mine', [])).toEqual([]);
@@ -39,8 +41,8 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     await reservations.reserve(newReservation());
     await reservations.release('e1');
     await reservations.release('unknown');
-    expect(await reservations.byEngineIds(['e1'])).toEqual(new Map());
-    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(true);
+    expect(await reservations.byEngineRunIds(['e1'])).toEqual(new Map());
+    expect(await reservations.reserve(newReservation({ engineRunId: 'e2' }))).toBe(true);
   });
 
   it('keep the id of a run that was not started, with the reason', async () => {
@@ -48,11 +50,11 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     await reservations.reserve(newReservation());
     const failure = { reason: 'INVALID_INPUT', message: 'It does not fit.' } as const;
     await reservations.fail('e1', failure);
-    expect((await reservations.byEngineIds(['e1', 'unknown'])).get('e1')).toEqual({
+    expect((await reservations.byEngineRunIds(['e1', 'unknown'])).get('e1')).toEqual({
       ...newReservation(),
       isQueued: false,
       failure,
     });
-    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(false);
+    expect(await reservations.reserve(newReservation({ engineRunId: 'e2' }))).toBe(false);
   });
 });

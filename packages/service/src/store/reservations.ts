@@ -51,12 +51,12 @@ export async function addAllQueued(
  */
 export async function lockHeldStart(
   transaction: unknown,
-  engineId: string,
+  engineRunId: string,
 ): Promise<QueuedStart | undefined> {
   const row = await (transaction as Db)
     .updateTable('claims')
     .set({ held: 1 })
-    .where('engine_id', '=', engineId)
+    .where('engine_id', '=', engineRunId)
     .where('held', '=', 1)
     .where('waiting', 'is not', null)
     .returning('waiting')
@@ -67,13 +67,13 @@ export async function lockHeldStart(
 /** Changes the data with which a held run starts. */
 export async function updateHeldStart(
   transaction: unknown,
-  engineId: string,
+  engineRunId: string,
   start: QueuedStart,
 ): Promise<void> {
   await (transaction as Db)
     .updateTable('claims')
     .set({ waiting: JSON.stringify(start) })
-    .where('engine_id', '=', engineId)
+    .where('engine_id', '=', engineRunId)
     .where('held', '=', 1)
     .execute();
 }
@@ -81,7 +81,7 @@ export async function updateHeldStart(
 /** Ends the hold of a run: it may start, or it has failed. */
 export async function releaseHeldRun(
   transaction: unknown,
-  engineId: string,
+  engineRunId: string,
   outcome: { start: QueuedStart } | { failure: ReservationFailure },
 ): Promise<void> {
   const change =
@@ -91,7 +91,7 @@ export async function releaseHeldRun(
   await (transaction as Db)
     .updateTable('claims')
     .set({ ...change, held: null })
-    .where('engine_id', '=', engineId)
+    .where('engine_id', '=', engineRunId)
     .where('held', '=', 1)
     .execute();
 }
@@ -152,15 +152,15 @@ export class ReservationStore implements Reservations {
     }
   }
 
-  async release(engineId: string): Promise<void> {
-    await this.#db.deleteFrom('claims').where('engine_id', '=', engineId).execute();
+  async release(engineRunId: string): Promise<void> {
+    await this.#db.deleteFrom('claims').where('engine_id', '=', engineRunId).execute();
   }
 
-  async fail(engineId: string, failure: ReservationFailure): Promise<void> {
+  async fail(engineRunId: string, failure: ReservationFailure): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ failure: JSON.stringify(failure) })
-      .where('engine_id', '=', engineId)
+      .where('engine_id', '=', engineRunId)
       .execute();
   }
 
@@ -175,12 +175,12 @@ export class ReservationStore implements Reservations {
     return rows.map(reservationOf);
   }
 
-  async byEngineIds(engineIds: readonly string[]): Promise<Map<string, Reservation>> {
-    if (engineIds.length === 0) return new Map();
+  async byEngineRunIds(engineRunIds: readonly string[]): Promise<Map<string, Reservation>> {
+    if (engineRunIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('claims')
       .selectAll()
-      .where('engine_id', 'in', engineIds)
+      .where('engine_id', 'in', engineRunIds)
       .execute();
     return new Map(rows.map((row) => [row.engine_id, reservationOf(row)]));
   }
@@ -192,17 +192,17 @@ class StoredQueue implements StartQueue {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#removals = new Batches(BATCH_SIZE, async (engineIds) => {
-      const removed = await this.#dequeue(engineIds, null);
-      return engineIds.map((engineId) => removed.has(engineId));
+    this.#removals = new Batches(BATCH_SIZE, async (engineRunIds) => {
+      const removed = await this.#dequeue(engineRunIds, null);
+      return engineRunIds.map((engineRunId) => removed.has(engineRunId));
     });
   }
 
-  async add(engineId: string, start: QueuedStart): Promise<void> {
+  async add(engineRunId: string, start: QueuedStart): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ waiting: JSON.stringify(start) })
-      .where('engine_id', '=', engineId)
+      .where('engine_id', '=', engineRunId)
       .execute();
   }
 
@@ -216,7 +216,7 @@ class StoredQueue implements StartQueue {
       .orderBy('created_at')
       .execute();
     return rows.map((row) => ({
-      engineId: row.engine_id,
+      engineRunId: row.engine_id,
       runId: row.run_id,
       workflowId: row.workflow_id,
       workspaceId: row.workspace_id,
@@ -224,20 +224,20 @@ class StoredQueue implements StartQueue {
     }));
   }
 
-  async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
-    if (!failure) return this.#removals.add(engineId);
-    return (await this.#dequeue([engineId], JSON.stringify(failure))).has(engineId);
+  async remove(engineRunId: string, failure?: ReservationFailure): Promise<boolean> {
+    if (!failure) return this.#removals.add(engineRunId);
+    return (await this.#dequeue([engineRunId], JSON.stringify(failure))).has(engineRunId);
   }
 
   /** Removes runs from the queue. Returns those that were in the queue. */
-  async #dequeue(engineIds: readonly string[], failure: string | null): Promise<Set<string>> {
-    const rows = await dequeue(this.#db, engineIds.length, [null, null, failure, ...engineIds]);
+  async #dequeue(engineRunIds: readonly string[], failure: string | null): Promise<Set<string>> {
+    const rows = await dequeue(this.#db, engineRunIds.length, [null, null, failure, ...engineRunIds]);
     return new Set(rows.map(({ engine_id }) => engine_id));
   }
 }
 
 function rowOf({
-  engineId,
+  engineRunId,
   runId,
   workflowId,
   workspaceId,
@@ -246,7 +246,7 @@ function rowOf({
   createdAt,
 }: NewReservation): NewRow {
   return {
-    engine_id: engineId,
+    engine_id: engineRunId,
     run_id: runId,
     workflow_id: workflowId,
     workspace_id: workspaceId,
@@ -258,7 +258,7 @@ function rowOf({
 
 function reservationOf(row: ReservationRow): Reservation {
   return {
-    engineId: row.engine_id,
+    engineRunId: row.engine_id,
     runId: row.run_id,
     workflowId: row.workflow_id,
     workspaceId: row.workspace_id,

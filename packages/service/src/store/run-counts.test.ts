@@ -50,7 +50,7 @@ async function addRun(
   const { workflowId, reserved, state } = run;
   const reservations = new ReservationStore(db);
   const at = '2026-01-01T00:00:05.000Z';
-  const fields = { engineId: id, runId: id, workflowId, workspaceId: 'looms', createdAt: at } as const;
+  const fields = { engineRunId: id, runId: id, workflowId, workspaceId: 'looms', createdAt: at } as const;
   if (reserved) await reservations.reserve({ ...fields, trigger: 'api', mode: 'sync' });
   if (state === 'queued') await reservations.queue.add(id, { input: {}, version: 1 });
   if (state === 'queued' || state === 'deleted') return;

@@ -223,18 +223,18 @@ async function expectMigratedRows(store: ServiceStore): Promise<void> {
 
 async function expectMigratedReservations({ reservations }: ServiceStore): Promise<void> {
   const common = { workflowId: 'w', trigger: 'api' } as const;
-  const mine = { ...common, engineId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
+  const mine = { ...common, engineRunId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
   expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([mine]);
-  expect((await reservations.byEngineIds(['mine'])).get('mine')).toMatchObject(mine);
+  expect((await reservations.byEngineRunIds(['mine'])).get('mine')).toMatchObject(mine);
   const waiting = { input: {}, version: 3 };
   expect(await reservations.queue.list()).toEqual([
-    { engineId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start: waiting },
+    { engineRunId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start: waiting },
   ]);
   const createdAt = '2026-01-02T00:00:00.000Z';
-  const next = { ...common, mode: 'sync', createdAt, engineId: 'e1', runId: 'mine' } as const;
+  const next = { ...common, mode: 'sync', createdAt, engineRunId: 'e1', runId: 'mine' } as const;
   expect(await reservations.reserve({ ...next, workspaceId: 'looms' })).toBe(false);
   expect(await reservations.reserve({ ...next, workspaceId: 'dyers' })).toBe(true);
-  expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineId: 'e1' }]);
+  expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineRunId: 'e1' }]);
 }
 
 describe.each(OLDER_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {

@@ -76,7 +76,7 @@ export async function admitDueRun(
     ownsFiles: true,
     ...asyncTimeout(services.policy),
   } as const;
-  const fields = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
+  const fields = { trigger, dueMs, run: { engineRunId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);
   if (policy) {
     const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
@@ -123,9 +123,9 @@ export async function queueDueRun(
 }
 
 function reservationOf({ trigger, run }: AdmittedRun, nowMs: number): NewReservation {
-  const { engineId, runId, workflowId } = run;
+  const { engineRunId, runId, workflowId } = run;
   return {
-    ...{ engineId, runId, workflowId, workspaceId: trigger.workspace_id },
+    ...{ engineRunId, runId, workflowId, workspaceId: trigger.workspace_id },
     ...{ trigger: 'schedule', mode: 'async', createdAt: new Date(nowMs).toISOString() },
   };
 }
@@ -141,7 +141,7 @@ export async function claimDueInstants(
   if (runs.length === 0) return [];
   const rows = runs.map(({ trigger, dueMs, run }) => ({
     ...{ workflow_id: trigger.workflow_id, block_id: trigger.block_id, due_ms: dueMs },
-    ...{ run_id: run.engineId, version: trigger.version, claimed_ms: nowMs },
+    ...{ run_id: run.engineRunId, version: trigger.version, claimed_ms: nowMs },
   }));
   const inserted = await db
     .insertInto('trigger_fires')
@@ -150,5 +150,5 @@ export async function claimDueInstants(
     .returning('run_id')
     .execute();
   const claimed = new Set(inserted.map(({ run_id: id }) => id));
-  return runs.filter(({ run }) => claimed.has(run.engineId));
+  return runs.filter(({ run }) => claimed.has(run.engineRunId));
 }

@@ -19,7 +19,7 @@ function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation
     },
   };
   const reservations = {
-    byEngineIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
+    byEngineRunIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
   };
   return stateOfRun({ engine, reservations } as unknown as Dependencies, 'r');
 }

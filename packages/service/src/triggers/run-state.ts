@@ -12,7 +12,7 @@ export async function stateOfRun(
 ): Promise<RunState> {
   const run = await runOf(engine, runId);
   if (run) return toRunState(run);
-  const reservation = (await reservations.byEngineIds([runId])).get(runId);
+  const reservation = (await reservations.byEngineRunIds([runId])).get(runId);
   if (reservation?.isQueued) return { isBusy: true };
   if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
   // The run has started since the first query, or it was deleted.

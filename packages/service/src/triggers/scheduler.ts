@@ -182,7 +182,7 @@ export class Scheduler {
 /** Returns the columns that change when these runs are started. */
 function firedColumns(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
   const last = runs.at(-1);
-  return last ? { last_run_id: last.run.engineId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
+  return last ? { last_run_id: last.run.engineRunId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
 }
 
 /** Returns the columns that postpone the due instant, by a delay that doubles with each attempt. */

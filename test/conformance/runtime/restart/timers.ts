@@ -15,7 +15,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const clock = new TestClock(1000);
     const { runId } = await (await engines.next({ clock })).start({ workflow: waitWorkflow });
-    await clock.due(2 * HOUR_MS);
+    await clock.waitForTimer(2 * HOUR_MS);
     clock.advance(HOUR_MS);
     const after = await engines.next({ clock });
     expect(await after.getRun(runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
@@ -30,7 +30,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const clock = new TestClock(1000);
     const { runId } = await (await engines.next({ clock })).start({ workflow: waitWorkflow });
-    await clock.due(2 * HOUR_MS);
+    await clock.waitForTimer(2 * HOUR_MS);
     const laterClock = new TestClock(5 * HOUR_MS);
     const after = await engines.next({ clock: laterClock });
     const run = await after.attach(runId);
@@ -46,7 +46,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 5000 };
     const { runId } = await before.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
     (await first.nextCall('A')).fail(new Error('one'));
-    await clock.due(5000);
+    await clock.waitForTimer(5000);
     clock.advance(2000);
     const second = new Script();
     const after = await engines.next({ clock, blocks: [second.executor] });

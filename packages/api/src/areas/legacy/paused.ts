@@ -48,7 +48,7 @@ export const listPausedExecutions = defineOperation({
   async handle(services, { query, origin }, workflow) {
     const { engine, reservations: reservationStore } = services;
     const runs = await listPausedRuns(engine, workflow.id);
-    const reservations = await reservationStore.byEngineIds(runs.map(({ runId }) => runId));
+    const reservations = await reservationStore.byEngineRunIds(runs.map(({ runId }) => runId));
     const executions = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;

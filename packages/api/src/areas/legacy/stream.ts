@@ -35,12 +35,12 @@ export const streamExecution = operationsOf<AreaContext>()({
   ],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, headers }, workflow) {
-    const { run, engineId, runId } = await findRun(services, workflow, path.executionId);
+    const { run, engineRunId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
     const received = query.from === undefined ? parseReceived(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
-    const events = eventsAfter(services, { ...run, engineId, runId }, received, cancellation.signal);
+    const events = eventsAfter(services, { ...run, engineRunId, runId }, received, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
   },
 });
@@ -76,7 +76,7 @@ async function* eventsAfter(
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const events = services.engine.follow(run.engineId, { signal });
+    const events = services.engine.follow(run.engineRunId, { signal });
     for await (const [id, event] of unreadEvents(events, received)) {
       const data = toLegacyEvent(event, run);
       if (!data) continue;

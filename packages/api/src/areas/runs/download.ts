@@ -32,7 +32,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
     const file = foundRun?.run && filesIn(foundRun.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
     if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
-    const content = await services.engine.openFile(foundRun.engineId, file);
+    const content = await services.engine.openFile(foundRun.engineRunId, file);
     if (!content) throw notFound('File');
     const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
     // The content is sent after the event is stored.

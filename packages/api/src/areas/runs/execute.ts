@@ -21,7 +21,7 @@ import type { Definition, QueuedStart } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { MAX_INLINE_BYTES, base64Inliner, openFileReader } from './files.ts';
-import { engineIds, withCallerId } from './ids.ts';
+import { engineRunIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { publicRefusal, publicResult } from './public-result.ts';
 import { redactedMessage } from './redacted-message.ts';
@@ -114,14 +114,14 @@ export async function executeCall(
   const ids = await reserveRunId(services, workflow, call);
   const { reservations, publicRuns } = services;
   try {
-    if (principal.anonymous) await publicRuns?.add(ids.engineId, new Date(services.now()).toISOString());
+    if (principal.anonymous) await publicRuns?.add(ids.engineRunId, new Date(services.now()).toISOString());
     return await execute(services, workflow, { ...call, ...ids, wantsNdjson: wantsNdjson(headers, body) });
   } catch (error) {
     // The engine has a run with this id, so the id stays used.
     if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
     if (!(error instanceof RunStartedError)) {
-      await reservations.release(ids.engineId);
-      if (principal.anonymous) await publicRuns?.release(ids.engineId);
+      await reservations.release(ids.engineRunId);
+      if (principal.anonymous) await publicRuns?.release(ids.engineRunId);
     }
     const reason = error instanceof RunStartedError ? error.reason : error;
     throw principal.anonymous ? publicRefusal(reason) : reason;
@@ -159,9 +159,9 @@ async function execute(services: AreaContext, workflow: Definition, call: Reserv
  * call `release`.
  */
 async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: AdmittedCall): Promise<Reply> {
-  const { signal, engineId, runId, origin, release, principal } = call;
+  const { signal, engineRunId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
-  const ids = { engineId, runId };
+  const ids = { engineRunId, runId };
   const headers = { 'X-Run-Id': runId };
   const body = await storeInputFiles(services, runOrigin, call.body, { ...ids, signal, isPublic });
   if (body.async) {
@@ -174,7 +174,7 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
   const run = await startRun(services, runOrigin, body, {
-    ...{ ...engineIds(ids), via: callChainOf(call.headers), signal: cancellation.signal },
+    ...{ ...engineRunIds(ids), via: callChainOf(call.headers), signal: cancellation.signal },
     ...timeout,
   });
   if (release) void run.result().then(release, release);
@@ -227,7 +227,7 @@ async function storeInputFiles(
   services: AreaContext,
   origin: RunOrigin,
   body: ExecuteBody,
-  { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
+  { engineRunId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
   if (body.input === undefined || origin.start === undefined) return body;
   const [workflow, versionOption] = sourceOf(origin);
@@ -248,17 +248,17 @@ async function storeInputFiles(
     expectConnected(signal);
     const reason = await redactedMessage(services.engine, workflow, error.message, versionOption);
     const message = `File processing failed: ${reason}`;
-    await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
+    await services.reservations.fail(engineRunId, { reason: 'INVALID_INPUT', message });
     const errorOptions = { details: { runId }, headers: { 'X-Run-Id': runId } };
     throw new RunStartedError(new ApiError(400, message, errorOptions));
   } finally {
-    if (isPublic && storedKeys.length > 0) await services.publicRuns?.addFiles(engineId, storedKeys);
+    if (isPublic && storedKeys.length > 0) await services.publicRuns?.addFiles(engineRunId, storedKeys);
   }
 }
 
 /** Stores the queued run with its input and submits it. The caller gets the 202 only after this. */
 async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedCall): Promise<void> {
-  const { body, headers, engineId, runId, release } = call;
+  const { body, headers, engineRunId, runId, release } = call;
   const { queue } = services;
   if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
@@ -275,7 +275,7 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
     ...(timeoutSeconds.length > 0 && { timeoutMs: Math.min(...timeoutSeconds) * 1000 }),
   };
   try {
-    await queue.add(engineId, start);
+    await queue.add(engineRunId, start);
   } catch (error) {
     services.report(error);
     throw new RunStartedError(
@@ -286,17 +286,17 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
     );
   }
   const { id: workflowId, workspaceId } = origin.workflow;
-  queue.submit({ engineId, runId, workflowId, workspaceId, start, release });
+  queue.submit({ engineRunId, runId, workflowId, workspaceId, start, release });
 }
 
 /** Returns a function that adds the contents of files to values of the run, unless the body declines them. */
 function fileInliner(
   { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
-  { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
+  { engineRunId, signal }: Pick<AdmittedCall, 'engineRunId' | 'signal'>,
 ): StreamedRun['inlineFiles'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return base64Inliner(() => openFileReader(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
+  return base64Inliner(() => openFileReader(engine, engineRunId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
 async function selectionOf(
@@ -309,10 +309,10 @@ async function selectionOf(
   return resolveSelectors(services, selectedOutputs, { workflow: origin.workflow, blocks });
 }
 
-function runRequestOf(workflow: Definition, { engineId, body, principal }: ReservedCall): RunRequest {
+function runRequestOf(workflow: Definition, { engineRunId, body, principal }: ReservedCall): RunRequest {
   const mode = modeOf(body);
   const { id: workflowId, workspaceId } = workflow;
-  return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };
+  return { runId: engineRunId, workflowId, workspaceId, userId: principal.userId, mode };
 }
 
 function wantsNdjson(headers: Headers, body: ExecuteBody): boolean {

@@ -19,12 +19,12 @@ export async function findRun(
   // The reservation is read first: if the run starts between the two reads, the engine has it.
   const reservation =
     (await reservations.byRunId(runId, [workspaceId]))[0] ??
-    (await reservations.byEngineIds([runId])).get(runId);
+    (await reservations.byEngineRunIds([runId])).get(runId);
   if (reservation && reservation.workflowId !== id) throw notFound('Run');
   const ids = reservation
-    ? { engineId: reservation.engineId, runId: reservation.runId }
-    : { engineId: runId, runId };
-  const run = await findEngineRun(engine, ids.engineId);
+    ? { engineRunId: reservation.engineRunId, runId: reservation.runId }
+    : { engineRunId: runId, runId };
+  const run = await findEngineRun(engine, ids.engineRunId);
   if (!run && reservation && isUnstarted(reservation)) return { ...ids, run, reservation };
   if (!run || run.workflowId !== id) throw notFound('Run');
   return { ...ids, run, reservation };
@@ -51,10 +51,10 @@ function isUnstarted({ isQueued, failure }: Reservation): boolean {
 /** Returns the engine's run with this id; undefined when there is none. */
 export async function findEngineRun(
   engine: Pick<Engine, 'getRun'>,
-  engineId: string,
+  engineRunId: string,
 ): Promise<RunDetail | undefined> {
   try {
-    return await engine.getRun(engineId);
+    return await engine.getRun(engineRunId);
   } catch (error) {
     if (isRunNotFound(error)) return undefined;
     throw error;

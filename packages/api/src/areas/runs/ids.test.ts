@@ -228,8 +228,8 @@ describe('a run with an id that the caller chose', () => {
     const runId = `reported.${crypto.randomUUID()}`;
     const responses = await collectResponses(id, runId);
     const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
-    expect(reservation?.engineId).toMatch(/^[\da-f-]{36}$/);
-    for (const text of responses) expect(text).not.toContain(reservation?.engineId);
+    expect(reservation?.engineRunId).toMatch(/^[\da-f-]{36}$/);
+    for (const text of responses) expect(text).not.toContain(reservation?.engineRunId);
     for (const text of responses.filter((each) => !each.includes('/files/')))
       expect(text.split('\n').slice(1).join('\n')).toContain(runId);
     // The id that the run's own blocks see.
@@ -286,7 +286,7 @@ describe('a run with an id that the caller chose', () => {
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
-    expect(await call('GET', `${path}/runs/${reservation?.engineId}`)).toMatchObject({
+    expect(await call('GET', `${path}/runs/${reservation?.engineRunId}`)).toMatchObject({
       status: 200,
       data: { runId, trigger: 'api' },
     });

@@ -5,14 +5,14 @@ import type { ExecuteOptions } from '@heddle/engine';
 /** The two ids of a run. */
 export interface RunIds {
   /** The engine's id, unique over all workspaces. */
-  engineId: string;
+  engineRunId: string;
   /** The id that the caller chose, else the engine's; unique within the workspace. */
   runId: string;
 }
 
 /** Returns the ids as options of the engine. */
-export function engineIds({ engineId, runId }: RunIds): Pick<ExecuteOptions, 'runId' | 'callerId'> {
-  return engineId === runId ? { runId } : { runId: engineId, callerId: runId };
+export function engineRunIds({ engineRunId, runId }: RunIds): Pick<ExecuteOptions, 'runId' | 'callerId'> {
+  return engineRunId === runId ? { runId } : { runId: engineRunId, callerId: runId };
 }
 
 /** Runs `work`. In engine errors that it throws, the caller's run id replaces the engine's. */
@@ -20,17 +20,17 @@ export async function withCallerId<T>(ids: RunIds, work: () => Promise<T>): Prom
   try {
     return await work();
   } catch (error) {
-    if (ids.engineId === ids.runId || !isEngineError(error)) throw error;
+    if (ids.engineRunId === ids.runId || !isEngineError(error)) throw error;
     const { code, message, details } = error;
     const options =
       details === undefined
         ? {}
-        : { details: JSON.parse(replaceEngineId(ids, JSON.stringify(details))) as Json };
-    throw new EngineError(code, replaceEngineId(ids, message), { ...options, cause: error });
+        : { details: JSON.parse(replaceEngineRunId(ids, JSON.stringify(details))) as Json };
+    throw new EngineError(code, replaceEngineRunId(ids, message), { ...options, cause: error });
   }
 }
 
 /** Returns the text with the caller's run id in place of the engine's. */
-export function replaceEngineId({ engineId, runId }: RunIds, text: string): string {
-  return text.replaceAll(engineId, runId);
+export function replaceEngineRunId({ engineRunId, runId }: RunIds, text: string): string {
+  return text.replaceAll(engineRunId, runId);
 }

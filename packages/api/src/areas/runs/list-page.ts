@@ -30,7 +30,7 @@ export async function listRunsPage(
   let cursor = startCursor;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
-    const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
+    const reservations = await services.reservations.byEngineRunIds(page.runs.map(({ runId }) => runId));
     const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
     const matchingItems = pageItems.filter(
       (item) => query.trigger === undefined || item.trigger === query.trigger,

@@ -8,37 +8,37 @@ const MAX_RESERVATIONS = 100_000;
  * workflows only while the caller waits.
  */
 export function memoryReservations(): Reservations {
-  const byEngineId = new Map<string, Reservation>();
+  const byEngineRunId = new Map<string, Reservation>();
   const byRunId = new Map<string, Reservation>();
   const keyOf = ({ workspaceId, runId }: Pick<NewReservation, 'workspaceId' | 'runId'>): string =>
     JSON.stringify([workspaceId, runId]);
   const remove = (reservation: Reservation): void => {
-    byEngineId.delete(reservation.engineId);
+    byEngineRunId.delete(reservation.engineRunId);
     byRunId.delete(keyOf(reservation));
   };
   return {
     reserve(reservation) {
       if (byRunId.has(keyOf(reservation))) return Promise.resolve(false);
       const newReservation = { ...reservation, isQueued: false };
-      byEngineId.set(newReservation.engineId, newReservation);
+      byEngineRunId.set(newReservation.engineRunId, newReservation);
       byRunId.set(keyOf(newReservation), newReservation);
-      const [oldest] = byEngineId.size > MAX_RESERVATIONS ? byEngineId.values() : [];
+      const [oldest] = byEngineRunId.size > MAX_RESERVATIONS ? byEngineRunId.values() : [];
       if (oldest) remove(oldest);
       return Promise.resolve(true);
     },
-    release(engineId) {
-      const reservation = byEngineId.get(engineId);
+    release(engineRunId) {
+      const reservation = byEngineRunId.get(engineRunId);
       if (reservation) remove(reservation);
       return Promise.resolve();
     },
-    fail(engineId, failure) {
-      const reservation = byEngineId.get(engineId);
+    fail(engineRunId, failure) {
+      const reservation = byEngineRunId.get(engineRunId);
       if (reservation) reservation.failure = failure;
       return Promise.resolve();
     },
-    byEngineIds(engineIds) {
-      const entries = engineIds.flatMap((id): [string, Reservation][] => {
-        const reservation = byEngineId.get(id);
+    byEngineRunIds(engineRunIds) {
+      const entries = engineRunIds.flatMap((id): [string, Reservation][] => {
+        const reservation = byEngineRunId.get(id);
         return reservation ? [[id, reservation]] : [];
       });
       return Promise.resolve(new Map(entries));

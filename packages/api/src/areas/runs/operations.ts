@@ -74,7 +74,7 @@ async function filesOf(
   if (!foundRun?.run) return [];
   const inlineMaxBytes = includeFileBase64 === true ? base64MaxBytes : undefined;
   const run = { ...foundRun.run, runId: foundRun.runId, basePath };
-  return runFilesOf(() => openFileReader(engine, foundRun.engineId, signal), run, inlineMaxBytes);
+  return runFilesOf(() => openFileReader(engine, foundRun.engineRunId, signal), run, inlineMaxBytes);
 }
 
 /** Throws 400 for file options without `includeOutput`. */
@@ -142,21 +142,21 @@ interface CancelOutcome {
 
 async function cancelFoundRun(services: AreaContext, foundRun: FoundRun): Promise<CancelOutcome> {
   const { engine, queue, reservations } = services;
-  const { engineId } = foundRun;
+  const { engineRunId } = foundRun;
   if (!foundRun.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
-    if (await queue?.remove(engineId, failure)) return { success: true, reason: 'queue_cancelled' };
+    if (await queue?.remove(engineRunId, failure)) return { success: true, reason: 'queue_cancelled' };
     // The run has left the queue since `foundRun` was read: it was started, or it has failed.
-    const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
+    const reservation = (await reservations.byEngineRunIds([engineRunId])).get(engineRunId);
     if (reservation?.failure)
       return { success: false, reason: `already_${unstartedRun(reservation).status}` };
   }
   const previousStatus = foundRun.run?.status;
-  if (await engine.cancel(engineId, 'The run was cancelled through the API.')) {
+  if (await engine.cancel(engineRunId, 'The run was cancelled through the API.')) {
     const pausedCancelled = previousStatus === 'paused';
     return { success: true, reason: 'recorded', pausedCancelled, locallyAborted: !pausedCancelled };
   }
-  const { status } = await engine.getRun(engineId);
+  const { status } = await engine.getRun(engineRunId);
   return { success: false, reason: `already_${status}` };
 }
 

@@ -33,7 +33,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
     const preview = await withCallerId(source, async () => {
       try {
         const options = { workflow: draft, ...(iterations && { iterations }) };
-        return await services.engine.previewFromBlock(source.engineId, blockId, options);
+        return await services.engine.previewFromBlock(source.engineRunId, blockId, options);
       } catch (error) {
         if (isEngineError(error) && error.code === 'BLOCK_NOT_FOUND') throw badRequest(error.message);
         throw error;

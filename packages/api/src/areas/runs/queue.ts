@@ -5,7 +5,7 @@ import type { Release } from '../../admission/usage.ts';
 import { isRunIdTaken, refusalOf } from '../../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
-import { engineIds } from './ids.ts';
+import { engineRunIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
 import { RunStartThrottle } from './start-throttle.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
@@ -59,12 +59,12 @@ export class RunQueue {
   async recover(reservedBefore?: string): Promise<void> {
     if (this.#isClosed) return;
     for (const queued of await this.#storedQueue.list(reservedBefore))
-      if (!this.#submittedIds.has(queued.engineId)) this.submit(queued);
+      if (!this.#submittedIds.has(queued.engineRunId)) this.submit(queued);
   }
 
   /** Stores the run, so that it starts even if this process dies. */
-  add(engineId: string, start: QueuedStart): Promise<void> {
-    return this.whileAccepting(() => this.#storedQueue.add(engineId, start));
+  add(engineRunId: string, start: QueuedStart): Promise<void> {
+    return this.whileAccepting(() => this.#storedQueue.add(engineRunId, start));
   }
 
   /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs start one by one. */
@@ -73,8 +73,8 @@ export class RunQueue {
   }
 
   /** Removes a run from the queue. Returns false if it is not in the queue. */
-  remove(engineId: string, failure: ReservationFailure): Promise<boolean> {
-    return this.#storedQueue.remove(engineId, failure);
+  remove(engineRunId: string, failure: ReservationFailure): Promise<boolean> {
+    return this.#storedQueue.remove(engineRunId, failure);
   }
 
   /**
@@ -82,11 +82,11 @@ export class RunQueue {
    * turn.
    */
   submit(submission: Submission): void {
-    this.#submittedIds.add(submission.engineId);
+    this.#submittedIds.add(submission.engineRunId);
     this.#starts
       .add(() => this.#start(submission), { group: submission.workspaceId })
       .catch(this.#report)
-      .finally(() => this.#submittedIds.delete(submission.engineId));
+      .finally(() => this.#submittedIds.delete(submission.engineRunId));
   }
 
   /** Stops starting runs. The next process starts the rest. */
@@ -110,19 +110,20 @@ export class RunQueue {
 
   /** Returns the run; undefined when this process did not start it. */
   async #startAndDequeue(queued: QueuedRun): Promise<RunHandle | undefined> {
-    const { engineId } = queued;
+    const { engineRunId } = queued;
     const run = await this.#startInEngine(queued);
     if (run === 'notStarted') return undefined;
-    if (await this.#storedQueue.remove(engineId)) return run;
+    if (await this.#storedQueue.remove(engineRunId)) return run;
     // The run was cancelled in the queue while the engine started it.
-    const reservation = (await this.#reservations.byEngineIds([engineId])).get(engineId);
-    if (reservation?.failure) await this.#engine.cancel(engineId, 'The run was cancelled before it began.');
+    const reservation = (await this.#reservations.byEngineRunIds([engineRunId])).get(engineRunId);
+    if (reservation?.failure)
+      await this.#engine.cancel(engineRunId, 'The run was cancelled before it began.');
     return run;
   }
 
   async #startInEngine(queued: QueuedRun): Promise<RunHandle | 'notStarted' | undefined> {
     const { input, version, ownsFiles = false, ...startOptions } = queued.start;
-    const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
+    const options = { ...engineRunIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
     try {
       return await this.#engine.start(queued.workflowId, input, options);
     } catch (error) {
@@ -133,7 +134,10 @@ export class RunQueue {
     }
   }
 
-  async #handleError({ engineId, workflowId, start: { version } }: QueuedRun, error: unknown): Promise<void> {
+  async #handleError(
+    { engineRunId, workflowId, start: { version } }: QueuedRun,
+    error: unknown,
+  ): Promise<void> {
     const refusal = refusalOf(error);
     if (!refusal) this.#report(error);
     // The engine or its database is unavailable: the run stays in the queue.
@@ -143,6 +147,6 @@ export class RunQueue {
     const text = refusal?.message ?? 'The run could not be started.';
     const message = await redactedMessage(this.#engine, workflowId, text, { version });
     const reason = isInputInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
-    await this.#storedQueue.remove(engineId, { reason, message });
+    await this.#storedQueue.remove(engineRunId, { reason, message });
   }
 }

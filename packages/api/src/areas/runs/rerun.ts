@@ -9,7 +9,7 @@ import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery } from '../shapes.ts';
 import { findRun } from './find.ts';
-import { engineIds, withCallerId } from './ids.ts';
+import { engineRunIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { reserveRunId } from './reserve-run-id.ts';
 import { expectValidRunId } from './rules.ts';
@@ -60,7 +60,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     let isStarted = false;
     const start = async (): Promise<void> => {
       const runRequest = {
-        ...{ runId: ids.engineId, workflowId: workflow.id, workspaceId: workflow.workspaceId },
+        ...{ runId: ids.engineRunId, workflowId: workflow.id, workspaceId: workflow.workspaceId },
         ...{ userId: principal.userId, mode: 'async' as const },
       };
       const release = await admitRun(services, runRequest, accountOf(principal));
@@ -75,7 +75,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     try {
       await runAudited({ resourceId: ids.runId, details: { sourceRunId: source.runId } }, start);
     } catch (error) {
-      if (!isStarted) await services.reservations.release(ids.engineId);
+      if (!isStarted) await services.reservations.release(ids.engineRunId);
       throw error;
     }
     const data = acceptedRunOf(workflow.id, ids.runId, origin);
@@ -101,7 +101,7 @@ async function startRerun(
   const { blockId, iterations, version, fields, outputs } = body;
   const { asyncSeconds } = policy;
   const options: ExecuteOptions = {
-    ...engineIds(ids),
+    ...engineRunIds(ids),
     ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
   };
   if (blockId === undefined) return startFromBeginning(services, workflow, request, options);
@@ -113,7 +113,7 @@ async function startRerun(
     ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
-  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, restartOptions));
+  return withCallerId(source, () => engine.runFromBlock(source.engineRunId, blockId, restartOptions));
 }
 
 /** Starts the live version at the trigger at which the earlier run began, if the version has that trigger. */
@@ -124,7 +124,7 @@ async function startFromBeginning(
   options: ExecuteOptions,
 ): Promise<RunHandle> {
   const version = liveVersion(workflow);
-  const trace = await engine.getTrace(source.engineId);
+  const trace = await engine.getTrace(source.engineRunId);
   const executedIds = new Set(trace.children.map(({ blockId }) => blockId));
   const triggers = await engine.triggers(workflow.id, { version });
   const start = triggers.find(({ blockId }) => executedIds.has(blockId))?.blockId;

@@ -27,7 +27,7 @@ export async function reserveRunId(
 ): Promise<RunIds> {
   // Anonymous callers cannot choose an id: they could take ids from the members of the workspace.
   const callerId = principal.anonymous ? null : headers.get('x-run-id');
-  const reservation: Omit<NewReservation, 'engineId' | 'runId'> = {
+  const reservation: Omit<NewReservation, 'engineRunId' | 'runId'> = {
     workflowId: workflow.id,
     workspaceId: workflow.workspaceId,
     trigger: page ?? (isManual(body) ? 'manual' : 'api'),
@@ -36,9 +36,9 @@ export async function reserveRunId(
   };
   if (callerId !== null && (await isRunOfHost(services, workflow, callerId))) throw runIdConflict(callerId);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const engineId = newRunId();
-    const runId = callerId ?? engineId;
-    if (await reserve(services, { ...reservation, engineId, runId })) return { engineId, runId };
+    const engineRunId = newRunId();
+    const runId = callerId ?? engineRunId;
+    if (await reserve(services, { ...reservation, engineRunId, runId })) return { engineRunId, runId };
     if (callerId !== null) throw runIdConflict(callerId);
   }
   throw unavailable();
@@ -52,7 +52,7 @@ async function isRunOfHost(
 ): Promise<boolean> {
   const run = await findEngineRun(engine, runId);
   const workflow = run && (await definitions.find(run.workflowId));
-  return workflow?.workspaceId === workspaceId && !(await reservations.byEngineIds([runId])).has(runId);
+  return workflow?.workspaceId === workspaceId && !(await reservations.byEngineRunIds([runId])).has(runId);
 }
 
 async function reserve({ reservations, report }: AreaContext, reservation: NewReservation): Promise<boolean> {

@@ -72,14 +72,14 @@ export async function submitAnswer(
   foundRun: RunIds & { run: RunDetail; workspaceId: string },
   { userId, ...answer }: { token: string; input: Json; userId: string | null },
 ): Promise<{ nextResult: Promise<RunResource> }> {
-  const { run, engineId, workspaceId } = foundRun;
-  const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
+  const { run, engineRunId, workspaceId } = foundRun;
+  const ids = { runId: engineRunId, workflowId: run.workflowId, workspaceId };
   // Neither the rate limit nor the concurrency limit applies: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
   const nextResult = withCallerId(foundRun, () => resume(services, run, answer)).finally(release);
   // Prevents an unhandled rejection before the caller gets the promise.
   nextResult.catch(() => undefined);
-  await waitForAcceptance(services, nextResult, engineId, answer.token);
+  await waitForAcceptance(services, nextResult, engineRunId, answer.token);
   return { nextResult };
 }
 
@@ -106,12 +106,12 @@ function timedPauseError(): ApiError {
 async function waitForAcceptance(
   services: AreaContext,
   nextResult: Promise<RunResource>,
-  engineId: string,
+  engineRunId: string,
   token: string,
 ): Promise<void> {
   const { promise: acceptance, resolve, reject } = Promise.withResolvers<void>();
   const poll = async (): Promise<void> => {
-    const { pauses } = await services.engine.getRun(engineId);
+    const { pauses } = await services.engine.getRun(engineRunId);
     if (!pauses.some((pause) => pause.token === token)) resolve();
   };
   const stop = services.every(POLL_MS, () => void poll().catch(reject));

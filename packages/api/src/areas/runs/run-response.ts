@@ -16,7 +16,7 @@ const POLL_MS = 50;
  */
 export async function runResponse(
   services: Services,
-  engineId: string,
+  engineRunId: string,
   { signal, waitMs }: { signal: AbortSignal; waitMs: number },
 ): Promise<Response | undefined> {
   const deadline = new AbortController();
@@ -24,7 +24,7 @@ export async function runResponse(
   const waitSignal = AbortSignal.any([signal, deadline.signal]);
   try {
     for (let isStarted = false; !waitSignal.aborted;) {
-      const response = await awaitResponse(services, engineId, waitSignal);
+      const response = await awaitResponse(services, engineRunId, waitSignal);
       if (response === 'queued') await sleep(services, POLL_MS);
       else if (response !== 'started') return response;
       else if (isStarted) return undefined;
@@ -42,19 +42,19 @@ export async function runResponse(
  */
 async function awaitResponse(
   { engine, reservations }: Services,
-  engineId: string,
+  engineRunId: string,
   signal: AbortSignal,
 ): Promise<Response | 'queued' | 'started' | undefined> {
   try {
-    const events = engine.follow(engineId, { signal })[Symbol.asyncIterator]();
+    const events = engine.follow(engineRunId, { signal })[Symbol.asyncIterator]();
     while (!(await events.next()).done);
-    const run = await engine.getRun(engineId);
+    const run = await engine.getRun(engineRunId);
     if (signal.aborted || run.status === 'running' || run.status === 'paused') return undefined;
     return await executionResponse(engine, publicResult(resultOf(run, null)));
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!isRunNotFound(error)) throw error;
-    const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
+    const reservation = (await reservations.byEngineRunIds([engineRunId])).get(engineRunId);
     if (reservation?.isQueued) return 'queued';
     if (reservation?.failure) return Response.json(executionBody(publicResult(unstartedRun(reservation))));
     // The run was started after the query to the engine, or it has been deleted.

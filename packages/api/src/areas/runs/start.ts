@@ -130,7 +130,7 @@ async function startDraft(
       ...(iterations && { iterations }),
       workflow: draft,
     };
-    return withCallerId(source, () => engine.runFromBlock(source.engineId, entry.blockId, restartOptions));
+    return withCallerId(source, () => engine.runFromBlock(source.engineRunId, entry.blockId, restartOptions));
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
   return engine.start(draft, input ?? {}, { ...options, ...(start !== undefined && { start }) });

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import type { Reservation } from '../../ports.ts';
-import { replaceEngineId } from './ids.ts';
+import { replaceEngineRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { waitingCalls } from './schemas.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
@@ -78,7 +78,7 @@ export function pauseStateOf(foundRun: RunIds & { run: RunDetail }, mayResume: b
     resumeAt: pause.resumesAt,
     pauseKind: pause.kind,
     blockedOnBlockId: pause.blockId,
-    automaticResumeWaitingReason: waitingReason(run.suspended && replaceEngineId(foundRun, run.suspended)),
+    automaticResumeWaitingReason: waitingReason(run.suspended && replaceEngineRunId(foundRun, run.suspended)),
     pausePointCount: pauses.length + resumedCount,
     resumedCount,
     calls: mayResume ? callsOf(pause.output) : null,

@@ -258,9 +258,9 @@ describe('retries of an api block', () => {
     const controller = new AbortController();
     const clock = new TestClock();
     const result = call({ retries: 5 }, { responses: [busy], clock, signal: controller.signal });
-    await expect.poll(() => clock.waiting).toBe(1);
+    await expect.poll(() => clock.pendingTimerCount).toBe(1);
     controller.abort(new Error('stopped'));
     await expect(result).rejects.toThrow('stopped');
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimerCount).toBe(0);
   });
 });

@@ -64,7 +64,7 @@ describe('Membership', () => {
     expect(lossReasons).toEqual([]);
     await membership.end();
     expect(leases.expiresAtByOwner.size).toBe(0);
-    expect(clock.waiting).toBe(0);
+    expect(clock.pendingTimerCount).toBe(0);
   });
 
   it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, even while a request is pending', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { debianMirror, type DebianMirror } from '../../../../../test/support/debian-mirror.ts';
 import { imageFolder } from '../../../../../test/support/images.ts';
-import { hasPgp, signer, type Signer } from '../../../../../test/support/pgp.ts';
+import { hasPgp, createSigner, type Signer } from '../../../../../test/support/pgp.ts';
 import type { BuildContext, Registries } from '../../builder.ts';
 import { Fetcher } from '../../fetcher.ts';
 import { Records } from '../../records.ts';
@@ -76,7 +76,7 @@ const integrityError = (message: RegExp) => ({
 describe.skipIf(!hasPgp)('a signed release file', () => {
   it('is accepted if a key of the keyring signed it', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     const fields = { Date: dateOf(NOW_MS - DAY_MS), 'Valid-Until': dateOf(NOW_MS + DAY_MS) };
     mirror.serve(mirror.releaseText(fields), key);
     const { files, warnings } = await mirror.fetch(key);
@@ -86,28 +86,28 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused with a signature by another key', async () => {
     const mirror = await TestMirror.open();
-    mirror.serve(mirror.releaseText(), signer('somebody else'));
-    await expect(mirror.fetch(signer('archive'))).rejects.toMatchObject(
+    mirror.serve(mirror.releaseText(), createSigner('somebody else'));
+    await expect(mirror.fetch(createSigner('archive'))).rejects.toMatchObject(
       integrityError(/is not signed by a key of Debian: .*(?:public key|signature)/i),
     );
   });
 
   it('is refused if a digest was changed after it was signed', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     mirror.serve(mirror.releaseText(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));
     await expect(mirror.fetch(key)).rejects.toMatchObject(integrityError(/BAD signature/));
   });
 
   it('is refused if it was changed, even if the archive need not be signed', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     const archive = { ...mirror.archive(key.keyring), mustBeSigned: false };
     mirror.serve(mirror.releaseText(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));
     await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
       integrityError(/BAD signature/),
     );
-    mirror.serve(mirror.releaseText(), signer('somebody else'));
+    mirror.serve(mirror.releaseText(), createSigner('somebody else'));
     const { warnings } = await fetchRelease(archive, mirror.context({}));
     expect(warnings).toEqual([expect.stringContaining('it is signed by an unknown key')]);
   });
@@ -116,7 +116,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     'is refused if the configured keyring does not exist; it must be signed: %s',
     async (mustBeSigned) => {
       const mirror = await TestMirror.open();
-      mirror.serve(mirror.releaseText(), signer('archive'));
+      mirror.serve(mirror.releaseText(), createSigner('archive'));
       const archive = { ...mirror.archive('/nonexistent/keys.gpg'), mustBeSigned };
       await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
         integrityError(/The keyring \/nonexistent\/keys\.gpg of the archive .* does not exist/),
@@ -126,7 +126,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is read from its signed part only', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     const evil = `SHA256:\n ${'f'.repeat(64)} 1 main/binary-evil/Packages\n`;
     mirror.serve(mirror.releaseText(), key, (signed) => `${evil}\n${signed}\n${evil}`);
     const result = await mirror.fetch(key).then(
@@ -138,7 +138,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused when it has expired, unless the mirror is a snapshot', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     const expired = { Date: dateOf(NOW_MS - 9 * DAY_MS), 'Valid-Until': dateOf(NOW_MS - 2 * DAY_MS) };
     mirror.serve(mirror.releaseText(expired), key);
     await expect(mirror.fetch(key)).rejects.toMatchObject(
@@ -149,7 +149,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused if its date is in the future', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     mirror.serve(mirror.releaseText({ Date: dateOf(NOW_MS + 2 * HOUR_MS) }), key);
     await expect(mirror.fetch(key)).rejects.toMatchObject(integrityError(/in the future.*clock/));
     await expect(mirror.fetch(key, { snapshot: true })).rejects.toMatchObject(
@@ -160,7 +160,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused if one that is newer by more than the tolerance was seen before', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     const serve = (daysAgo: number): void =>
       mirror.serve(mirror.releaseText({ Date: dateOf(NOW_MS - daysAgo * DAY_MS) }), key);
     serve(2);
@@ -178,7 +178,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused if it belongs to another suite', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     mirror.serve(mirror.releaseText({ Suite: 'oldstable', Codename: 'bullseye' }), key);
     await expect(mirror.fetch(key)).rejects.toMatchObject(integrityError(/is for oldstable, bullseye/));
     mirror.serve(mirror.releaseText({ Suite: 'oldstable', Codename: 'stable' }), key);
@@ -187,7 +187,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
 
   it('is refused if it has an invalid date', async () => {
     const mirror = await TestMirror.open();
-    const key = signer('archive');
+    const key = createSigner('archive');
     mirror.serve(mirror.releaseText({ 'Valid-Until': 'for ever' }), key);
     await expect(mirror.fetch(key)).rejects.toMatchObject(integrityError(/invalid date "for ever"/));
   });

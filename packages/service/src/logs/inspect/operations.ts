@@ -151,11 +151,11 @@ async function* toAsync<Item>(items: Iterable<Item> | AsyncIterable<Item>): Asyn
 
 async function* eventsOf(
   { engine, report }: LogServices,
-  { engine_id: engineId }: LogRow,
+  { engine_id: engineRunId }: LogRow,
   { receivedCount, signal }: { receivedCount: number; signal: AbortSignal },
 ): AsyncGenerator<{ id?: number; data: unknown }> {
   try {
-    yield* summarizeEvents(engine.follow(engineId, { signal }), receivedCount);
+    yield* summarizeEvents(engine.follow(engineRunId, { signal }), receivedCount);
   } catch (error) {
     // The run was deleted, or the process shuts down: clients read the run again.
     if (!refusalOf(error)) report(error);

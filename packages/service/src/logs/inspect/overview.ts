@@ -56,14 +56,14 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
   };
 }
 
-function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: LogRow) {
+function errorOf({ error }: RunDetail, { engine_id: engineRunId, run_id: runId }: LogRow) {
   if (!error) return null;
   const details = (error.details ?? {}) as { blockId?: unknown; blockName?: unknown };
   const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     code: error.code,
     // Callers know the run by their own id.
-    message: error.message.replaceAll(engineId, runId),
+    message: error.message.replaceAll(engineRunId, runId),
     blockId: stringOrNull(details.blockId),
     blockName: stringOrNull(details.blockName),
   };
@@ -86,14 +86,14 @@ function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
 async function readLogRows(
   db: Kysely<LogTables>,
   workspaceId: string,
-  engineIds: readonly string[],
+  engineRunIds: readonly string[],
 ): Promise<Map<string, LogRow>> {
-  if (engineIds.length === 0) return new Map();
+  if (engineRunIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('run_logs')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
-    .where('engine_id', 'in', engineIds)
+    .where('engine_id', 'in', engineRunIds)
     .execute();
   return new Map(rows.map((row) => [row.engine_id, row]));
 }

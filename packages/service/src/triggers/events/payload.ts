@@ -55,10 +55,10 @@ export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun):
 /** Returns the output and error of a run. Both are null if the run was deleted. */
 async function resultOf(
   engine: Pick<Engine, 'getRun'>,
-  engineId: string,
+  engineRunId: string,
 ): Promise<{ output: Json; error: string | null }> {
   try {
-    const { output, error } = await engine.getRun(engineId);
+    const { output, error } = await engine.getRun(engineRunId);
     return { output, error: error?.message ?? null };
   } catch (error) {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { output: null, error: null };

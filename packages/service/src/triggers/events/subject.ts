@@ -39,11 +39,11 @@ async function workflowOf(db: Services['db'], id: string | null): Promise<EventS
 }
 
 /** Returns the run, with numbers in place of the strings that PostgreSQL returns. */
-async function endedRun(db: Services['db'], engineId: string): Promise<EndedRun | undefined> {
+async function endedRun(db: Services['db'], engineRunId: string): Promise<EndedRun | undefined> {
   const row = await db
     .selectFrom('run_logs')
     .select(['engine_id', 'run_id', 'workflow_id', 'status', 'started_ms', 'duration_ms', 'cost'])
-    .where('engine_id', '=', engineId)
+    .where('engine_id', '=', engineRunId)
     .executeTakeFirst();
   return (
     row && {

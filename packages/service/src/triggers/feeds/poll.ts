@@ -164,7 +164,7 @@ export class Poll {
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = this.#trigger;
     const runId = newId();
     const start = await this.#startOf(item);
-    const run = { engineId: runId, runId, workflowId, workspaceId, start };
+    const run = { engineRunId: runId, runId, workflowId, workspaceId, start };
     const fields = { itemHash: this.#hash(item.id), itemId: item.id, run };
     const policy = flowOf(this.#config);
     if (policy) {
@@ -237,15 +237,15 @@ export class Poll {
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
   async #storeRun(tx: FeedDb, { itemHash, run, flowEvent }: AdmittedItem, nowMs: number): Promise<boolean> {
-    const { engineId, runId, workflowId, workspaceId, start } = run;
-    const isNew = await claimItem(tx, this.#trigger, { item: itemHash, run_id: engineId, seen_ms: nowMs });
+    const { engineRunId, runId, workflowId, workspaceId, start } = run;
+    const isNew = await claimItem(tx, this.#trigger, { item: itemHash, run_id: engineRunId, seen_ms: nowMs });
     if (!isNew) return false;
     if (flowEvent) {
       await decideEvent(tx as never, flowEvent);
       return true;
     }
     const createdAt = new Date(nowMs).toISOString();
-    const ids = { engineId, runId, workflowId, workspaceId };
+    const ids = { engineRunId, runId, workflowId, workspaceId };
     const reservation: NewReservation = { ...ids, trigger: 'feed', mode: 'async', createdAt };
     await addQueued(tx as never, reservation, start);
     return true;
@@ -280,7 +280,7 @@ export class Poll {
   ): Partial<TriggerRow> {
     const last = items.at(-1);
     const firedColumns: Partial<TriggerRow> = last
-      ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
+      ? { last_run_id: last.run.engineRunId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
     const columns = { ...firedColumns, last_check_ms: nowMs };
     if (refusal?.isRetryable) {

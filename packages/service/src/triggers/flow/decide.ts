@@ -223,7 +223,7 @@ async function holdRun(
 ): Promise<FlowDecision> {
   const { runId, workspaceId, workflowId, blockId, policy, start, receivedMs, trigger } = event;
   const createdAt = new Date(receivedMs).toISOString();
-  const ids = { engineId: runId, runId, workflowId, workspaceId };
+  const ids = { engineRunId: runId, runId, workflowId, workspaceId };
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
   const collecting = collectingColumns(policy, receivedMs);
   const hasHeldPredecessor = !collecting && (await countRuns(db, groupId, ['held'])) > 0;

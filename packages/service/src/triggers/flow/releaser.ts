@@ -223,7 +223,7 @@ export class FlowReleaser {
       release?.();
       void this.#wakeGroup(groupId).catch(this.#services.report);
     };
-    queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release: onEnd });
+    queue.submit({ engineRunId: runId, runId, workflowId, workspaceId, start, release: onEnd });
     return true;
   }
 

@@ -105,7 +105,7 @@ export class DeliveryStore {
 function toQueuedRun({ row, start }: NewDelivery): { reservation: NewReservation; start: QueuedStart } {
   const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
   const createdAt = new Date(row.received_ms).toISOString();
-  const ids = { engineId: runId, runId, workflowId, workspaceId };
+  const ids = { engineRunId: runId, runId, workflowId, workspaceId };
   return { reservation: { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start };
 }
 

@@ -192,7 +192,7 @@ export class DatabaseWebhookStore implements WebhookStore {
       if (result !== 'stored') release?.();
     }
     if (result === 'stored')
-      this.#services.queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release });
+      this.#services.queue.submit({ engineRunId: runId, runId, workflowId, workspaceId, start, release });
     return result;
   }
 
