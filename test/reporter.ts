@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
-import { readCpuMs } from './processor-time.ts';
+import { readCpuMs } from './cpu-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { readCpuMs } from './processor-time.ts';
+import { readCpuMs } from './cpu-time.ts';
 
 // Vitest runs this before it imports a test file, so the measured time includes the imports.
 const startMs = readCpuMs();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { rowCountingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/row-counting-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { rowCountingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/row-counting-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 

@@ -9,7 +9,7 @@ import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { rowCountingApi } from '../support/recording-api.ts';
+import { rowCountingApi } from '../support/row-counting-api.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 import type { AcceptedCall } from './accepted-calls.ts';
 import { sample } from '../support/scale.ts';

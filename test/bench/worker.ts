@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
-import { firstMessageLine } from './process-channel.ts';
+import { firstMessageLine } from './ipc.ts';
 import type { Workload, Reply, Request, TimedWorkload, WorkloadName } from './workload.ts';
 
 /** Number of parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
 import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
 import type { Fence } from './markdown.ts';
-import { testCommandPages } from './pages-of-commands.ts';
+import { testCommandPages } from './command-pages.ts';
 
 const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 

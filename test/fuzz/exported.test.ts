@@ -5,8 +5,8 @@ import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema
 import { scale } from '../support/scale.ts';
 import { readExportedWorkflows } from './exported-files.ts';
 import { applyTextEdits, textEdits, mutate, mutation } from './mutation.ts';
-import { checkAndCompile } from './no-throw.ts';
-import type { Outcome } from './no-throw.ts';
+import { checkAndCompile } from './check-and-compile.ts';
+import type { Outcome } from './check-and-compile.ts';
 
 const texts = readExportedWorkflows();
 const text = fc.constantFrom(...texts);

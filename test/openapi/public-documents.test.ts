@@ -9,7 +9,7 @@ import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
 import { isFull, sample } from '../support/scale.ts';
-import { fetchDocumentsPackage, unpackDocuments } from '../tools/documents.ts';
+import { fetchDocumentsPackage, unpackDocuments } from '../tools/openapi-documents.ts';
 
 /** Public documents: file name, number of operations, number of skipped operations, number of simplified schemas. */
 const DOCUMENTS: [name: string, operations: number, skipped: number, simplified: number][] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { Script } from '../support/script.ts';
 import { expectStreamed, framesOf } from './execute.ts';
-import { STORE_OPTIONS } from './locations.ts';
+import { STORE_OPTIONS } from './store-options.ts';
 import { SECRET } from './secret.ts';
 import { TALK, talkExecutor, WORDS } from './talk.ts';
 

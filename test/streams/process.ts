@@ -3,7 +3,7 @@
 // word of block T, and before the word with the index `killBeforeWord` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
-import type { TalkProcess } from './killed.ts';
+import type { TalkProcess } from './talk-process.ts';
 import { TALK, talkExecutor } from './talk.ts';
 
 const { killBeforeWord: stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;

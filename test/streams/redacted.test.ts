@@ -5,7 +5,7 @@ import { Script } from '../support/script.ts';
 import type { Call } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { STORE_OPTIONS, openEngine, openReader } from './locations.ts';
+import { STORE_OPTIONS, openEngine, openReader } from './store-options.ts';
 import { expectRedacted, REDACTED, PARTS, SECRET, SECRET_READER } from './secret.ts';
 import { collect, emissionsIn, summaryOf } from './talk.ts';
 

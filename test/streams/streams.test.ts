@@ -4,8 +4,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { expectDiscardedText, startTalkProcess } from './killed.ts';
-import { STORE_OPTIONS, openEngine, openReader } from './locations.ts';
+import { expectDiscardedText, startTalkProcess } from './talk-process.ts';
+import { STORE_OPTIONS, openEngine, openReader } from './store-options.ts';
 import { collect, emissionsIn, summaryOf, TALK, talkExecutor, TEXT, textIn, WORDS } from './talk.ts';
 
 const EVENTS = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { examplesOf, fencesOf, pages, readPage } from '../docs/markdown.ts';
-import { testCommandPages } from '../docs/pages-of-commands.ts';
+import { testCommandPages } from '../docs/command-pages.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
 /** Commands that need a Temporal server, page by page. */

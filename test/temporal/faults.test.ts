@@ -13,7 +13,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { startProxy } from './server-proxy.ts';
 import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
-import { eventTypeOf } from './replay/histories-of.ts';
+import { eventTypeOf } from './replay/histories.ts';
 
 const POLL = { timeout: 45_000 };
 const quietOptions = { onError: (): void => undefined };

@@ -8,7 +8,7 @@ import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
-import { openEngine } from './replay/open.ts';
+import { openEngine } from './replay/open-engine.ts';
 
 const PAUSING = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
 

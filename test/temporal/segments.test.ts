@@ -13,7 +13,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from './chaos/audit.ts';
 import { createCluster } from './cluster.ts';
-import { openEngine } from './replay/open.ts';
+import { openEngine } from './replay/open-engine.ts';
 import { runtimeOn } from './runtime.ts';
 
 /** A segment is a part of a run that one process drives between two checkpoints. */

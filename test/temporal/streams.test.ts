@@ -6,7 +6,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 import { expectStreamed } from '../streams/execute.ts';
-import { expectDiscardedText, startTalkProcess } from '../streams/killed.ts';
+import { expectDiscardedText, startTalkProcess } from '../streams/talk-process.ts';
 import { expectRedacted, PARTS, SECRET, SECRET_READER } from '../streams/secret.ts';
 import { collect, emissionsIn, summaryOf, TALK } from '../streams/talk.ts';
 

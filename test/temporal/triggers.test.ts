@@ -4,10 +4,10 @@ import { sampledSteps, sampledTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { expectOneRunPerEventWhenKilledInTurn } from '../triggers/beside-worker-steps.ts';
+import { expectOneRunPerEventWhenKilledInTurn } from '../triggers/server-and-worker-steps.ts';
 import { expectDeliveredOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
 import { expectOneRunPerItemWhenKilled } from '../triggers/feeds/killed-steps.ts';
-import type { Backend } from '../triggers/killed.ts';
+import type { Backend } from '../triggers/trigger-process.ts';
 import {
   expectOneRunPerEventWhenKilled,
   expectOneRunPerDueTimeWhenKilled,

@@ -8,8 +8,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
-import { atMinute, startProcess } from './killed.ts';
-import type { Backend, TriggerProcess } from './killed.ts';
+import { atMinute, startProcess } from './trigger-process.ts';
+import type { Backend, TriggerProcess } from './trigger-process.ts';
 
 /** The number of runs that a process starts at the same time. */
 const CONCURRENT_STARTS = 16;

@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import type { Steps } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
-import { atMinute, startProcess } from './killed.ts';
-import type { Backend, TriggerProcess } from './killed.ts';
+import { atMinute, startProcess } from './trigger-process.ts';
+import type { Backend, TriggerProcess } from './trigger-process.ts';
 
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 /** The work under test must have more steps than this. */

@@ -5,7 +5,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import { expectDeliveredOnceWhenKilled, expectEachDeliveryInOneRun, Processes } from './flow-killed-steps.ts';
-import type { TriggerProcess } from './killed.ts';
+import type { TriggerProcess } from './trigger-process.ts';
 
 const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
   ['a concurrency limit', { concurrency: 1 }],

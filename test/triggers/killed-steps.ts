@@ -2,8 +2,14 @@ import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
-import { atMinute, deployMinutely, advanceAndKill, expectOneRunPerMinute, startProcess } from './killed.ts';
-import type { Backend, TriggerProcess } from './killed.ts';
+import {
+  atMinute,
+  deployMinutely,
+  advanceAndKill,
+  expectOneRunPerMinute,
+  startProcess,
+} from './trigger-process.ts';
+import type { Backend, TriggerProcess } from './trigger-process.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The work under test must have more steps than this. */

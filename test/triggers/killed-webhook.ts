@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { draftOf } from '../support/draft.ts';
-import type { TriggerProcess } from './killed.ts';
+import type { TriggerProcess } from './trigger-process.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
 /** The response to a delivery. */

@@ -21,7 +21,7 @@ import type { Kysely, KyselyPlugin, QueryId } from 'kysely';
 import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
-import type { Command, ProcessOptions, TriggeredRun } from './killed.ts';
+import type { Command, ProcessOptions, TriggeredRun } from './trigger-process.ts';
 
 const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
 const SECRET = 'x'.repeat(32);

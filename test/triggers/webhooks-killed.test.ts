@@ -4,8 +4,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
-import { atMinute, startProcess } from './killed.ts';
-import type { Backend, TriggerProcess } from './killed.ts';
+import { atMinute, startProcess } from './trigger-process.ts';
+import type { Backend, TriggerProcess } from './trigger-process.ts';
 
 /** The work under test must have at least this number of steps. */
 const MIN_STEPS = 8;

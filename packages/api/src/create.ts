@@ -17,7 +17,7 @@ import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
 import type { Limits, Ports } from './ports.ts';
-import { expectValidOperations } from './table.ts';
+import { expectValidOperations } from './operation-checks.ts';
 
 /** The options of `createApi`. Closing the API closes neither the engine nor the database. */
 export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {

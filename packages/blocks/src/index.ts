@@ -9,13 +9,13 @@ import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
 import { driverOf } from './drivers/catalog.ts';
 import { integrationOf } from './integrations/catalog.ts';
-import { integrationTypeInfos } from './integrations/needed.ts';
+import { integrationTypeInfos } from './integrations/type-infos.ts';
 import type { ToolDescription } from './describe/tools.ts';
 import type { ToolFile } from './openapi/file.ts';
 import type { ImportedTools, ImportOptions } from './openapi/import.ts';
 import type { BlocksOptions } from './options.ts';
 
-export { integrationTypeInfos } from './integrations/needed.ts';
+export { integrationTypeInfos } from './integrations/type-infos.ts';
 export { knownModels } from './models/catalog.ts';
 export { whyUnsupported } from './describe/unsupported.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
@@ -128,7 +128,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   ] = await Promise.all([
     import('./describe/describe.ts'),
     import('./describe/built-ins.ts'),
-    import('./describe/others.ts'),
+    import('./describe/other-block-types.ts'),
     import('./agent/schema.ts'),
     import('./integrations/describe.ts'),
     import('./triggers/schedule/schedule.ts'),

@@ -2,7 +2,7 @@ import type { Json, Plan } from '@heddle/core';
 import { isMocked, unusedMocks } from './input/mocks.ts';
 import type { LocatedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
-import { blocksByEnvName } from './plan/templates.ts';
+import { blocksByEnvName } from './plan/references.ts';
 import { plural } from './render/format.ts';
 import { sanitizeLine, styleFor } from './render/style.ts';
 

@@ -3,7 +3,7 @@ import type { ListeningServer } from '../../../packages/cli/src/serve/listen.ts'
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs, serve } from '../process-channel.ts';
+import { cpuMs, serve } from '../ipc.ts';
 import { openGate, countSteps, untilSteps } from './blocks.ts';
 import type {
   OpenedContender,

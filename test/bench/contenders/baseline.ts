@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { baseline as agents } from '../agents/baseline.ts';
 import { baseline as streams } from '../streams/baseline.ts';
 import { expectValues, expressionsOf, INPUT } from '../sandbox/code.ts';
-import { loadIsolatedVm } from '../sandbox/isolates.ts';
+import { loadIsolatedVm } from '../sandbox/load-isolated-vm.ts';
 import { measureFirstOutput, DONE_OUTPUT } from '../sandbox/program.ts';
 import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
 import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { requirePeer, requirePeerFile } from '../peer.ts';
 import { CODE, INPUT, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
-import { twoProcesses } from '../sandbox/cores.ts';
+import { twoProcesses } from '../sandbox/two-processes.ts';
 import { programWorkloads } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';

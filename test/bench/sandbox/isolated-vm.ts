@@ -1,9 +1,9 @@
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcesses } from './cores.ts';
-import { loadIsolatedVm } from './isolates.ts';
-import type { Context } from './isolates.ts';
+import { twoProcesses } from './two-processes.ts';
+import { loadIsolatedVm } from './load-isolated-vm.ts';
+import type { Context } from './load-isolated-vm.ts';
 import { programWorkloads } from './program.ts';
 
 interface Options {

@@ -3,7 +3,7 @@ import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcesses } from './cores.ts';
+import { twoProcesses } from './two-processes.ts';
 import { programWorkloads } from './program.ts';
 
 /** Returns a workload that creates a new context for each execution, in this process. */

@@ -2,7 +2,7 @@ import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcesses } from './cores.ts';
+import { twoProcesses } from './two-processes.ts';
 import { programWorkloads } from './program.ts';
 
 interface Handle {

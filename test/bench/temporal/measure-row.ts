@@ -1,7 +1,7 @@
 import { medianOf } from '../worker.ts';
 import type { Line, Pace, Row } from './rows.ts';
 import type { RunTimes } from './serve.ts';
-import type { Layout, ContenderName, WorkerGroup } from './workers.ts';
+import type { Layout, ContenderName, WorkerGroup } from './worker-group.ts';
 import type { WorkerGroups } from './worker-groups.ts';
 
 /** A figure of a contender. */

@@ -1,8 +1,8 @@
 import type { Figure, Result } from './measure-row.ts';
 import { NO_FIGURES } from './measure-row.ts';
 import type { Line } from './rows.ts';
-import { WorkerGroup } from './workers.ts';
-import type { Layout, ContenderName } from './workers.ts';
+import { WorkerGroup } from './worker-group.ts';
+import type { Layout, ContenderName } from './worker-group.ts';
 import type { Setup } from './worker-groups.ts';
 
 /** Number of runs that wait for a person. */

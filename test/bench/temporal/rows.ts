@@ -1,4 +1,4 @@
-import type { Layout } from './workers.ts';
+import type { Layout } from './worker-group.ts';
 import type { Job, Mode } from './contender.ts';
 
 /** Numbers of rounds, and of runs of each contender per round. */

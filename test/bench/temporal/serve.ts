@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { cpuMs, serve } from '../process-channel.ts';
+import { cpuMs, serve } from '../ipc.ts';
 import type { Job, ProcessSetup, Contender } from './contender.ts';
 
 /** Requests of the benchmark to a process, and their responses. */

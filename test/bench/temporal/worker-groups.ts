@@ -1,5 +1,5 @@
-import { WorkerGroup } from './workers.ts';
-import type { WorkerGroupOptions } from './workers.ts';
+import { WorkerGroup } from './worker-group.ts';
+import type { WorkerGroupOptions } from './worker-group.ts';
 
 /** The server and the bundle of both contenders. */
 export type Setup = Pick<WorkerGroupOptions, 'server' | 'bundle'>;

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { sample } from '../../support/scale.ts';
 import { outcomeCases } from './cases.ts';
 import type { OutcomeCase } from './cases.ts';
-import { optionsFor, runCase } from './judge.ts';
+import { optionsFor, runCase } from './run-case.ts';
 
 const cases = outcomeCases();
 const folder = mkdtempSync(join(tmpdir(), 'heddle-outcomes-'));

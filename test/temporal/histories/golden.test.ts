@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { replayErrors } from '../replay/histories-of.ts';
+import { replayErrors } from '../replay/histories.ts';
 import {
   findMachineData,
   readStored,

@@ -4,9 +4,9 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
 import { repository } from '../../repo/sources.ts';
-import { Histories } from '../replay/histories-of.ts';
-import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
-import { openEngine } from '../replay/open.ts';
+import { Histories } from '../replay/histories.ts';
+import type { RunHistory, TemporalServer } from '../replay/histories.ts';
+import { openEngine } from '../replay/open-engine.ts';
 import { goldenBlocks } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 

@@ -1,13 +1,13 @@
 import { afterAll, expect, it } from 'vitest';
 import { outcomeCases } from '../../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../../conformance/outcomes/cases.ts';
-import { optionsFor, runCase } from '../../conformance/outcomes/judge.ts';
+import { optionsFor, runCase } from '../../conformance/outcomes/run-case.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { sample } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { Histories, replayErrors } from '../replay/histories-of.ts';
-import { openEngine } from '../replay/open.ts';
-import type { OpenedEngine } from '../replay/open.ts';
+import { Histories, replayErrors } from '../replay/histories.ts';
+import { openEngine } from '../replay/open-engine.ts';
+import type { OpenedEngine } from '../replay/open-engine.ts';
 import { runConcurrently } from '../replay/run-concurrently.ts';
 
 /** Number of concurrent cases. */

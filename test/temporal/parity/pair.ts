@@ -5,13 +5,13 @@ import { createEngineOn } from '../../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../../packages/engine/src/executors/registry.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { Histories, replayErrors } from '../replay/histories-of.ts';
-import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
-import { openEngine } from '../replay/open.ts';
+import { Histories, replayErrors } from '../replay/histories.ts';
+import type { RunHistory, TemporalServer } from '../replay/histories.ts';
+import { openEngine } from '../replay/open-engine.ts';
 import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
-import { firstDifference, comparableRun } from './shape.ts';
+import { firstDifference, comparableRun } from './comparable-run.ts';
 import { HeldEffects } from './effects.ts';
 import { executeSteps } from './temporal-run.ts';
 

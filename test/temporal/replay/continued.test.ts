@@ -5,9 +5,9 @@ import { sample, scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { Histories, replayErrors } from './histories-of.ts';
-import type { RunHistory } from './histories-of.ts';
-import { openEngine } from './open.ts';
+import { Histories, replayErrors } from './histories.ts';
+import type { RunHistory } from './histories.ts';
+import { openEngine } from './open-engine.ts';
 
 const ITERATIONS = scale(40, 100);
 /** Number of commands after which a run continues as new, with a new history. */

@@ -6,8 +6,8 @@ import { scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
-import { Histories, replayErrors, eventTypeOf } from './histories-of.ts';
-import { openEngine } from './open.ts';
+import { Histories, replayErrors, eventTypeOf } from './histories.ts';
+import { openEngine } from './open-engine.ts';
 
 /** Executes a block without effects. */
 const calc: BlockExecutor = {

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
 import type { Steps } from '../../support/scale.ts';
 import { triggerWorkflow } from '../../support/trigger-workflow.ts';
-import { atMinute, startProcess } from '../killed.ts';
-import type { Backend, TriggerProcess } from '../killed.ts';
+import { atMinute, startProcess } from '../trigger-process.ts';
+import type { Backend, TriggerProcess } from '../trigger-process.ts';
 import { newsFeed } from './setup.ts';
 import type { NewsFeed } from './setup.ts';
 

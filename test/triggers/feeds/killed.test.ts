@@ -2,8 +2,8 @@ import { describe, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../support/postgres.ts';
 import { sampledSteps, scale } from '../../support/scale.ts';
-import { atMinute, startProcess } from '../killed.ts';
-import type { Backend, TriggerProcess } from '../killed.ts';
+import { atMinute, startProcess } from '../trigger-process.ts';
+import type { Backend, TriggerProcess } from '../trigger-process.ts';
 import {
   deployFeed,
   expectOneRunPerItem,

@@ -12,7 +12,7 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledSteps, sampledTests } from '../../support/scale.ts';
-import { expectOneHookWhenKilled } from './killed-process.ts';
+import { expectOneHookWhenKilled } from './killed-steps.ts';
 import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { ParsedResponse } from '../../../../test/support/api.ts';
 import { GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
-import { rowCountingApi } from '../../../../test/support/recording-api.ts';
+import { rowCountingApi } from '../../../../test/support/row-counting-api.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';

@@ -3,7 +3,7 @@ import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { CallOptions } from '../../../../test/support/api.ts';
 import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
-import { rowCountingApi } from '../../../../test/support/recording-api.ts';
+import { rowCountingApi } from '../../../../test/support/row-counting-api.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 

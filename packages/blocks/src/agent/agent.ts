@@ -18,7 +18,7 @@ import type { BlocksOptions } from '../options.ts';
 import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
 import { promptOf } from './prompt.ts';
-import { isEmpty } from './rows.ts';
+import { isEmpty } from './tool-rows.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { parsedInput, ToolCalls } from './tool-calls.ts';

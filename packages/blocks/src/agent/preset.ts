@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { parseIfJson } from '@heddle/core/fields';
 import { withoutArguments } from '../openapi/service-tools.ts';
-import { isEmpty } from './rows.ts';
+import { isEmpty } from './tool-rows.ts';
 
 /** Arguments that the author of an agent has set, and the schema of the arguments that the model chooses. */
 export interface Preset {

@@ -9,7 +9,7 @@ import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-too
 import { runCode } from './code-tool.ts';
 import { expectMatch } from './json-schema.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { idsOf, isEmpty } from './rows.ts';
+import { idsOf, isEmpty } from './tool-rows.ts';
 
 /** Maximum number of operations in one result of a search. */
 const MAX_MATCHES = 10;

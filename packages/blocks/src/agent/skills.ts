@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { isEmpty } from './rows.ts';
+import { isEmpty } from './tool-rows.ts';
 
 /** A skill without its instructions. */
 type SkillSummary = NonNullable<Awaited<ReturnType<Context['services']['skills']['find']>>>[number];

@@ -6,8 +6,8 @@ import { invalid } from '../invalid.ts';
 import { sanitizeDescription } from '../mcp/names.ts';
 import { presetOf } from './preset.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { idsOf } from './rows.ts';
-import type { ToolRow } from './rows.ts';
+import { idsOf } from './tool-rows.ts';
+import type { ToolRow } from './tool-rows.ts';
 
 const WORKFLOW_TOOL_IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
 const MAX_NAME = 64;

@@ -7,7 +7,7 @@ import type { Context } from '../define.ts';
 import { argumentsFrom, credentialIdIn } from '../integrations/arguments.ts';
 import { expectArguments, toolNamesIn, toolOfBlock, selectTool } from '../integrations/selection.ts';
 import { invalid } from '../invalid.ts';
-import { withRetries } from '../openapi/attempts.ts';
+import { withRetries } from '../openapi/retry.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import { argumentsSchema, operationsOf } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';

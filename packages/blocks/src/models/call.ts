@@ -13,7 +13,7 @@ import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
 import type { OpenModel } from './open.ts';
 import { pauseAfterRateLimit, maxRetryDelayMs } from './rate.ts';
-import { NotStreamedError } from './streamed.ts';
+import { NotStreamedError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
 import { partsOfDocument } from './whole-response.ts';

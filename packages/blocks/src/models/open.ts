@@ -9,7 +9,7 @@ import { findModel } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
 import { toFetch } from './http.ts';
 import { PROVIDER_NAMES, getProvider } from './providers.ts';
-import { streamingFetch } from './streamed.ts';
+import { streamingFetch } from './streaming-fetch.ts';
 
 /** Maximum number of fallback models of a block. */
 const MAX_FALLBACKS = 5;

@@ -3,7 +3,7 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { OpenModel } from './open.ts';
-import type { NotStreamedError } from './streamed.ts';
+import type { NotStreamedError } from './streaming-fetch.ts';
 
 /** Maximum number of characters of an unreadable response that its error shows. */
 const MAX_SHOWN_CHARS = 200;

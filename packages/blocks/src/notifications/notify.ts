@@ -1,8 +1,8 @@
 import { isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { presetOf } from '../agent/preset.ts';
-import { toolRows, withParsedParams } from '../agent/rows.ts';
-import type { ToolRow } from '../agent/rows.ts';
+import { toolRows, withParsedParams } from '../agent/tool-rows.ts';
+import type { ToolRow } from '../agent/tool-rows.ts';
 import { offeredTools, usageOf, toReadyTool } from '../agent/tools.ts';
 import type { ReadyTool } from '../agent/ready-tool.ts';
 import { isWorkflowRow } from '../agent/workflow-rows.ts';

@@ -4,7 +4,7 @@ import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
-import { withRetries } from './attempts.ts';
+import { withRetries } from './retry.ts';
 import { outputOf } from './response.ts';
 import { checkLink, collectPages, isSinglePageCall } from './pages.ts';
 import type { NextPage } from './pages.ts';

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { ERROR_KINDS } from './kinds.ts';
+import { ERROR_KINDS } from './error-kinds.ts';
 import { isReservedHeader, METHODS, LOCATIONS } from './operations.ts';
 
 /** The version of tool files. Later versions of Heddle read earlier versions of the files. */

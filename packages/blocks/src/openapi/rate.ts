@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
-import { MAX_RETRY_DELAY_MS } from './attempts.ts';
+import { MAX_RETRY_DELAY_MS } from './retry.ts';
 
 /** The longest time for which one response of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;

@@ -6,8 +6,8 @@ import type { Context } from '../define.ts';
 import { codeIn, failureReasonIn } from './response.ts';
 import { chunksFrom, readStart } from './body.ts';
 import type { ServiceTool } from './file.ts';
-import { isTransient, errorKindOf } from './kinds.ts';
-import type { ErrorKind } from './kinds.ts';
+import { isTransient, errorKindOf } from './error-kinds.ts';
+import type { ErrorKind } from './error-kinds.ts';
 import type { ServiceRequest } from './request.ts';
 
 /** The response of a service. */

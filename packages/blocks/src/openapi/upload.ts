@@ -1,6 +1,6 @@
 import { BlockError, own } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
-import { withRetries } from './attempts.ts';
+import { withRetries } from './retry.ts';
 import { fileOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import type { SentCall, ServiceResponse } from './send.ts';

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
 import { callService, permanentError } from '../openapi/call.ts';
-import { loadServiceTools } from '../openapi/loaded.ts';
+import { loadServiceTools } from '../openapi/load-service-tools.ts';
 
 /** Calls a tool of a service, without a model. */
 export const tool = defineLazyBlock({

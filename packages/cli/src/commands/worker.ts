@@ -13,7 +13,7 @@ import { lazyWorkerStore, ownershipOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { runUntilStopped } from '../temporal/until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
-import type { TriggerWorker, TriggerWorkerOptions } from '../serve/trigger-work.ts';
+import type { TriggerWorker, TriggerWorkerOptions } from '../serve/trigger-worker.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
 
 export type WorkerOptions = EnvOptions &
@@ -74,7 +74,7 @@ async function openTriggers(
   handle: HeddleWorker,
 ): Promise<TriggerWorker> {
   try {
-    const { startTriggerWorker } = await import('../serve/trigger-work.ts');
+    const { startTriggerWorker } = await import('../serve/trigger-worker.ts');
     const { origin: _origin, triggers: _triggers, ...rest } = options;
     return await startTriggerWorker(io, { ...rest, runtime: 'temporal', worker: false });
   } catch (error) {

@@ -2,7 +2,7 @@ import type { BlockConfig, ContainerConfig, CountSource, Reference, Region } fro
 import type { Plan } from '@heddle/core';
 import { authoredValue, inputFields } from '@heddle/core/fields';
 import { plural } from '../render/format.ts';
-import { referencesOf } from './templates.ts';
+import { referencesOf } from './references.ts';
 
 type Node = Region['nodes'][number];
 

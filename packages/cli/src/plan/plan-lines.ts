@@ -5,7 +5,7 @@ import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { describeContainer, describePorts, inputsOf, readsOf } from './describe.ts';
-import { blocksByEnvName } from './templates.ts';
+import { blocksByEnvName } from './references.ts';
 
 /** Returns a plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
 export function planLines(plan: Plan, style: Style): string[] {

@@ -1,8 +1,8 @@
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Block, StoredContainer } from '../schema/workflow.ts';
-import { append } from './lists.ts';
-import type { Multimap } from './lists.ts';
+import { append } from './multimap.ts';
+import type { Multimap } from './multimap.ts';
 
 type Blocks = ReadonlyMap<string, Block>;
 

@@ -3,7 +3,7 @@ import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
 import type { ContainedBlock, ContainedBlocks } from './containment.ts';
-import { append } from './lists.ts';
+import { append } from './multimap.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { parentOf } from '../graph/containment.ts';
 import type { ContainedBlock } from '../graph/containment.ts';
-import { append } from '../graph/lists.ts';
+import { append } from '../graph/multimap.ts';
 import { own } from '../json.ts';
 import type { Json } from '../json.ts';
 import type { Compilation } from './compilation.ts';

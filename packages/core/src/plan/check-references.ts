@@ -1,5 +1,5 @@
-import { append } from '../graph/lists.ts';
-import type { Multimap } from '../graph/lists.ts';
+import { append } from '../graph/multimap.ts';
+import type { Multimap } from '../graph/multimap.ts';
 import type { Structure } from '../graph/structure.ts';
 import type { Compilation, CompiledReference, FieldPosition } from './compilation.ts';
 import { diagnostic } from './diagnostics.ts';

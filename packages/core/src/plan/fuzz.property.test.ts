@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { applyTextEdits, textEdits, mutate, mutation } from '../../../../test/fuzz/mutation.ts';
-import { checkAndCompile } from '../../../../test/fuzz/no-throw.ts';
+import { checkAndCompile } from '../../../../test/fuzz/check-and-compile.ts';
 import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';

@@ -1,6 +1,6 @@
 import type { EndCode, ChildRequest, RunRequest, ChildMessage } from '../protocol.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
-import { LIMIT_MESSAGES } from './limit-text.ts';
+import { LIMIT_MESSAGES } from './limit-messages.ts';
 import type { Realm, RealmUser, Realms } from './realms.ts';
 import { Stdout } from './stdout.ts';
 import { callHostSync, sleepSync } from './wait.ts';

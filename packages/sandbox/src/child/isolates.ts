@@ -1,6 +1,6 @@
 import type { Context, ExternalCopy, Isolate, Reference, CachedDataResult, Script } from 'isolated-vm';
 import type { RunRequest } from '../protocol.ts';
-import { addErrorPosition } from './locate.ts';
+import { addErrorPosition } from './error-position.ts';
 import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
 
 /** The packages of an image without a snapshot. Each realm loads them at the beginning of its job. */

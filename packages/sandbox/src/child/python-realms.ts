@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Isolate, Reference } from 'isolated-vm';
 import { readObject } from '../failure.ts';
 import { random, readMessage } from './bridge.ts';
-import { LIMIT_MESSAGES } from './limit-text.ts';
+import { LIMIT_MESSAGES } from './limit-messages.ts';
 import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
 

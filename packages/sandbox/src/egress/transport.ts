@@ -4,7 +4,7 @@ import type * as UndiciModule from 'undici';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { EgressError } from './error.ts';
 import type { HeaderList } from './headers.ts';
-import { limitBytes } from './wire.ts';
+import { limitBytes } from './limit-bytes.ts';
 import type { ByteQuota, Target } from './types.ts';
 
 /** One HTTP request without redirects. */

@@ -5,7 +5,7 @@ import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
 import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
 import { FairQueue } from '../pool/queue.ts';
-import { toRawOutcome } from './ending.ts';
+import { toRawOutcome } from './raw-outcome.ts';
 import type { NativeHost } from './host.ts';
 import { toNativeJob } from './job.ts';
 import { JAIL_PATHS, jailEnvironment } from './layout.ts';

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { contains, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
-import type { WorkspaceTables } from '../workspaces/directory.ts';
+import type { WorkspaceTables } from '../workspaces/store.ts';
 import type { SkillInfo, SkillRow, SkillTables } from './tables.ts';
 
 /** The tables of skills, and the tables of workspaces that their queries read. */

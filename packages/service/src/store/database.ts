@@ -6,7 +6,7 @@ import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
 import { nodeSqlite } from './node-sqlite.ts';
 import type { Tables } from './schema.ts';
-import { NamesOnlyPostgresDialect } from './naming-dialects.ts';
+import { NamesOnlyPostgresDialect } from './names-only-dialects.ts';
 
 export type Db = Kysely<Tables>;
 

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SqliteDialect } from 'kysely';
-import { NamesOnlySqliteDialect } from './naming-dialects.ts';
+import { NamesOnlySqliteDialect } from './names-only-dialects.ts';
 
 /** Maximum time that a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { readPage } from '../paging.ts';
-import type { WorkspaceTables } from './directory.ts';
+import type { WorkspaceTables } from './store.ts';
 
 /** Filters of the list of events. */
 export interface EventFilters {

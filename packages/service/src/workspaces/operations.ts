@@ -10,8 +10,8 @@ import {
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import { pageOfEvents } from './audit-events.ts';
-import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './directory.ts';
-import type { WorkspaceTables } from './directory.ts';
+import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './store.ts';
+import type { WorkspaceTables } from './store.ts';
 import * as schemas from './schemas.ts';
 
 /** Dependencies of the operations of workspaces. */

@@ -5,7 +5,7 @@ import { statsQuery } from '../api/queries.ts';
 import type { LogStats } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { costText, durationText } from '../parts/time.tsx';
-import { PERIODS, periodStart } from '../runs/since.ts';
+import { PERIODS, periodStart } from '../runs/periods.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { PauseFieldInput } from './pause-field.tsx';
+import { PauseFieldInput } from './pause-field-input.tsx';
 import { decisionsOf, fieldsOfCall } from './pause-calls.ts';
 import type { CallDecision, PauseCall } from './pause-calls.ts';
 

@@ -6,7 +6,7 @@ import { Time } from '../parts/time.tsx';
 import { answerOf, fieldsOf } from './pause-fields.ts';
 import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';
-import { PauseFieldInput } from './pause-field.tsx';
+import { PauseFieldInput } from './pause-field-input.tsx';
 
 /** The pauses of the run, with a form for each one that the user can answer. */
 export function Pauses({ run }: { run: Overview }) {

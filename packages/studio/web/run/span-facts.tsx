@@ -6,7 +6,7 @@ import { AuditLog } from '../parts/audit.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
-import { MODEL_BLOCKS, ModelUsage } from './model-use.tsx';
+import { MODEL_BLOCKS, ModelUsage } from './model-usage.tsx';
 import { Fact } from './run-header.tsx';
 import { RunFrom } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { RunListSearch } from '../shell/search.ts';
-import { PERIODS } from './since.ts';
+import { PERIODS } from './periods.ts';
 
 const STATUSES = [
   ['', 'Any status'],

@@ -10,7 +10,7 @@ import { BulkActions } from './bulk.tsx';
 import { Filters } from './filters.tsx';
 import { RunsTable } from './runs-table.tsx';
 import { SearchResults } from './search-results.tsx';
-import { periodStart } from './since.ts';
+import { periodStart } from './periods.ts';
 
 const route = getRouteApi('/runs');
 

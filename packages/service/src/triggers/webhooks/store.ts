@@ -25,8 +25,8 @@ import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
 import { fillPlaceholders } from '../placeholders.ts';
 import { Batches } from '../../store/batches.ts';
-import { DeliveryStore } from './acceptor.ts';
-import type { NewDelivery, StoreResult } from './acceptor.ts';
+import { DeliveryStore } from './delivery-store.ts';
+import type { NewDelivery, StoreResult } from './delivery-store.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
 import type { WebhookTables } from './tables.ts';
 

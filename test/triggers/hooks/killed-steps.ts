@@ -3,8 +3,8 @@ import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import type { Steps } from '../../support/scale.ts';
-import { START_TIME_MS, startProcess } from '../killed.ts';
-import type { Backend, TriggerProcess } from '../killed.ts';
+import { START_TIME_MS, startProcess } from '../trigger-process.ts';
+import type { Backend, TriggerProcess } from '../trigger-process.ts';
 import { PROVIDERS, webhookWorkflow } from '../webhook-setup.ts';
 import { HOOK_TYPES, ORIGIN } from './setup.ts';
 

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { scale } from '../support/scale.ts';
-import { expectOneRunPerEventWhenKilledInTurn } from './beside-worker-steps.ts';
+import { expectOneRunPerEventWhenKilledInTurn } from './server-and-worker-steps.ts';
 
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, killed in turn,', () => {
   it('start exactly one run for each event, on PostgreSQL', { timeout: 900_000 }, async () => {

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, scale } from '../support/scale.ts';
-import { atMinute, deployMinutely, advanceAndKill, expectOneRunPerMinute, startProcess } from './killed.ts';
+import {
+  atMinute,
+  deployMinutely,
+  advanceAndKill,
+  expectOneRunPerMinute,
+  startProcess,
+} from './trigger-process.ts';
 import { expectOneRunPerDueTimeWhenKilled } from './killed-steps.ts';
 
 describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {

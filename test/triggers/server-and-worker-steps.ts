@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { newsFeed } from './feeds/setup.ts';
-import { START_TIME_MS, startProcess } from './killed.ts';
-import type { Backend, TriggerProcess, TriggeredRun } from './killed.ts';
+import { START_TIME_MS, startProcess } from './trigger-process.ts';
+import type { Backend, TriggerProcess, TriggeredRun } from './trigger-process.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;

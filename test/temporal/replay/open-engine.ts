@@ -5,7 +5,7 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { temporal } from '@heddle/temporal';
 import type { DeploymentOptions, WorkerTuning } from '@heddle/temporal';
-import type { TemporalServer } from './histories-of.ts';
+import type { TemporalServer } from './histories.ts';
 
 /** An engine on a server, with its stores. */
 export interface OpenedEngine {
