@@ -29,7 +29,7 @@ const chain = (n: number): string[] => [
 ];
 
 /** Returns a chain of three blocks: a start, a block named "Fetch", and a block with these fields. */
-function workflowWith(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
+function flowWith(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
   return {
     blocks: {
       s: start(),
@@ -60,12 +60,12 @@ const REFERENCES: readonly Shape[] = [
   },
   {
     title: 'many unknown names in one string',
-    make: (n) => workflowWith({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
+    make: (n) => flowWith({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
   },
   {
     title: 'unknown names in comments',
     make: (n) =>
-      workflowWith(
+      flowWith(
         { code: repeat(n, (index) => `// <fetchx${index}.y>\n`), language: 'javascript' },
         { type: 'function' },
       ),
@@ -94,7 +94,7 @@ const REFERENCES: readonly Shape[] = [
     title: 'unknown variables among many',
     size: 1000,
     make: (n) => ({
-      ...workflowWith({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
+      ...flowWith({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
       state: {
         variables: Object.fromEntries(
           list(n, (index) => [
@@ -115,11 +115,11 @@ const REFERENCES: readonly Shape[] = [
   },
   {
     title: 'known references in one string',
-    make: (n) => workflowWith({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
+    make: (n) => flowWith({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
   },
   {
     title: 'placeholders in one string',
-    make: (n) => workflowWith({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
+    make: (n) => flowWith({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
   },
   {
     title: 'references in rows of a condition',
@@ -161,11 +161,11 @@ const NAMES: readonly Shape[] = [
   },
   {
     title: 'a long field in the path of many diagnostics',
-    make: (n) => workflowWith({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
+    make: (n) => flowWith({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
   },
   {
     title: 'unknown fields of blocks',
-    make: (n) => workflowWith(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
+    make: (n) => flowWith(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
   },
   {
     title: 'types without an executor',
@@ -177,7 +177,7 @@ const NAMES: readonly Shape[] = [
   {
     title: 'variables with the same name',
     make: (n) => ({
-      ...workflowWith({ data: '' }),
+      ...flowWith({ data: '' }),
       state: {
         variables: list(n, (index) => ({ id: `v${index}`, name: 'same', type: 'nosuch', value: index })),
       },
@@ -369,19 +369,19 @@ const CONTAINERS: readonly Shape[] = [
 const VALUES: readonly Shape[] = [
   {
     title: 'a wide value',
-    make: (n) => workflowWith({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
+    make: (n) => flowWith({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
     title: 'values nested too deeply',
     make: (n) => {
       let value: Json = list(n, () => [[]]);
       for (let depth = 0; depth < 90; depth++) value = [value];
-      return workflowWith({ data: value });
+      return flowWith({ data: value });
     },
   },
   {
     title: 'a long string',
-    make: (n) => workflowWith({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
+    make: (n) => flowWith({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
     title: 'invalid literals',
@@ -403,16 +403,13 @@ const VALUES: readonly Shape[] = [
   {
     title: 'long code',
     make: (n) =>
-      workflowWith(
-        { code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) },
-        { type: 'function' },
-      ),
+      flowWith({ code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
   },
   {
     title: 'many declarations in one piece of code',
     size: 10_000,
     make: (n) =>
-      workflowWith({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
+      flowWith({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },
 ];
 

@@ -44,6 +44,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     events { worker_connections 64; }
     http {
       access_log off; ${tempPaths.join(' ')}
+      gzip on; gzip_types application/json; gzip_min_length 1024;
       server {
         listen 127.0.0.1:${port};
         location ${BASE}/ {

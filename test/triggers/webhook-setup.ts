@@ -6,6 +6,7 @@ import { openServiceStore } from '@heddle/service';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
+import { draftOf } from '../support/draft.ts';
 import { postgresDatabase } from '../support/postgres.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
@@ -43,6 +44,8 @@ export interface WebhookApi extends TestApi {
     fields: { [name: string]: Json },
     options?: WebhookWorkflowOptions,
   ): Promise<{ id: string; path: string }>;
+  /** Replaces the draft by a webhook with other fields in the block of version 1. */
+  editFields(workflowId: string, fields: { [name: string]: Json }): Promise<void>;
   /** Sends a request to a path. */
   send(path: string, request?: SentRequest): Promise<WebhookResponse>;
   /** Returns the current path of the webhook of a workflow. */
@@ -89,6 +92,14 @@ export async function webhookApi(
     async deployWebhook(fields, workflowOptions = {}) {
       const id = await api.deploy(webhookWorkflow(fields, workflowOptions));
       return { id, path: await pathOf(id) };
+    },
+    async editFields(workflowId, fields) {
+      const url = `/api/v2/workflows/${workflowId}`;
+      const { data } = await api.call<{ state: { blocks: object } }>('GET', `${url}/versions/1`);
+      const [block] = Object.keys(data.state.blocks);
+      const draft = draftOf(webhookWorkflow(fields)) as { blocks: { [id: string]: object } };
+      const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
+      await api.call('PUT', `${url}/state`, { body: JSON.parse(text) });
     },
     send: (path, request) => sendTo(api, path, request),
     async readTriggerOutput(runId) {

@@ -3,8 +3,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/area.ts';
 import { toDeployedTrigger, selectDeployedTriggers } from '../../packages/service/src/triggers/views.ts';
 import { webhookViews } from '../../packages/service/src/triggers/webhooks/views.ts';
-import type { JsonObject } from '@heddle/core';
-import { draftOf } from '../support/draft.ts';
 import {
   CIRCLEBACK,
   JSON_TYPE,
@@ -229,27 +227,9 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
   });
 
-  /** Replaces the draft of a webhook by one with other fields in the same block. */
-  async function editFields(id: string, fields: JsonObject): Promise<void> {
-    const { data } = await api.call<{ state: { blocks: object } }>(
-      'GET',
-      `/api/v2/workflows/${id}/versions/1`,
-    );
-    const [block] = Object.keys(data.state.blocks);
-    const draft = draftOf(webhookWorkflow(fields)) as { blocks: { [id: string]: { id: string } } };
-    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
-    await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: JSON.parse(text) });
-  }
-
   it('keep their path in another version, and use the secret of that version', async () => {
     const hook = await api.deployWebhook({ token: 'one' });
-    const [blockId] = Object.keys(
-      (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
-        .state.blocks,
-    );
-    const draft = draftOf(webhookWorkflow({ token: 'two' })) as { blocks: { [id: string]: { id: string } } };
-    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, blockId!);
-    await api.call('PUT', `/api/v2/workflows/${hook.id}/state`, { body: JSON.parse(text) });
+    await api.editFields(hook.id, { token: 'two' });
     const withToken = (token: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
@@ -294,7 +274,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const hook = await api.deployWebhook({ triggerPath: `whooks-${crypto.randomUUID().slice(0, 8)}` });
     const paths = [];
     for (let version = 2; version <= 3; version++) {
-      await editFields(hook.id, {});
+      await api.editFields(hook.id, {});
       await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
       paths.push(await api.pathOf(hook.id));
     }

@@ -29,21 +29,15 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
+  const height = virtualizer.getTotalSize();
   const [activePath, setActivePath] = useState(selected);
-  const activeIndex = Math.max(
-    rows.findIndex(({ path }) => path === activePath),
-    0,
-  );
-  const { move, rowRef } = useRowFocus(
-    activeIndex,
-    (index) => setActivePath(rows[index]?.path ?? ''),
-    virtualizer,
-  );
+  const foundIndex = rows.findIndex(({ path }) => path === activePath);
+  const activeIndex = Math.max(foundIndex, 0);
+  const activate = (index: number): void => setActivePath(rows[index]?.path ?? '');
+  const { move, rowRef } = useRowFocus(activeIndex, activate, virtualizer);
   const setFolderOpen = ({ path }: FolderRow, isOpen: boolean): void => {
-    const next = new Set(openPaths);
-    if (isOpen) next.add(path);
-    else next.delete(path);
-    setOpenPaths(next);
+    const otherPaths = [...openPaths].filter((openPath) => openPath !== path);
+    setOpenPaths(new Set(isOpen ? [...otherPaths, path] : otherPaths));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[activeIndex];
@@ -58,12 +52,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
   };
   return (
     <div className="folder-tree" ref={container}>
-      <ul
-        role="tree"
-        aria-label="Folders"
-        style={{ height: virtualizer.getTotalSize() }}
-        onKeyDown={onKeyDown}
-      >
+      <ul role="tree" aria-label="Folders" style={{ height }} onKeyDown={onKeyDown}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           return (
