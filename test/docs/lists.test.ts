@@ -86,8 +86,8 @@ describe('docs/architecture.md', () => {
     const documentedLimit = (description: string): number =>
       Number(new RegExp(`^\\| ${description} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
     expect({
-      'max-lines': documentedLimit('lines of code of a file, without comments and blank lines'),
-      'max-lines-per-function': documentedLimit('lines of a function'),
+      'max-lines': documentedLimit('lines of code in a file, without comments and blank lines'),
+      'max-lines-per-function': documentedLimit('lines in a function'),
       complexity: documentedLimit('cyclomatic complexity'),
       'max-params': documentedLimit('parameters'),
     }).toEqual(

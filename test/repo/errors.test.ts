@@ -23,7 +23,7 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
 /** Syntax nodes with an error code, by type: the field with a name, the allowed names, and the field with the code. */
 const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp, code: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
-  CallExpression: ['callee', /^(refuse|failure|permanentError|configError)$/, 'arguments'],
+  CallExpression: ['callee', /^(errorResponse|refuse|failure|permanentError|configError)$/, 'arguments'],
   Property: ['key', /^code$/, 'value'],
   VariableDeclarator: ['id', /^code$/, 'init'],
 };
