@@ -7,7 +7,7 @@ import {
   noQuery,
   operationsOf,
   organization,
-  record,
+  areaResource,
 } from '@heddle/api/areas';
 import type { Access, Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
@@ -191,7 +191,7 @@ it('a resource of several workspaces is concealed from callers without access to
         role: 'read',
         query: noQuery,
         params: z.strictObject({ from: z.string(), to: z.string() }),
-        resource: record('Link', ({ path }) => {
+        resource: areaResource('Link', ({ path }) => {
           const { from, to } = path as { from: string; to: string };
           return Promise.resolve({ value: { from, to }, workspaceIds: [from, to] });
         }),
@@ -270,7 +270,7 @@ describe('an operation on an organization', () => {
   });
 
   it('also needs access to all workspaces of its resource', async () => {
-    const linked = record('Link', ({ path }) => {
+    const linked = areaResource('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
       return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });
     });

@@ -1,5 +1,5 @@
-import type { Entry, Json, NewRun, RunRecord } from '@heddle/core';
-import { createHost, Segments } from '@heddle/engine/runtime';
+import type { Entry, Json, RunHeader, RunRecord } from '@heddle/core';
+import { createWorkerResources, Segments } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
@@ -20,9 +20,9 @@ const open = (data: string) => createEngineOn(openStores({ data }), createRegist
  * Records a parent run as older versions did, without a key for the ids of its children. Its start block has ended,
  * and its call of the child is pending.
  */
-async function addOldParent(data: string, header: Partial<NewRun> = {}) {
+async function addOldParent(data: string, header: Partial<RunHeader> = {}) {
   const stores = openStores({ data });
-  const host = createHost(stores, {});
+  const host = createWorkerResources(stores, {});
   onTestFinished(() => host.close());
   const { definitions } = host.parts;
   const { plan } = definitions.compile(CALL);
@@ -133,7 +133,7 @@ describe('the key of a run', () => {
     expect(header?.childKey).toMatch(/^[\w-]{32}$/);
     const { runs } = await engine.listRuns();
     const ids = runs.map((each) => each.runId);
-    const childId = childRunId(header as NewRun, { place: { block: 'W', scope: [] }, attempt: 1 });
+    const childId = childRunId(header as RunHeader, { place: { block: 'W', scope: [] }, attempt: 1 });
     expect(ids.toSorted()).toEqual([runId, childId].toSorted());
     expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });
     const results = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);

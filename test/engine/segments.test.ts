@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Entry } from '@heddle/core/run';
-import { createHost, RemoteRuns, Segments } from '@heddle/engine/runtime';
+import { createWorkerResources, RemoteRuns, Segments } from '@heddle/engine/runtime';
 import type { Position, SegmentRequest, TimedEntry } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
@@ -17,7 +17,7 @@ const START: Position = { seq: 1, tip: 'start', unwritten: [] };
  * parts of a run between two checkpoints of the runtime.
  */
 function openWorker(script: Script, stores: SharedStores = openStores(), stallDetector?: StallDetector) {
-  const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
+  const host = createWorkerResources(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
   const segments = new Segments(host.parts, stallDetector);
   const remote = new RemoteRuns(host.parts);
@@ -77,7 +77,7 @@ describe('RemoteRuns', () => {
   it('returns a record with its own logs even if another process saves the run during the read', async () => {
     const stores = openStores();
     await stores.runs.create(newRun('r'), startedEntry());
-    const host = createHost(storesWithWriter(stores, 'r'), {});
+    const host = createWorkerResources(storesWithWriter(stores, 'r'), {});
     onTestFinished(() => host.close());
     const state = await new RemoteRuns(host.parts).readRun('r', { logs: true });
     expect(state?.logs).toHaveLength(state?.record.seq ?? 0);

@@ -1,7 +1,7 @@
-import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
+import type { BlockLog, Entry, RunHeader, RunRecord } from '@heddle/core';
 
 /** Returns a run as a driver creates it. */
-export function newRun(runId: string, overrides: Partial<NewRun> = {}): NewRun {
+export function newRun(runId: string, overrides: Partial<RunHeader> = {}): RunHeader {
   return {
     runId,
     workflowId: 'workflow',

@@ -1,6 +1,6 @@
 import { blocks } from '@heddle/blocks';
 import type { AgentTool } from '@heddle/blocks';
-import { keysInText, openServiceOwnership, Sealer } from '@heddle/service';
+import { keysInText, openWorkerStore, Sealer } from '@heddle/service';
 import { OAuthClients, readOAuthClients, storeCredential } from '@heddle/service/credentials';
 import { expect, it, onTestFinished } from 'vitest';
 import { openServiceStore, tenantIsolation, testApi } from '../support/api.ts';
@@ -59,7 +59,7 @@ describeTemporal('stored credentials', (server) => {
       const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...endpoints } }));
       const errors: unknown[] = [];
       const report = (error: unknown): void => void errors.push(error);
-      const serviceOwnership = await openServiceOwnership(serviceLocation, sealer, {
+      const serviceOwnership = await openWorkerStore(serviceLocation, sealer, {
         clients: new OAuthClients({ clients }),
         report,
       });

@@ -1,4 +1,4 @@
-import { keysInText, openServiceOwnership, openServiceStore, Sealer } from '@heddle/service';
+import { keysInText, openWorkerStore, openServiceStore, Sealer } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { tenantIsolation, testApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -15,7 +15,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(tenantIsolation(store));
     const api = await testApi({ engine, store });
-    const serviceOwnership = await openServiceOwnership({ data: cluster.data }, sealer);
+    const serviceOwnership = await openWorkerStore({ data: cluster.data }, sealer);
     onTestFinished(() => serviceOwnership.close());
     await cluster.worker({ resolveChild: serviceOwnership.resolveChild, tenant: serviceOwnership.tenant });
     const child = await api.deploy(GREETING);
@@ -36,7 +36,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const engine = await cluster.engine(tenantIsolation(store));
     const ownApi = await testApi({ engine, store });
     const otherApi = await testApi({ engine, store });
-    const serviceOwnership = await openServiceOwnership({ data: cluster.data }, sealer);
+    const serviceOwnership = await openWorkerStore({ data: cluster.data }, sealer);
     onTestFinished(() => serviceOwnership.close());
     await cluster.worker({ resolveChild: serviceOwnership.resolveChild });
     const runChild = async (child: string) => {

@@ -24,5 +24,5 @@ export { bytesBody, formBody, jsonBody } from './http/body.ts';
 export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
-export { noResource, organization, areaResource as record, workflow, workspace } from './resource.ts';
+export { noResource, organization, areaResource, workflow, workspace } from './resource.ts';
 export type { Resource } from './resource.ts';

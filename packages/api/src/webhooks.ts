@@ -11,7 +11,7 @@ export type {
   ParsedDelivery,
   SignedDelivery,
   WebhookEvent,
-  WebhookAction as WebhookMeaning,
+  WebhookAction,
   WebhookReply,
   WebhookStore,
   WebhookType,

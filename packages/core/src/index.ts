@@ -24,7 +24,7 @@ export type {
   Clock,
   DefinitionStore,
   Deployment,
-  RunHeader as NewRun,
+  RunHeader,
   RunQuery,
   RunStore,
   ValueStore,

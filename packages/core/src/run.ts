@@ -5,7 +5,7 @@ export { isPending } from './machine/index.ts';
 export type { Address, Command, Event, Notice, IdleState } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
-export { eventAt, oldestJournalFormat as formatOf, JOURNAL_FORMAT } from './record/entry.ts';
+export { eventAt, oldestJournalFormat, JOURNAL_FORMAT } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
 export { journalCorrupt } from './errors.ts';
 export { notRestartable } from './record/restart-path.ts';

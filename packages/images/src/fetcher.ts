@@ -8,7 +8,7 @@ import {
   type EgressResponse,
   followRedirects,
   isEgressError,
-  type Pairs,
+  type HeaderList,
 } from '@heddle/sandbox/egress';
 import type { Blobs } from './blobs.ts';
 import type { FetchOptions, Registries } from './builder.ts';
@@ -65,7 +65,10 @@ export class Fetcher {
     signal: AbortSignal,
   ): Promise<{ status: number; url: string; body: Uint8Array }> {
     const pageUrl = new URL(url);
-    const allHeaders: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    const allHeaders: HeaderList = Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ]);
     if (pageUrl.username !== '') {
       const userAndPassword = `${decodeURIComponent(pageUrl.username)}:${decodeURIComponent(pageUrl.password)}`;
       allHeaders.push(['authorization', `Basic ${Buffer.from(userAndPassword).toString('base64')}`]);
@@ -124,7 +127,7 @@ export class Fetcher {
 
   async #send(
     url: URL,
-    headers: Pairs,
+    headers: HeaderList,
     { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
   ): Promise<EgressResponse> {
     const egress = this.#operatorHosts.has(url.hostname) ? this.#operator : this.#public;

@@ -4,11 +4,7 @@ import './node-version.ts';
 export { Isolation } from './isolation/isolation.ts';
 export type { Confinement } from './isolation/confine.ts';
 export type { Program } from './isolation/program.ts';
-export {
-  setprivArguments as dropArguments,
-  findTool,
-  prlimitArguments as limitArguments,
-} from './isolation/host-tools.ts';
+export { setprivArguments, findTool, prlimitArguments } from './isolation/host-tools.ts';
 export { unreadablePart } from './isolation/users.ts';
 export { bareRoot } from './isolation/libraries.ts';
 export { killOrphanedProcesses, freeSlotUid, takeSlotUid } from './isolation/slot-uid.ts';
@@ -16,7 +12,7 @@ export { NativeHost } from './native/host.ts';
 export { BOOT_FILES } from './native/jail.ts';
 export { JAIL_PATHS, jailEnvironment, PROXY_PORT } from './native/layout.ts';
 export { NATIVE_LIMITS } from './native/limits.ts';
-export { EgressProxy as Proxy } from './native/proxy.ts';
+export { EgressProxy } from './native/proxy.ts';
 export { kernelCpuSeconds, runTree, type TreeEnd } from './native/tree.ts';
 export type { NativeJob } from './guest/native/job.ts';
 export { readObject } from './failure.ts';

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { NewRun, Plan } from '@heddle/core';
+import type { RunHeader, Plan } from '@heddle/core';
 import { indexPlan, startedEventOf } from '@heddle/core/run';
 import type { Region } from '@heddle/core/machine';
 import type { Entry } from '@heddle/core/run';
@@ -30,7 +30,7 @@ export function assertPlanFits(plan: Plan): void {
 }
 
 /** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
-export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, profile: Profile): RunInput {
+export function runInputOf(plan: Plan, header: RunHeader, first: StartedEntry, profile: Profile): RunInput {
   assertPlanFits(plan);
   const { atMs, graceMs } = first;
   // -1 starts no block. It stands for a start block that is not in the plan.

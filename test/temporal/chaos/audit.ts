@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readPlan } from '@heddle/core';
-import type { NewRun, Plan, RunRecord } from '@heddle/core';
+import type { RunHeader, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { BlockLog, Entry } from '@heddle/core/run';
 import type { SharedStores } from '@heddle/engine/stores';
@@ -50,7 +50,7 @@ async function auditRun(
   result: JournalAudit,
 ): Promise<void> {
   const { runId } = record;
-  const header = (await runs.header(runId)) as NewRun;
+  const header = (await runs.header(runId)) as RunHeader;
   const entries = await runs.journal(runId);
   result.runs++;
   result.entries += entries.length;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { makePrivateData } from '@heddle/engine/stores';
+import { makeDataFolderPrivate } from '@heddle/engine/stores';
 import type { IsolationLevel, IsolationOptions } from '@heddle/sandbox';
 import {
   createImages,
@@ -73,7 +73,7 @@ export function openImages(options: ImagesOptions): Images {
 function allowTraversal(images: string): void {
   const data = dirname(resolve(images));
   if (existsSync(join(data, 'lock.db')))
-    makePrivateData(data, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
+    makeDataFolderPrivate(data, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
 }
 
 /**

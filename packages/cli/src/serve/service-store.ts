@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
-import type { RotatableKeys, Sealer, ServiceOwnership, ServiceStore } from '@heddle/service';
+import type { RotatableKeys, Sealer, ServiceStore, WorkerStore } from '@heddle/service';
 import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
@@ -41,7 +41,7 @@ export type Ownership = Required<
  * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
-  stored: Omit<ServiceOwnership, 'close' | 'database'>,
+  stored: Omit<WorkerStore, 'close' | 'database'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldestId: string | undefined;
@@ -111,7 +111,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
 }
 
 /** The part of the service's store that workers need, opened on first use, and the images for blocks. */
-export interface WorkerStore extends Omit<ServiceOwnership, 'database'> {
+export interface LazyWorkerStore extends Omit<WorkerStore, 'database'> {
   /** Returns the image source for blocks: in a workspace the images of its sandboxes, otherwise `images`. */
   sandboxImages(images: BlockImages): ImageSource;
 }
@@ -120,41 +120,39 @@ export interface WorkerStore extends Omit<ServiceOwnership, 'database'> {
 export function lazyWorkerStore(
   options: StoreOptions & BlockOptions,
   report: (error: unknown) => void,
-): WorkerStore {
+): LazyWorkerStore {
   const { data, postgres } = options;
-  const ownership = lazy(async () => {
-    const { openServiceOwnership } = await import('@heddle/service');
+  const store = lazy(async () => {
+    const { openWorkerStore } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
     const refresh = await refreshOptionsOf(options, report);
     const location = postgres === undefined ? { data } : { postgres: { url: postgres } };
-    return openServiceOwnership(location, sealer, refresh);
+    return openWorkerStore(location, sealer, refresh);
   });
   let sandboxes: { close(): Promise<void> } | undefined;
   return {
-    resolveChild: async (caller, reference) => (await ownership.get()).resolveChild(caller, reference),
-    tenant: async (workflowId) => (await ownership.get()).tenant(workflowId),
-    oldestWorkspace: async () => (await ownership.get()).oldestWorkspace(),
+    resolveChild: async (caller, reference) => (await store.get()).resolveChild(caller, reference),
+    tenant: async (workflowId) => (await store.get()).tenant(workflowId),
+    oldestWorkspace: async () => (await store.get()).oldestWorkspace(),
     secrets: {
-      names: async (tenant) => (await ownership.get()).secrets.names(tenant),
-      values: async (tenant, names) => (await ownership.get()).secrets.values(tenant, names),
+      names: async (tenant) => (await store.get()).secrets.names(tenant),
+      values: async (tenant, names) => (await store.get()).secrets.values(tenant, names),
     },
     credentials: {
-      find: async (tenant, query) => (await ownership.get()).credentials.find(tenant, query),
+      find: async (tenant, query) => (await store.get()).credentials.find(tenant, query),
     },
     skills: {
-      find: async (tenant, references) => (await ownership.get()).skills.find(tenant, references),
-      read: async (tenant, id) => (await ownership.get()).skills.read(tenant, id),
+      find: async (tenant, references) => (await store.get()).skills.find(tenant, references),
+      read: async (tenant, id) => (await store.get()).skills.read(tenant, id),
     },
     sandboxImages(images) {
       const lazySandboxes = lazy(async () => {
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
-        const dependencies = {
-          store: await ownership.get(),
-          openImages: () => images.store(),
-          onError: report,
-        };
-        return openSandboxes({ ...dependencies, waitsForBuilds: true });
+        return openSandboxes({
+          ...{ store: await store.get(), openImages: () => images.store() },
+          ...{ onError: report, waitsForBuilds: true },
+        });
       });
       sandboxes = lazySandboxes;
       return {
@@ -165,7 +163,7 @@ export function lazyWorkerStore(
     // Called after the image store is closed, which stops the builds.
     async close() {
       await sandboxes?.close();
-      await ownership.close();
+      await store.close();
     },
   };
 }

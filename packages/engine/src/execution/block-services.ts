@@ -1,6 +1,6 @@
 import { isBlockError } from '@heddle/core/blocks';
 import type { BlockConfig, JsonObject, NotificationOutcome, Region } from '@heddle/core/blocks';
-import type { NewRun, Plan } from '@heddle/core';
+import type { RunHeader, Plan } from '@heddle/core';
 import type { VersionedPlan } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
 import { callWorkflow } from '../executors/child.ts';
@@ -48,7 +48,7 @@ import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
 interface ServedRun {
-  header: NewRun;
+  header: RunHeader;
   environment: RunEnvironment;
   replica: Replica;
   limiter: ConcurrencyLimiter;

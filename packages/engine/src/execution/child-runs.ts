@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { BlockError, EngineError, isBlockError, isEngineError } from '@heddle/core';
-import type { EngineErrorCode, NewRun, RunRecord } from '@heddle/core';
+import type { EngineErrorCode, RunHeader, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
@@ -34,7 +34,7 @@ export function isChildRunId(runId: string): boolean {
  * this id first.
  */
 export function childRunId(
-  parent: Pick<NewRun, 'runId' | 'childKey'>,
+  parent: Pick<RunHeader, 'runId' | 'childKey'>,
   { place, attempt, call }: ChildAttempt,
 ): string {
   const { runId, childKey } = parent;
@@ -48,8 +48,8 @@ export function childRunId(
 
 /** True if the run's header, which the engine wrote, names this parent, place and call. */
 export function isChildAt(
-  { parent: recorded }: NewRun,
-  parent: Pick<NewRun, 'runId'>,
+  { parent: recorded }: RunHeader,
+  parent: Pick<RunHeader, 'runId'>,
   { place, call }: Pick<ChildAttempt, 'place' | 'call'>,
 ): boolean {
   return (
@@ -67,9 +67,9 @@ export function isChildAt(
  */
 export async function findChildRun(
   runs: Pick<TailableRunStore, 'header'>,
-  parent: NewRun,
+  parent: RunHeader,
   child: ChildAttempt,
-): Promise<NewRun | undefined> {
+): Promise<RunHeader | undefined> {
   const header = await runs.header(childRunId(parent, child));
   if (header && !isChildAt(header, parent, child)) throw foreignChild(header.runId);
   return header;
@@ -84,7 +84,7 @@ function foreignChild(runId: string): BlockError {
 }
 
 /** True if an attempt in flight in `parent` waits for this child run, or will wait for it again after a restart. */
-export function isAwaited(child: NewRun, parent: { header: NewRun; replica: Replica }): boolean {
+export function isAwaited(child: RunHeader, parent: { header: RunHeader; replica: Replica }): boolean {
   const { header, replica } = parent;
   const { index } = replica;
   return replica.pendingCommands().some((command) => {
@@ -104,7 +104,7 @@ export function isAwaited(child: NewRun, parent: { header: NewRun; replica: Repl
  */
 export async function childRequest(
   definitions: Pick<Definitions, 'find'>,
-  parent: NewRun,
+  parent: RunHeader,
   { place, attempt, call, request }: ChildAttempt & { request: ChildRequest },
 ): Promise<StartRequest> {
   const { workflowId, version } = request.workflow;
@@ -143,7 +143,7 @@ export function childError(error: unknown): unknown {
 }
 
 /** Returns the call chain for the runs that a run starts: the workflows that led to it, then its own workflow. */
-export function callChain({ via = [], workflowId }: Pick<NewRun, 'via' | 'workflowId'>): string[] {
+export function callChain({ via = [], workflowId }: Pick<RunHeader, 'via' | 'workflowId'>): string[] {
   return [...via, toCallChainItem(workflowId)];
 }
 

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { NewRun, Plan } from '@heddle/core';
+import type { RunHeader, Plan } from '@heddle/core';
 import { envNamesIn, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Region } from '@heddle/core/blocks';
 import { mountedNames } from '../executors/function.ts';
@@ -78,7 +78,7 @@ function findEnvironmentReads(plan: Plan): EnvironmentReads {
 
 /** Returns the reason why the run cannot continue with the environment values `env`; undefined if it can. */
 export function missingEnvironmentReason(
-  header: NewRun,
+  header: RunHeader,
   env: { readonly [name: string]: string },
 ): string | undefined {
   const missing = header.env.filter((name) => !Object.hasOwn(env, name));

@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
-import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
-import { formatOf } from '@heddle/core/run';
+import type { Json, RunHeader, Plan, RunRecord } from '@heddle/core';
+import { oldestJournalFormat } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
@@ -28,7 +28,7 @@ export interface StartRequest {
   /** If it is already aborted, the run is recorded but executes no block, so that a cancellation can end it. */
   signal?: AbortSignal;
   mocks: Json;
-  parent?: NewRun['parent'];
+  parent?: RunHeader['parent'];
   via?: readonly string[];
   /** True: a runtime of several processes will execute the run. */
   remote?: true;
@@ -39,7 +39,7 @@ export interface StartRequest {
 
 /** The data that is stored when a run starts: its header, the first entry of its journal and its first record. */
 export interface RunStart {
-  header: NewRun;
+  header: RunHeader;
   firstEntry: Entry;
   record: RunRecord;
 }
@@ -120,7 +120,7 @@ function createStart(
 ): RunStart {
   const { plan } = request;
   const createdMs = clock.now();
-  const header: NewRun = {
+  const header: RunHeader = {
     runId: request.runId,
     ...(request.callerId !== undefined && { callerId: request.callerId }),
     workflowId: plan.workflow.id,
@@ -140,7 +140,7 @@ function createStart(
     seq: 1,
     atMs: createdMs,
     type: 'started',
-    format: formatOf(reused),
+    format: oldestJournalFormat(reused),
     start: request.start,
     input,
     graceMs: plan.limits.graceMs,

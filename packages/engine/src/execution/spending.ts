@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { BlockError } from '@heddle/core/blocks';
-import type { NewRun } from '@heddle/core';
+import type { RunHeader } from '@heddle/core';
 import type { Place } from '@heddle/core/run';
 import { idempotencyKeyOf } from '../executors/context.ts';
 import type { Spending, SpendingRequest, SpendingReservation } from '../executors/services.ts';
@@ -19,7 +19,7 @@ const RETENTION_MS = 400 * 86_400_000;
 
 /** The parts of a run that `runSpending` uses. */
 interface SpendingRun {
-  header: Pick<NewRun, 'runId' | 'parent'>;
+  header: Pick<RunHeader, 'runId' | 'parent'>;
   tenant: () => Promise<string | undefined>;
 }
 
@@ -196,7 +196,7 @@ class ActiveReservation implements SpendingReservation {
 /** Returns the id of the root run of the call chain. All its descendants share its cap. */
 async function findRootId(
   { stores }: Parts,
-  { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,
+  { runId, parent }: Pick<RunHeader, 'runId' | 'parent'>,
 ): Promise<string> {
   let id = runId;
   for (let ancestor = parent; ancestor;) {

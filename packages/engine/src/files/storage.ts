@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, isEngineError } from '@heddle/core';
-import type { Json, NewRun, RunStore, ValueStore } from '@heddle/core';
+import type { Json, RunHeader, RunStore, ValueStore } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import { fileName, filesIn, MAX_FILE_BYTES, mediaType } from '@heddle/core/files';
@@ -109,7 +109,7 @@ interface ReaderOptions {
  */
 export function fileReader(
   sources: FileSources,
-  run: NewRun,
+  run: RunHeader,
   { files = Infinity, bytes = Infinity, signal, tenant, tooLargeError }: ReadLimits & ReaderOptions = {},
 ): FileReader {
   const reads = new Map<string, Promise<ReadFile | undefined>>();
@@ -161,7 +161,7 @@ async function readWhole(
 /** Opens a file of the run's tenant by its record; undefined if the record belongs to no such file. */
 export async function openFile(
   sources: FileSources,
-  run: NewRun,
+  run: RunHeader,
   { id, key, tenant }: Pick<FileRecord, 'id' | 'key'> & Pick<ReaderOptions, 'tenant'>,
 ): Promise<FileContent | undefined> {
   const { values } = sources.stores;
@@ -189,7 +189,7 @@ async function* chunksOf(
 /** Parses the stored text of the file with this key; undefined unless the file belongs to the tenant of the run. */
 async function parseTenantFile(
   sources: FileSources,
-  run: NewRun,
+  run: RunHeader,
   { key, text, tenant }: { key: string; text: string } & Pick<ReaderOptions, 'tenant'>,
 ): Promise<StoredFile | undefined> {
   const stored = parseJson(text);
@@ -218,12 +218,12 @@ const MAX_ORIGINS = 100;
  */
 async function canReadOlderFile(
   sources: FileSources,
-  run: NewRun,
+  run: RunHeader,
   file: Pick<FileRecord, 'id' | 'key'>,
   runTenant: string | undefined,
 ): Promise<boolean> {
   if (runTenant === undefined) return true;
-  let ancestor: NewRun | undefined = run;
+  let ancestor: RunHeader | undefined = run;
   for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
     if ((await sources.tenant(ancestor.workflowId)) !== runTenant) return false;
     if (!ancestor.ownsFiles)
@@ -236,7 +236,7 @@ async function canReadOlderFile(
   return false;
 }
 
-async function inputOf({ stores, values }: FileSources, { runId }: NewRun): Promise<Json> {
+async function inputOf({ stores, values }: FileSources, { runId }: RunHeader): Promise<Json> {
   const record = await stores.runs.record(runId);
   return record ? values.load(record.input) : null;
 }

@@ -1,4 +1,4 @@
-import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
+import type { BlockLog, RunHeader, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { ApplyResult, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
@@ -25,7 +25,7 @@ export function foldJournal(
  * logs. `suspended`: the reason why the run does not continue. Throws JOURNAL_CORRUPT.
  */
 export function foldRun(
-  { header, plan, suspended }: { header: NewRun; plan: Plan; suspended: string | undefined },
+  { header, plan, suspended }: { header: RunHeader; plan: Plan; suspended: string | undefined },
   entries: readonly Entry[],
 ): { record: RunRecord; logs: BlockLog[] } {
   const { replica, logs } = foldJournal(header.runId, plan, entries);

@@ -1,4 +1,4 @@
-import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
+import type { BlockLog, RunHeader, Plan, RunRecord } from '@heddle/core';
 import { isEnded } from '../store/journal.ts';
 import type { SharedStores } from '../store/stores.ts';
 import { foldRun } from './fold.ts';
@@ -49,7 +49,7 @@ export async function readRun(
 }
 
 /** Returns the header of a run. Throws RUN_NOT_FOUND. */
-export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: string): Promise<NewRun> {
+export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: string): Promise<RunHeader> {
   const header = await stores.runs.header(runId);
   if (!header) throw runNotFound(runId);
   return header;
@@ -59,7 +59,7 @@ export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: str
 export async function readDefinition(
   sources: Sources,
   runId: string,
-): Promise<{ header: NewRun; plan: Plan }> {
+): Promise<{ header: RunHeader; plan: Plan }> {
   const header = await readHeader(sources, runId);
   return { header, plan: await sources.definitions.plan(header.planHash) };
 }

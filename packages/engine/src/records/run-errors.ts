@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { NewRun } from '@heddle/core';
+import type { RunHeader } from '@heddle/core';
 
 export function runNotFound(runId: string): EngineError {
   return new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`, { details: { runId } });
@@ -11,7 +11,7 @@ export function runIdTaken(runId: string): EngineError {
 }
 
 /** Returns the error RUN_ELSEWHERE for a run that belongs to another kind of runtime. */
-export function runElsewhere({ runId, elsewhere }: Pick<NewRun, 'runId' | 'elsewhere'>): EngineError {
+export function runElsewhere({ runId, elsewhere }: Pick<RunHeader, 'runId' | 'elsewhere'>): EngineError {
   const message = elsewhere
     ? `Run ${runId} belongs to a runtime of several processes, such as Temporal: only an engine on that runtime can continue it.`
     : `Run ${runId} does not belong to this runtime: only an engine without the option \`runtime\` can continue it.`;

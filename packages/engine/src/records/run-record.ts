@@ -1,8 +1,8 @@
-import type { NewRun, RunRecord } from '@heddle/core';
+import type { RunHeader, RunRecord } from '@heddle/core';
 import type { Replica, Stored } from '@heddle/core/run';
 
 /** Returns the record of a run in the state of its replica. `suspended`: the reason why the run does not continue. */
-export function recordOf(replica: Replica, header: NewRun, suspended: string | undefined): RunRecord {
+export function recordOf(replica: Replica, header: RunHeader, suspended: string | undefined): RunRecord {
   const idleState = replica.idleState();
   const endStatus = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
   const pauseKind = idleState === 'human' || idleState === 'time' ? idleState : undefined;
@@ -27,7 +27,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
 
 /** Returns the record of a run from its start alone. `seq`: number of journal entries that the record includes. */
 export function newRecord(
-  header: NewRun,
+  header: RunHeader,
   start: { workflowName: string; startedMs: number; input: Stored; seq: number },
 ): RunRecord {
   const { workflowName, startedMs, input, seq } = start;
@@ -53,6 +53,6 @@ function identityOf({
   runId,
   callerId,
   workflowId,
-}: NewRun): Pick<RunRecord, 'runId' | 'callerId' | 'workflowId'> {
+}: RunHeader): Pick<RunRecord, 'runId' | 'callerId' | 'workflowId'> {
   return { runId, ...(callerId !== undefined && { callerId }), workflowId };
 }

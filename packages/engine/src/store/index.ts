@@ -2,7 +2,7 @@
 export { openStores } from './open.ts';
 export { openPostgres } from './open-postgres.ts';
 export { isStorable } from './stores.ts';
-export { makeDataFolderPrivate as makePrivateData, makePrivateFile } from './private-files.ts';
+export { makeDataFolderPrivate, makePrivateFile } from './private-files.ts';
 export type { StoreOptions } from './open.ts';
 export type { LiveEventStore } from './live-events.ts';
 export type { RateStore } from './rates.ts';

@@ -1,5 +1,5 @@
 import { EngineError, isEngineError } from '@heddle/core';
-import type { Entry, NewRun, RunRecord } from '@heddle/core';
+import type { Entry, RunHeader, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { RequestStore } from './control.ts';
 import type { SharedStores, TailableRunStore } from './stores.ts';
@@ -44,7 +44,7 @@ export interface LeaseStore {
   /** Releases a run that waits for a person, because no process needs to hold it until the answer. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds. Returns undefined if the id already exists. */
-  create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
+  create(owner: string, run: RunHeader, first: Entry, record: RunRecord): Promise<Lease | undefined>;
   /** Returns the run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
   runStore(lease: Lease): TailableRunStore;
 }

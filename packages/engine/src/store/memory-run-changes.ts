@@ -1,7 +1,7 @@
-import type { NewRun, RunRecord } from '@heddle/core';
+import type { RunHeader, RunRecord } from '@heddle/core';
 import type { RunChangeStore, StoredChange } from './stores.ts';
 
-type Runs = ReadonlyMap<string, { header: NewRun; record: RunRecord | undefined }>;
+type Runs = ReadonlyMap<string, { header: RunHeader; record: RunRecord | undefined }>;
 
 /** Changes of the runs in memory. */
 export class MemoryRunChanges implements RunChangeStore {
@@ -44,7 +44,7 @@ export class MemoryRunChanges implements RunChangeStore {
     );
   }
 
-  #runOf(runId: string): { header?: NewRun; record?: RunRecord } {
+  #runOf(runId: string): { header?: RunHeader; record?: RunRecord } {
     const { header, record } = this.#runs.get(runId) ?? {};
     return { ...(header && { header }), ...(record && { record }) };
   }

@@ -6,7 +6,7 @@ import type {
   Deployment,
   Entry,
   Json,
-  NewRun,
+  RunHeader,
   RunQuery,
   RunRecord,
   ValueStore,
@@ -30,7 +30,7 @@ import type { MemoryRunChanges } from './memory-run-changes.ts';
 import { valueKeysIn, valueKey } from './value-key.ts';
 
 interface MemoryRun {
-  header: NewRun;
+  header: RunHeader;
   entries: Entry[];
   record: RunRecord | undefined;
   /** By execution order; sparse. */
@@ -53,7 +53,7 @@ export class MemoryRunStore implements TailableRunStore {
     changes?.setRuns(this.#runs);
   }
 
-  create(run: NewRun, first: Entry, record?: RunRecord): boolean {
+  create(run: RunHeader, first: Entry, record?: RunRecord): boolean {
     if (this.#runs.has(run.runId)) return false;
     this.#runs.set(run.runId, { header: run, entries: [first], record, logs: [] });
     if (run.parent) this.#childrenOf(run.parent.runId).add(run.runId);
@@ -88,7 +88,7 @@ export class MemoryRunStore implements TailableRunStore {
     return readTail(runId, toRows(entries.filter((entry) => entry.seq > afterSeq)), afterSeq);
   }
 
-  header(runId: string): NewRun | undefined {
+  header(runId: string): RunHeader | undefined {
     return copyOf(this.#runs.get(runId)?.header);
   }
 

@@ -1,5 +1,5 @@
 import { isEngineError } from '@heddle/core';
-import type { NewRun, RunRecord } from '@heddle/core';
+import type { RunHeader, RunRecord } from '@heddle/core';
 import { parseStored } from './errors.ts';
 import type { StoredChange } from './stores.ts';
 
@@ -17,7 +17,7 @@ export function toStoredChange({ position, run_id: runId, header, record }: Chan
     return {
       position,
       runId,
-      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
+      ...(header !== null && { header: parseStored<RunHeader>(header, `header of run "${runId}"`) }),
       ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
     };
   } catch (error) {

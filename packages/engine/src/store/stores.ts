@@ -3,7 +3,7 @@ import type {
   DefinitionStore,
   EngineError,
   Entry,
-  NewRun,
+  RunHeader,
   RunRecord,
   RunStore,
   ValueStore,
@@ -54,7 +54,7 @@ export interface StoredChange {
   position: number;
   runId: string;
   /** Absent: the run was removed, unless there is an `error`. */
-  header?: NewRun;
+  header?: RunHeader;
   /** The record at the time of the read. Absent: no record is saved yet. */
   record?: RunRecord;
   /** JOURNAL_CORRUPT if header or record is not JSON. Then both are absent. */

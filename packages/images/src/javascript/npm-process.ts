@@ -5,10 +5,10 @@ import {
   bareRoot,
   BOOT_FILES,
   type Confinement,
-  dropArguments,
+  setprivArguments,
   killOrphanedProcesses,
   JAIL_PATHS,
-  limitArguments,
+  prlimitArguments,
   runTree,
 } from '@heddle/sandbox/build';
 import { ImageError } from '../error.ts';
@@ -142,8 +142,8 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   const commandLine = [
     ...(setpriv === undefined || level === 'basic'
       ? []
-      : [setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
-    ...(prlimit === undefined ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
+      : [setpriv, ...setprivArguments(uid, process.geteuid?.() === 0)]),
+    ...(prlimit === undefined ? [] : [prlimit, ...prlimitArguments({ ...limits, threads })]),
     ...[process.execPath, run.program, ...run.args],
   ];
   const [file = '', ...args] = commandLine;

@@ -1,4 +1,4 @@
-import { Proxy } from '@heddle/sandbox/build';
+import { EgressProxy } from '@heddle/sandbox/build';
 import {
   type IpAddress,
   type ConnectionOptions,
@@ -33,7 +33,7 @@ const PROXIED_ADDRESS: IpAddress = { address: '192.0.2.1', family: 4 };
 export class RegistryGate {
   readonly #settings: RegistrySettings;
   readonly #clients = new Map<string, Egress>();
-  readonly #proxy: Proxy;
+  readonly #proxy: EgressProxy;
   #fault: string | undefined;
 
   /** Opens the gate for one run of npm. */
@@ -45,7 +45,7 @@ export class RegistryGate {
 
   private constructor(settings: NpmSettings) {
     this.#settings = new RegistrySettings(settings);
-    this.#proxy = new Proxy({
+    this.#proxy = new EgressProxy({
       send: (request, signal) => this.#send(request, signal),
       // Without a resolver, tunnels are refused: the gate could not inspect their content or add credentials.
       maxRequests: MAX_REQUESTS,

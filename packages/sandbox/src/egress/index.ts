@@ -4,7 +4,7 @@ import '../node-version.ts';
 export { isDestination, withException } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
 export { deniedError, EgressError, isEgressError, type EgressErrorCode } from './error.ts';
-export type { HeaderList as Pairs } from './headers.ts';
+export type { HeaderList } from './headers.ts';
 export { followRedirects, type Hop } from './redirects.ts';
 export type { ConnectionOptions } from './transport.ts';
 export type {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '@heddle/api';
 import type { Definitions } from '@heddle/api/ports';
-import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
+import { makeDataFolderPrivate, makePrivateFile } from '@heddle/engine/stores';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { CREDENTIAL_MIGRATIONS } from '../credentials/migrations.ts';
@@ -159,7 +159,7 @@ async function openAndMigrate(location: DatabaseLocation): Promise<OpenDatabase>
 function locationOf({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
   if (postgres) return postgres;
   if (data === undefined) return { file: ':memory:' };
-  makePrivateData(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
+  makeDataFolderPrivate(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
   const file = join(data, 'api.db');
   makePrivateFile(file);
   return { file };

@@ -7,7 +7,7 @@ import {
   noQuery,
   notFound,
   operationsOf,
-  record,
+  areaResource,
   workspace,
 } from '@heddle/api/areas';
 import { isApiError } from '@heddle/api';
@@ -62,7 +62,7 @@ function auditActions(action: string) {
 }
 
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-export const triggerResource = record<DeployedTrigger, TriggerServices>(
+export const triggerResource = areaResource<DeployedTrigger, TriggerServices>(
   'Trigger',
   async ({ path }, { db }) => {
     const { triggerId } = path as { triggerId: string };

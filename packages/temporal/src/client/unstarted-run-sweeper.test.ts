@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import { createHost, RemoteRuns } from '@heddle/engine/runtime';
+import { createWorkerResources, RemoteRuns } from '@heddle/engine/runtime';
 import type { StartRequest } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -25,7 +25,7 @@ function setup() {
   const clock = new TestClock();
   const stores = openStores({ data: dataFolder(), shared: true, clock });
   const onError = vi.fn<(error: unknown) => void>();
-  const host = createHost(stores, { clock, onError });
+  const host = createWorkerResources(stores, { clock, onError });
   onTestFinished(async () => {
     await host.close();
     stores.close();

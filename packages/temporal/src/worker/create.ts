@@ -1,4 +1,4 @@
-import { createHost, RemoteRuns, requireIsolation } from '@heddle/engine/runtime';
+import { createWorkerResources, RemoteRuns, requireIsolation } from '@heddle/engine/runtime';
 import type { RuntimeParts } from '@heddle/engine/runtime';
 import type { SharedStores } from '@heddle/engine/stores';
 import { Launcher } from '../client/launcher.ts';
@@ -80,7 +80,7 @@ async function openWorker(
 ): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
   await requireIsolation(options);
-  const host = createHost(stores, options);
+  const host = createWorkerResources(stores, options);
   closeSteps.push(() => host.close());
   const deployment = await openDeployment(options, decryptErrorHandler(host.parts));
   // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.

@@ -1,7 +1,7 @@
 import { advance, initialState, isPending, pendingCommands, workAt } from '@heddle/core/machine';
 import type { Address, Command, Event, Node, Region, StartedEvent, State } from '@heddle/core/machine';
 import type { Place } from '@heddle/core/run';
-import type { OrderItem, Position } from '@heddle/engine/runtime';
+import type { JournalItem, Position } from '@heddle/engine/runtime';
 import type { ActivityCommand, CarriedState, EventBatch, RunInput } from '../messages.ts';
 
 /** A run's state and the order of its journal entries. */
@@ -20,7 +20,7 @@ export class RunHistory {
   #seq: number;
   #lastItemId: string;
   /** Batches that the store does not have yet, with their length as JSON. */
-  #unwritten: { item: OrderItem; length: number }[] = [];
+  #unwritten: { item: JournalItem; length: number }[] = [];
   #waiters: { seq: number; resolve: () => void }[] = [];
   readonly #carried: CarriedState | undefined;
 

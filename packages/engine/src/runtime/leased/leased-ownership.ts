@@ -1,4 +1,4 @@
-import type { Clock, Entry, NewRun, RunRecord } from '@heddle/core';
+import type { Clock, Entry, RunHeader, RunRecord } from '@heddle/core';
 import { heldByOther, ProcessRemovedError } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
@@ -34,7 +34,7 @@ export class LeasedRunOwnership implements RunOwnership {
     this.#options = options;
   }
 
-  async create(run: NewRun, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
+  async create(run: RunHeader, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
     const lease = await this.#asMember((owner) => this.#options.leases.create(owner, run, first, record));
     return lease && this.#hold(lease);
   }

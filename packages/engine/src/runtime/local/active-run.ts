@@ -1,4 +1,4 @@
-import type { NewRun, Plan, RunRecord } from '@heddle/core';
+import type { RunHeader, Plan, RunRecord } from '@heddle/core';
 import { workAt } from '@heddle/core/machine';
 import { journalCorrupt, placeKey, Replica } from '@heddle/core/run';
 import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
@@ -26,7 +26,7 @@ import { Pauses } from './pauses.ts';
 
 export interface ActiveRunOptions {
   runtime: RuntimeParts;
-  header: NewRun;
+  header: RunHeader;
   plan: Plan;
   store: TailableRunStore;
   environment: RunEnvironment;
@@ -55,7 +55,7 @@ type RunPhase =
 
 /** A run that this process executes, with its driver, its command executor, its record and its listeners. */
 export class ActiveRun {
-  readonly header: NewRun;
+  readonly header: RunHeader;
   readonly replica: Replica;
   readonly pauses: Pauses;
   /** Number of the last entry that is written and that listeners were notified of. */

@@ -1,4 +1,4 @@
-import type { Entry, NewRun, RunRecord } from '@heddle/core';
+import type { Entry, RunHeader, RunRecord } from '@heddle/core';
 import { thenMaybe } from '../../then-maybe.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 
@@ -8,7 +8,7 @@ export interface RunOwnership {
   readonly shared: boolean;
   /** Creates a run that this process owns; undefined: the id is taken. */
   create(
-    run: NewRun,
+    run: RunHeader,
     first: Entry,
     record: RunRecord,
   ): TailableRunStore | undefined | Promise<TailableRunStore | undefined>;

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { NewRun, Plan } from '@heddle/core';
+import type { RunHeader, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import { isAwaited } from '../../execution/child-runs.ts';
@@ -32,7 +32,7 @@ type Registration =
   | { state: 'active'; run: ActiveRun };
 
 interface RunResources {
-  header: NewRun;
+  header: RunHeader;
   store: TailableRunStore;
   environment: RunEnvironment;
 }
@@ -161,7 +161,7 @@ export class RunRegistry {
   }
 
   /** Takes ownership of a run. A child run belongs to the process that owns its parent, which is opened first. */
-  async #acquire({ runId, parent }: NewRun): Promise<TailableRunStore> {
+  async #acquire({ runId, parent }: RunHeader): Promise<TailableRunStore> {
     try {
       if (parent && this.#ownership.shared) await this.open(parent.runId);
     } catch (error) {
@@ -227,7 +227,7 @@ export class RunRegistry {
    * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is
    * recovered.
    */
-  async #isAwaitedByParent(child: NewRun, parentId: string): Promise<boolean> {
+  async #isAwaitedByParent(child: RunHeader, parentId: string): Promise<boolean> {
     try {
       const parent = await this.open(parentId);
       return parent !== undefined && isAwaited(child, parent);

@@ -1,4 +1,4 @@
-import type { NewRun } from '@heddle/core';
+import type { RunHeader } from '@heddle/core';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import {
   childError,
@@ -32,7 +32,7 @@ export class ChildCalls {
   }
 
   /** Returns the outcome of this attempt's child; undefined if the child has not ended. */
-  async outcome(parent: NewRun, child: ChildAttempt): Promise<ChildOutcome | undefined> {
+  async outcome(parent: RunHeader, child: ChildAttempt): Promise<ChildOutcome | undefined> {
     const { runs } = this.#parts.stores;
     try {
       const record = await runs.record(childRunId(parent, child));
@@ -48,7 +48,7 @@ export class ChildCalls {
    * Records the child, or returns the already recorded child. Throws errors that fail the calling block, or an
    * InfrastructureError.
    */
-  async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
+  async record(parent: RunHeader, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {
       return (await this.#find(parent, child)) ?? (await this.#create(parent, child));
     } catch (error) {
@@ -56,12 +56,12 @@ export class ChildCalls {
     }
   }
 
-  async #find(parent: NewRun, child: ChildAttempt): Promise<RecordedRun | undefined> {
+  async #find(parent: RunHeader, child: ChildAttempt): Promise<RecordedRun | undefined> {
     const header = await findChildRun(this.#parts.stores.runs, parent, child);
     return header && readRecordedRun(this.#parts, header);
   }
 
-  async #create(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
+  async #create(parent: RunHeader, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     const created = await recordStart(
       this.#parts,
       await childRequest(this.#parts.definitions, parent, child),

@@ -1,11 +1,11 @@
 /** Exports for runtimes that execute the runs of an engine in other processes. */
-export { createWorkerResources as createHost } from '../../assemble.ts';
-export type { WorkerResources as Host } from '../../assemble.ts';
+export { createWorkerResources } from '../../assemble.ts';
+export type { WorkerResources } from '../../assemble.ts';
 export { requireIsolation } from '../../isolation.ts';
 export { Segments } from './segments.ts';
 export type { SegmentRequest } from './segments.ts';
 export type { PendingCommand, SegmentOutcome } from './segment.ts';
-export type { JournalItem as OrderItem, Position, TimedEntry } from './position.ts';
+export type { JournalItem, Position, TimedEntry } from './position.ts';
 export { RemoteRuns } from './remote-runs.ts';
 export type { RecordedRun } from './recording.ts';
 export type { ResumeAnswer } from './remote-runs.ts';

@@ -1,4 +1,4 @@
-import type { NewRun, Plan } from '@heddle/core';
+import type { RunHeader, Plan } from '@heddle/core';
 import { journalCorrupt } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { prepareStart } from '../../execution/run-start.ts';
@@ -8,7 +8,7 @@ import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 /** A recorded run that is ready to be started. */
 export interface RecordedRun {
   plan: Plan;
-  header: NewRun;
+  header: RunHeader;
   first: Extract<Entry, { type: 'started' }>;
 }
 
@@ -32,13 +32,13 @@ export async function recordStart(
 /** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
 export async function readRecordedRun(
   { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
-  header: NewRun,
+  header: RunHeader,
 ): Promise<RecordedRun> {
   const [first] = await stores.runs.journal(header.runId);
   return { plan: await definitions.plan(header.planHash), header, first: expectStarted(header, first) };
 }
 
-function expectStarted({ runId }: NewRun, entry: Entry | undefined): RecordedRun['first'] {
+function expectStarted({ runId }: RunHeader, entry: Entry | undefined): RecordedRun['first'] {
   if (entry?.type !== 'started') throw journalCorrupt(runId, 'it does not begin with the start of the run');
   return entry;
 }

@@ -1,4 +1,4 @@
-import type { BlockLog, NewRun, Plan } from '@heddle/core';
+import type { BlockLog, RunHeader, Plan } from '@heddle/core';
 import { journalCorrupt, Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -17,7 +17,7 @@ export type RunReplicaParts = Pick<RuntimeParts, 'stores' | 'values' | 'definiti
  * process reports.
  */
 export class RunReplica {
-  readonly header: NewRun;
+  readonly header: RunHeader;
   readonly plan: Plan;
   replica: Replica;
   /** Id of the last item that the replica includes. */
@@ -29,7 +29,7 @@ export class RunReplica {
   #logs = new Map<number, BlockLog>();
   #isDirty = true;
 
-  private constructor(parts: RunReplicaParts, header: NewRun, plan: Plan) {
+  private constructor(parts: RunReplicaParts, header: RunHeader, plan: Plan) {
     this.#parts = parts;
     this.header = header;
     this.plan = plan;

@@ -1,4 +1,4 @@
-import type { Entry, NewRun, RunRecord } from '@heddle/core';
+import type { Entry, RunHeader, RunRecord } from '@heddle/core';
 import { sql } from 'kysely';
 import type { QueryCreator } from 'kysely';
 import { ProcessRemovedError } from '../leases.ts';
@@ -118,7 +118,7 @@ export class PostgresLeaseStore implements LeaseStore {
     await this.#database.run(query);
   }
 
-  async create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined> {
+  async create(owner: string, run: RunHeader, first: Entry, record: RunRecord): Promise<Lease | undefined> {
     const query = insertRun(this.#database.build, { ...rowOf(run, record), owner, epoch: 1 }, first);
     const { changed } = await this.#database.run(query, translateError);
     return changed === 1 ? { runId: run.runId, owner, epoch: 1 } : undefined;

@@ -1,4 +1,4 @@
-import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
+import type { BlockLog, Entry, RunHeader, RunRecord } from '@heddle/core';
 import { sql } from 'kysely';
 import type { Insertable, Kysely, QueryCreator } from 'kysely';
 import { isEnded } from '../journal.ts';
@@ -12,7 +12,7 @@ export function runNumberQuery(db: QueryCreator<Tables>, runId: string) {
 }
 
 /** Returns the row of a new run. */
-export function rowOf(run: NewRun, record: RunRecord | undefined): Insertable<Tables['runs']> {
+export function rowOf(run: RunHeader, record: RunRecord | undefined): Insertable<Tables['runs']> {
   return {
     run_id: run.runId,
     workflow_id: run.workflowId,
@@ -126,7 +126,7 @@ export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunReco
     .set({ ...projection, ...(projection.ended && { owner: null }) })
     .whereRef('runs.number', '=', 'leased.number')
     .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
-    .returning('runs.number as number');
+    .returning('runs.number');
 }
 
 /** Inserts or replaces logs of the run in `saved`, if there is one. */

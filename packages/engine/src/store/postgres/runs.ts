@@ -1,4 +1,4 @@
-import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import type { BlockLog, Entry, RunHeader, RunQuery, RunRecord } from '@heddle/core';
 import { journalCorrupt } from '@heddle/core/run';
 import type { Place, Stored } from '@heddle/core/run';
 import { sql } from 'kysely';
@@ -29,7 +29,7 @@ export class PostgresRunStore implements TailableRunStore {
     this.#database = database;
   }
 
-  async create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
+  async create(run: RunHeader, first: Entry, record?: RunRecord): Promise<boolean> {
     const query = insertRun(this.#database.build, rowOf(run, record), first);
     return (await this.#database.run(query)).changed === 1;
   }
@@ -70,7 +70,7 @@ export class PostgresRunStore implements TailableRunStore {
     return afterSeq < 0 ? readJournal(runId, rows) : readTail(runId, rows, afterSeq);
   }
 
-  async header(runId: string): Promise<NewRun | undefined> {
+  async header(runId: string): Promise<RunHeader | undefined> {
     if (!isStorable(runId)) return undefined;
     const query = this.#database.build.selectFrom('runs').select('header').where('run_id', '=', runId);
     const [row] = (await this.#database.run(query)).rows;

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import type { BlockLog, Entry, RunHeader, RunQuery, RunRecord } from '@heddle/core';
 import { journalCorrupt } from '@heddle/core/run';
 import type { Place, Stored } from '@heddle/core/run';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
@@ -60,7 +60,7 @@ export class SqliteRunStore implements TailableRunStore {
     commit.onRollback(() => this.#journals.resetCache());
   }
 
-  create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
+  create(run: RunHeader, first: Entry, record?: RunRecord): Promise<boolean> {
     const { runId, workflowId, createdMs } = run;
     const { status = 'running', seq = 0 } = record ?? {};
     const columns = [record ? JSON.stringify(record) : null, JSON.stringify(run), run.parent?.runId ?? null];
@@ -95,7 +95,7 @@ export class SqliteRunStore implements TailableRunStore {
     return afterSeq < 0 ? readJournal(runId, rows) : readTail(runId, rows, afterSeq);
   }
 
-  header(runId: string): NewRun | undefined {
+  header(runId: string): RunHeader | undefined {
     const row = this.#read(() => this.#sql.header.get(runId));
     return row && parseStored(row['header'] as string, `header of run "${runId}"`);
   }

@@ -5,7 +5,7 @@ import {
   AUTHENTICATED_PRINCIPALS,
   noQuery,
   operationsOf,
-  record,
+  areaResource,
   workspace,
 } from '@heddle/api/areas';
 import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
@@ -44,7 +44,7 @@ const WRITE = {
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 
 /** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-const webhookResource = record<DeployedTrigger, WebhookOperationServices>(
+const webhookResource = areaResource<DeployedTrigger, WebhookOperationServices>(
   'Webhook',
   async ({ path }, services) => {
     const value = await findWebhook(services, (path as { triggerId: string }).triggerId);
@@ -64,15 +64,15 @@ async function findWebhook(
 }
 
 /** The delivery that the path names. */
-const deliveryResource = record<{ trigger: DeployedTrigger; row: DeliveryRow }, WebhookOperationServices>(
-  'Delivery',
-  async ({ path }, services) => {
-    const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
-    const trigger = await findWebhook(services, triggerId);
-    const row = trigger && (await deliveryOf(services.db, trigger, deliveryId));
-    return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
-  },
-);
+const deliveryResource = areaResource<
+  { trigger: DeployedTrigger; row: DeliveryRow },
+  WebhookOperationServices
+>('Delivery', async ({ path }, services) => {
+  const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
+  const trigger = await findWebhook(services, triggerId);
+  const row = trigger && (await deliveryOf(services.db, trigger, deliveryId));
+  return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
+});
 
 const webhookCursors = cursorCodec(schemas.webhookPosition);
 const deliveryCursors = cursorCodec(schemas.deliveryPosition);

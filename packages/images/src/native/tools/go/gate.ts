@@ -1,4 +1,4 @@
-import { Proxy } from '@heddle/sandbox/build';
+import { EgressProxy } from '@heddle/sandbox/build';
 import { deniedError, type EgressRequest, type EgressResponse } from '@heddle/sandbox/egress';
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
@@ -23,7 +23,7 @@ export class GoGate {
   /** URL of the only module proxy that Go knows. */
   static readonly url = `http://${HOST}`;
   readonly #context: BuildContext;
-  readonly #proxy: Proxy;
+  readonly #proxy: EgressProxy;
   #fault: ImageError | undefined;
 
   static async open(context: BuildContext): Promise<GoGate> {
@@ -34,7 +34,7 @@ export class GoGate {
 
   private constructor(context: BuildContext) {
     this.#context = context;
-    this.#proxy = new Proxy({
+    this.#proxy = new EgressProxy({
       send: (request) => this.#send(request),
       maxRequests: MAX_REQUESTS,
       maxBytes: MAX_BYTES,
