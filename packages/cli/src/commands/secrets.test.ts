@@ -18,9 +18,9 @@ async function openWorkspace(): Promise<{ data: string; workspaceId: string; jso
 
 /** Returns the values of secrets as a run of the workspace reads them. */
 async function valuesOf(data: string, workspaceId: string, names: string[]): Promise<object> {
-  const { openWorkerStore: openServiceOwnership } = await import('@heddle/service');
+  const { openWorkerStore } = await import('@heddle/service');
   const { sealer } = await sealingOf({ data });
-  const ownership = await openServiceOwnership({ data }, sealer);
+  const ownership = await openWorkerStore({ data }, sealer);
   try {
     return await ownership.secrets.values(workspaceId, names);
   } finally {
