@@ -65,7 +65,7 @@ describe('a tool result that is too long for the model', () => {
     ]);
     const [firstResult = '', ...parts] = toolResultsIn(requests);
     expect(firstResult).toBe(
-      `${LONG_TEXT.slice(0, 10_000)}\n[30000 of 50000 characters left out. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG_TEXT.slice(-10_000)}`,
+      `${LONG_TEXT.slice(0, 10_000)}\n[30000 of 50000 characters omitted. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG_TEXT.slice(-10_000)}`,
     );
     expect(parts).toEqual([
       '[characters 10000 to 10010 of 50000]\n0200002001',

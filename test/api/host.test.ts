@@ -292,7 +292,7 @@ describe('an operation on an organization', () => {
       areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
       access,
     });
-    await expect(rejected).rejects.toThrow(/the key of a workspace has access to no organization/);
+    await expect(rejected).rejects.toThrow(/a workspace key has no access to organizations/);
   });
 });
 

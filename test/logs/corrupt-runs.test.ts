@@ -36,7 +36,7 @@ async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
   const indexer = new LogIndexer({
     db,
     engine: {
-      runChanges: async () => ({ changes, more: false, acknowledge: async () => void (changes = []) }),
+      runChanges: async () => ({ changes, hasMore: false, acknowledge: async () => void (changes = []) }),
       getTrace: async (id: string) => {
         if (id === 'r1') throw makeError();
         return { type: 'run', children: [] };

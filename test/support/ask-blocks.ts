@@ -39,6 +39,6 @@ export class AskBlocks {
 }
 
 /** Returns a block of the type `ask`. */
-export function ask(name: string, times = 1, more: { [field: string]: Json } = {}) {
-  return { name, type: 'ask', fields: { times }, more };
+export function ask(name: string, times = 1, properties: { [field: string]: Json } = {}) {
+  return { name, type: 'ask', fields: { times }, properties };
 }

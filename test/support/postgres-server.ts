@@ -137,7 +137,11 @@ async function start(tool: FoundTool, folder: string, owner: number): Promise<Co
   mkdirSync(dataFolder, { mode: 0o700 });
   const log = openSync(join(folder, 'log'), 'a');
   if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, folder]);
-  const authentication = ['--auth=scram-sha-256', `--username=${connection.user}`, `--pwfile=${passwordFile}`];
+  const authentication = [
+    '--auth=scram-sha-256',
+    `--username=${connection.user}`,
+    `--pwfile=${passwordFile}`,
+  ];
   const initArgs = ['--pgdata', dataFolder, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
   const initOptions = { ...account, env, cwd: dataFolder, encoding: 'utf8' } as const;
   const initdb = spawnSync(join(bin, 'initdb'), initArgs, initOptions);

@@ -64,7 +64,13 @@ type Refusal = [
 const REFUSED: Refusal[] = [
   ['without iteration numbers', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
   ['with too few iteration numbers', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
-  ['with iteration numbers for a block outside containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
+  [
+    'with iteration numbers for a block outside containers',
+    'A',
+    [0],
+    'OPTIONS_INVALID',
+    /give no iteration numbers/,
+  ],
   ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
   ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
   ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
@@ -246,7 +252,7 @@ export function describeRerunsInside(make: MakeRuntime): void {
       ] as const)
         await expect(engine.runFromBlock(runId, from, { iterations })).rejects.toMatchObject({
           code: 'BLOCK_NOT_RESTARTABLE',
-          message: expect.stringContaining('Start from the run before that one') as string,
+          message: expect.stringContaining('Start from the run that executed it') as string,
         });
       const last = await observe(runFrom(engine, runId, 'L', {}));
       expect(last.calls).toEqual([0, 1, 2].flatMap(executionsIn).toSorted());

@@ -111,17 +111,17 @@ describe('the compilation of text', () => {
         head: 'strat',
         where: 'text',
         offset: 4,
-        dotted: true,
+        hasPath: true,
         suggestion: 'start',
         distance: 1,
       },
-      { kind: 'unknown-block', text: '<far.away>', head: 'far', where: 'text', offset: 18, dotted: true },
+      { kind: 'unknown-block', text: '<far.away>', head: 'far', where: 'text', offset: 18, hasPath: true },
     ]);
   });
 
   it('suggests no name for <loop.index> outside a loop (r428)', () => {
     expect(compile('<loop.index>').findings).toEqual([
-      { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, dotted: true },
+      { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, hasPath: true },
     ]);
   });
 
@@ -161,7 +161,7 @@ describe('a single reference', () => {
       findings: [{ kind: 'unknown-variable', where: 'code' }],
     });
     expect(singleReference('<nosuch>', context)).toMatchObject({
-      findings: [{ kind: 'unknown-block', dotted: false }],
+      findings: [{ kind: 'unknown-block', hasPath: false }],
     });
   });
 });

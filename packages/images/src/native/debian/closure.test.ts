@@ -130,8 +130,8 @@ describe('system packages', () => {
 describe('relations', () => {
   it('are parsed with versions but without architectures and profiles; invalid ones are skipped', () => {
     expect(readRelations('a:any (>= 1:2-3~), b [amd64] <!nocheck> | c (<2), ${misc:Depends}')).toEqual([
-      [{ name: 'a', version: { operator: '>=', than: '1:2-3~' } }],
-      [{ name: 'b' }, { name: 'c', version: { operator: '<=', than: '2' } }],
+      [{ name: 'a', version: { operator: '>=', value: '1:2-3~' } }],
+      [{ name: 'b' }, { name: 'c', version: { operator: '<=', value: '2' } }],
     ]);
   });
 });
