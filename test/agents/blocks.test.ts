@@ -22,7 +22,7 @@ async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
 }
 
 /** Starts a model whose answers are all this object. `usage` adds fields such as the number of input tokens. */
-function objectServer(answer: JsonObject, usage: ModelAnswer = {}): Promise<ModelServer> {
+function startModelReturning(answer: JsonObject, usage: ModelAnswer = {}): Promise<ModelServer> {
   return modelServer({ text: JSON.stringify({ answer }), ...usage });
 }
 
@@ -88,7 +88,10 @@ describe('a router with routes', () => {
   });
 
   it('takes the route that the model chooses, and outputs its reasoning, tokens and cost', async () => {
-    const server = await objectServer({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
+    const server = await startModelReturning(
+      { reasoning: 'It is broken.', route: 'r-help' },
+      { input: 1000 },
+    );
     const { run, readLogs } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       status: 'completed',
@@ -113,13 +116,13 @@ describe('a router with routes', () => {
   });
 
   it('reads routes from a JSON string', async () => {
-    const server = await objectServer({ reasoning: '', route: 'r-sales' });
+    const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
     const { run } = await start(server, routerRun(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
-    const server = await objectServer({ reasoning: '', route: 'r-sales' });
+    const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
     const { run } = await start(server, routerRun());
     await run.result();
     const [request] = server.requests;
@@ -128,7 +131,7 @@ describe('a router with routes', () => {
   });
 
   it('fails if no route fits, and does not call the model again', async () => {
-    const server = await objectServer({ reasoning: 'Off topic.', route: 'NO_MATCH' });
+    const server = await startModelReturning({ reasoning: 'Off topic.', route: 'NO_MATCH' });
     const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
@@ -137,7 +140,7 @@ describe('a router with routes', () => {
   });
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
-    const server = await objectServer({ reasoning: 'x', route: 'r-admin' });
+    const server = await startModelReturning({ reasoning: 'x', route: 'r-admin' });
     const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
@@ -146,7 +149,7 @@ describe('a router with routes', () => {
   });
 
   it('emits nothing, because the answer of the model is not for readers', async () => {
-    const server = await objectServer({ reasoning: 'It is broken.', route: 'r-help' });
+    const server = await startModelReturning({ reasoning: 'It is broken.', route: 'r-help' });
     const { run } = await start(server, routerRun());
     expect(await collectEmissions(run)).toEqual([]);
   });
@@ -154,7 +157,7 @@ describe('a router with routes', () => {
 
 describe('the older router', () => {
   it('chooses one of the next blocks', async () => {
-    const server = await objectServer({ reasoning: 'x', route: 'Left' });
+    const server = await startModelReturning({ reasoning: 'x', route: 'Left' });
     const { run } = await start(server, {
       testBlocks: [
         block('R', 'router', { ...MODEL, prompt: 'Where to?' }),
@@ -175,7 +178,7 @@ describe('an evaluator', () => {
   ];
 
   it('returns each score under the lower-case name of its metric, limited to the range of the metric', async () => {
-    const server = await objectServer({ clarity: 9, tone: 2.5 });
+    const server = await startModelReturning({ clarity: 9, tone: 2.5 });
     const result = await runBlock(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
     expect(result).toMatchObject({
       status: 'completed',
@@ -329,8 +332,14 @@ describe('a vision block', () => {
     [{}, 'has no image: fill in "imageFile" or "imageUrl"'],
     [{ imageUrl: 'data:text/html;base64,PGI+' }, 'has an image that is not PNG, JPEG, GIF or WebP'],
     [{ imageUrl: 'data:image/png,abc' }, 'has a data: URL that is not in Base64'],
-    [{ imageUrl: 'file:///etc/passwd' }, 'has an image that is neither a file of this engine nor a URL'],
-    [{ imageFile: { path: '/files/1' } }, 'has an image that is neither a file of this engine nor a URL'],
+    [
+      { imageUrl: 'file:///etc/passwd' },
+      'has an image that is neither a file of this engine nor an http, https or data URL',
+    ],
+    [
+      { imageFile: { path: '/files/1' } },
+      'has an image that is neither a file of this engine nor an http, https or data URL',
+    ],
   ])('is refused for %j', async (fields, message) => {
     const server = await modelServer({ text: 'never' });
     const result = await runVision(server, fields);

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startPayingModel, startProcess } from './killed.ts';
 
-describe.each(sampledStores('approvals with a kill'))(
+describe.each(storesToTest('approvals with a kill'))(
   'an agent whose process is killed after a person approved a call, on %s',
   (store) => {
     it.each([

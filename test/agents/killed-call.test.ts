@@ -3,7 +3,7 @@ import { openPostgres, openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startProcess } from './killed.ts';
 import type { KillableProcess } from './killed.ts';
 import { modelServer } from './metered.ts';
@@ -29,7 +29,7 @@ async function readCountedCost({ spending }: SharedStores, nowMs: number): Promi
   return spending.sum(account.id);
 }
 
-describe.each(sampledStores('model calls with a kill'))(
+describe.each(storesToTest('model calls with a kill'))(
   'a process that is killed in a model call under a spending cap, on %s',
   (store) => {
     it('leaves a reservation, which another process settles exactly once', async () => {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { MEMORY_POINTS, startProcess, startRememberingModel } from './killed.ts';
 
-describe.each(sampledStores('memories with a kill'))(
+describe.each(storesToTest('memories with a kill'))(
   'an agent with a memory whose process is killed after the answer of the model, on %s',
   (store) => {
     it.each(MEMORY_POINTS)(

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { expectOneNotification, startProcess } from './killed.ts';
 
-describe.each(sampledStores('notifications with a kill'))('a pause for a person, on %s', (store) => {
+describe.each(storesToTest('notifications with a kill'))('a pause for a person, on %s', (store) => {
   it('keeps the sent URL and sends no second notification after its process is killed', async () => {
     const folder = dataFolder();
     const engine =

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startCountingModel, startProcess } from './killed.ts';
 import type { AgentProcessOptions } from './killed.ts';
 
@@ -12,7 +12,7 @@ const engineOptionsOn = async (
     ? { data: join(folder, 'data') }
     : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
 
-describe.each(sampledStores('tool calls with a kill'))(
+describe.each(storesToTest('tool calls with a kill'))(
   'an agent whose process is killed in its fourth tool call, on %s',
   (store) => {
     it('continues the child run if the tool is a workflow, and starts no second one', async () => {

@@ -3,7 +3,7 @@ import { createEngine } from '@heddle/engine';
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { getOnlyPause } from './approvals.ts';
 import {
@@ -20,7 +20,7 @@ import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeNotifications);
 
-describe.each(sampledStores('pauses of a process that ends'))('on %s,', (store) => {
+describe.each(storesToTest('pauses of a process that ends'))('on %s,', (store) => {
   describeInterruptedPauses(async () => {
     const storeOptions =
       store === 'sqlite'

@@ -2,7 +2,7 @@ import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -19,7 +19,7 @@ const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 /** A file that can be imported. */
 const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
-type Run = ShownRun & { files: { id: string }[] | null };
+type Run = RunResponse & { files: { id: string }[] | null };
 
 /** Executes the workflow. Returns the run. */
 async function executeWorkflow(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {

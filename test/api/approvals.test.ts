@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { agent, pay, startPaymentModel } from '../agents/approvals.ts';
 import { testApi } from '../support/api.ts';
 import { waitForStatus } from '../support/api-workflows.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { workflow } from '../support/workflow.ts';
 
 interface PausedRun {
@@ -15,7 +15,7 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   ]);
   const api = await testApi({ engineOptions });
   const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
-  const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
   await waitForStatus(api, path, 'paused');
   const { paused } = (await api.call<PausedRun>('GET', path)).data;

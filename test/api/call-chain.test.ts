@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import { afterAll, describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { chainServer, egressTo, expectChainPassedOn, listenOnFreePort } from '../support/call-chain.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -41,7 +41,7 @@ describe('the call chain', () => {
     const path = `/api/v2/workflows/${id}`;
     const input = { url: `${origin}${path}/execute` };
     expect(await api.call('POST', `${path}/execute`, { body: { input } })).toMatchObject({ status: 200 });
-    const runs = await api.call<ShownRun[]>('GET', `${path}/runs?limit=100`);
+    const runs = await api.call<RunResponse[]>('GET', `${path}/runs?limit=100`);
     expect(runs.data).toHaveLength(25);
     expect(runs.data.filter(({ status }) => status === 'failed')).toHaveLength(1);
   });
@@ -56,8 +56,8 @@ describe('the call chain', () => {
       workflow([block('Call', 'workflow', { workflowId: parent })], ['Start -> Call']),
     );
     const headers = { 'X-Sim-Via': Array<string>(24).fill('w').join(',') };
-    const run = (id: string): Promise<{ data: ShownRun }> =>
-      api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {}, headers });
+    const run = (id: string): Promise<{ data: RunResponse }> =>
+      api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {}, headers });
     expect((await run(parent)).data).toMatchObject({ status: 'completed' });
     expect((await run(nested)).data).toMatchObject({
       status: 'failed',

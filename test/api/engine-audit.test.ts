@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const REPLY_WORKFLOW = workflow(
@@ -24,18 +24,18 @@ interface Action {
 describe('the audit event of an engine action', () => {
   let api: TestApi;
   let workflowId: string;
-  let run: ShownRun;
+  let run: RunResponse;
 
   beforeEach(async () => {
     api = await testApi();
     workflowId = await api.deploy(APPROVAL);
-    run = (await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
+    run = (await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
   });
 
   const database = (): Kysely<unknown> => api.store.database as Kysely<unknown>;
   const pathOf = (runId: string, action: string) => `/api/v2/workflows/${workflowId}/runs/${runId}/${action}`;
   const readStatus = async (): Promise<string> =>
-    (await api.call<ShownRun>('GET', `/api/v2/workflows/${workflowId}/runs/${run.runId}`)).data.status;
+    (await api.call<RunResponse>('GET', `/api/v2/workflows/${workflowId}/runs/${run.runId}`)).data.status;
 
   async function readEvents(): Promise<object[]> {
     const { rows } = await sql<{ action: string; outcome: string | null }>`
@@ -56,7 +56,9 @@ describe('the audit event of an engine action', () => {
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
     workflowId = await api.deploy(REPLY_WORKFLOW);
-    const reply = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
+    const reply = await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+      body: {},
+    });
     const countRuns = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
     return { event, path: pathOf(reply.data.runId, 'rerun'), isDone: async () => (await countRuns()) === 2 };

@@ -6,7 +6,7 @@ import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { tenantIsolation, testApi } from '../support/api.ts';
 import type { ParsedResponse, TestApi } from '../support/api.ts';
 import { waitForStatus } from '../support/api-workflows.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 import type { AcceptedCall } from './accepted-calls.ts';
@@ -34,7 +34,7 @@ async function openPostgresApi(): Promise<TestApi> {
   return testApi({ engine, store });
 }
 
-describe.each(sampledStores('hostile input'))('hostile input on %s', (store) => {
+describe.each(storesToTest('hostile input'))('hostile input on %s', (store) => {
   defineTests(store === 'sqlite' ? openMemoryApi : openPostgresApi);
 });
 

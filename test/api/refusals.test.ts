@@ -8,7 +8,7 @@ import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { rowCountingApi } from '../support/row-counting-api.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 import type { AcceptedCall } from './accepted-calls.ts';
@@ -149,9 +149,9 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
 describe('a refused answer to a pause records nothing', () => {
   async function startPausedRun() {
     const id = await api.deploy(APPROVAL);
-    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
-    const run = await api.call<ShownRun>('GET', runPath);
+    const run = await api.call<RunResponse>('GET', runPath);
     const answerCall = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
     return { runPath, answerCall, contextId: run.data.paused?.contextId ?? '' };
   }

@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
 interface Item {
   id: string;
@@ -59,7 +59,7 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   };
 }
 
-const STORES = sampledStores('workflows');
+const STORES = storesToTest('workflows');
 
 describe.each(STORES)('the API of workflows on %s', (storeName) => {
   let api: WorkflowsApi;

@@ -116,7 +116,11 @@ async function stopAfterEachWrite(subject: Subject): Promise<number> {
   for (let writes = stops.first - 1; writes < uninterrupted.writeCount; writes += stops.stride) {
     const stopped = await runStopped(subject, newFolder(), writes);
     const { result } = uninterrupted;
-    expect(stopped, `stopped after ${writes} writes`).toMatchObject({ result, repeated: [], unrequested: [] });
+    expect(stopped, `stopped after ${writes} writes`).toMatchObject({
+      result,
+      repeated: [],
+      unrequested: [],
+    });
   }
   return uninterrupted.writeCount;
 }

@@ -4,7 +4,7 @@ import { storeCredential, storedCredentials } from '@heddle/service/credentials'
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
 const KEY_JSON = JSON.stringify({ apiToken: KEY });
@@ -16,7 +16,7 @@ interface Credential {
   role: string;
 }
 
-const DATABASES = sampledStores('credentials');
+const DATABASES = storesToTest('credentials');
 
 describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
   let url: string | undefined;

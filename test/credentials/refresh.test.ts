@@ -13,14 +13,14 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE_MS = 60_000;
 /** The lease of a refresh. After it, another process takes over the refresh of a killed process. */
 const LEASE_MS = 30_000;
 
-const DATABASES = sampledStores('access tokens');
+const DATABASES = storesToTest('access tokens');
 
 describe.each(DATABASES)('access tokens on %s', (database) => {
   let url = '';

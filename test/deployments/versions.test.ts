@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const DATABASES = sampledStores('versions');
+const DATABASES = storesToTest('versions');
 
 /** Returns a workflow whose result is `value`. */
 function workflowWithResult(value: number) {
@@ -64,7 +64,8 @@ describe.each(DATABASES)('versions on %s', (database) => {
     return (await api.store.audit.listByResource(id)).map(({ action }) => action);
   }
 
-  async function createMember(
+  /** Adds a member to a workspace. Returns the member's API key. */
+  async function createMemberKey(
     role: 'read' | 'write' | 'admin',
     workspaceId = api.workspaceId,
   ): Promise<string> {
@@ -121,7 +122,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     );
   });
 
-  it('cannot be rolled back from the first version, to an unknown version, or to the previous one if none is live', async () => {
+  it('cannot be the target of a rollback if they do not exist, or if there is no live version or no version before it', async () => {
     const id = await deployVersions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([
@@ -137,7 +138,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     expect(await readLiveVersion(id)).toBe(1);
   });
 
-  it('replace the draft when it is reverted to them, and the live version stays live', async () => {
+  it('replace the draft on a revert, and the live version stays live', async () => {
     const id = await deployVersions(2);
     const original = (await api.call('GET', pathOf(id, 'versions/1'))).data as { state: object };
     const reverted = await post(id, 'versions/1/revert');
@@ -212,20 +213,23 @@ describe.each(DATABASES)('versions on %s', (database) => {
     ['POST', 'rollback', 'admin'],
     ['POST', 'versions/1/revert', 'admin'],
     ['PATCH', 'versions/1', 'write'],
-  ] as const)('require for %s %s the role %s in the workspace', async (method, path, role) => {
+  ] as const)('need, for %s %s, the workspace role %s', async (method, path, role) => {
     const id = await deployVersions(2);
     const call = async (key: string | null, workflowId = id) =>
       api.call(method, pathOf(workflowId, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
-    const withLowerRole = await call(await createMember(role === 'admin' ? 'write' : 'read'));
+    const withLowerRole = await call(await createMemberKey(role === 'admin' ? 'write' : 'read'));
     expect([withLowerRole.status, errorIn(withLowerRole.body).details?.code]).toEqual([
       403,
       'INSUFFICIENT_WORKSPACE_ROLE',
     ]);
-    expect((await call(await createMember(role))).status).toBe(200);
+    expect((await call(await createMemberKey(role))).status).toBe(200);
     const otherId = await api.store.workspaces.createWorkspace('Else', api.userId);
-    const foreignKey = await createMember('admin', otherId);
-    const foreign = await call(foreignKey);
-    expect([foreign.status, foreign.body]).toEqual([404, (await call(foreignKey, 'none')).body]);
+    const otherWorkspaceKey = await createMemberKey('admin', otherId);
+    const otherResponse = await call(otherWorkspaceKey);
+    expect([otherResponse.status, otherResponse.body]).toEqual([
+      404,
+      (await call(otherWorkspaceKey, 'none')).body,
+    ]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect((await call(key)).status).toBe(role === 'admin' ? 403 : 200);
     expect((await call(null)).status).toBe(401);

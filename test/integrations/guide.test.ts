@@ -23,9 +23,11 @@ beforeAll(async () => {
   if (!fence) throw new Error('docs/tools.md has no integration.');
   folder = await mkdtemp(join(tmpdir(), 'heddle-guide-'));
   const file = join(folder, 'notes.ts');
-  // Resolves its imports as if the file were in the folder of the integrations, where the page puts it.
-  const helpers = pathToFileURL(join(repository, 'packages/blocks/src/integrations/integration.ts')).href;
-  await writeFile(file, fence.text.replace('./integration.ts', helpers));
+  // The page puts the file beside integration.ts, so its relative import is replaced by a URL.
+  const integrationUrl = pathToFileURL(
+    join(repository, 'packages/blocks/src/integrations/integration.ts'),
+  ).href;
+  await writeFile(file, fence.text.replace('./integration.ts', integrationUrl));
   ({ integration } = (await import(pathToFileURL(file).href)) as { integration: Integration });
 });
 

@@ -2,7 +2,7 @@ import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { hasPostgres, postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, createIndexer, openIndexedEngine, readLogRows } from './setup.ts';
 
@@ -16,7 +16,7 @@ const PAUSING_WORKFLOW = workflow(
 
 const createDatabase = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
 
-const STORE_NAMES = sampledStores('the index of runs');
+const STORE_NAMES = storesToTest('the index of runs');
 
 describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
   const databaseUrl = createDatabase[name];

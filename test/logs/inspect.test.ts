@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 
 const NESTED = workflow(
   [
@@ -54,7 +54,7 @@ async function setUp(): Promise<TestApi> {
 async function execute(api: TestApi, exported: Parameters<TestApi['deploy']>[0]) {
   const workflowId = await api.deploy(exported);
   const path = `/api/v2/workflows/${workflowId}`;
-  const run = await api.call<ShownRun>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
+  const run = await api.call<RunResponse>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
   const { runId } = run.data;
   const get = async <Data>(part: string, options?: { key?: string | null }) =>
     api.call<Data>('GET', `/api/v2/logs/${runId}/${part}`, options);

@@ -6,7 +6,7 @@ import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/s
 import { addBatchToTotals } from '../../packages/service/src/logs/totals.ts';
 import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { addWorkflow, openLogDatabase, logRow } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
@@ -47,7 +47,7 @@ async function openFilledDatabase(url?: string): Promise<LogDb> {
   return db;
 }
 
-const STORE_NAMES = sampledStores('lists of the log');
+const STORE_NAMES = storesToTest('lists of the log');
 
 describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
   let url: string | undefined;

@@ -10,7 +10,7 @@ import {
   logStats,
   statsQuery,
 } from '../../packages/service/src/logs/schemas.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { deploy, openIndexedEngine } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
@@ -71,7 +71,7 @@ async function readDetail(services: LogServices, runId: string) {
   return logDetail.parse(response) as Exclude<typeof response, undefined>;
 }
 
-const STORE_NAMES = sampledStores('the log of runs');
+const STORE_NAMES = storesToTest('the log of runs');
 
 describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   const open = async (): Promise<Setup> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);

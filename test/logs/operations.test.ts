@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
 interface LogEntry {
   runId: string;
@@ -19,7 +19,7 @@ interface LogApi extends TestApi {
   list(query?: {
     [name: string]: string;
   }): Promise<{ status: number; entries: LogEntry[]; next: string | null }>;
-  run(workflowId: string, headers?: { [name: string]: string }): Promise<ShownRun>;
+  run(workflowId: string, headers?: { [name: string]: string }): Promise<RunResponse>;
 }
 
 async function setUp(postgresUrl?: string): Promise<LogApi> {
@@ -38,12 +38,12 @@ async function setUp(postgresUrl?: string): Promise<LogApi> {
     },
     run: async (workflowId, headers = {}) => {
       const path = `/api/v2/workflows/${workflowId}/execute`;
-      return (await api.call<ShownRun>('POST', path, { body: {}, headers })).data;
+      return (await api.call<RunResponse>('POST', path, { body: {}, headers })).data;
     },
   };
 }
 
-const NAMES = sampledStores('operations of the log');
+const NAMES = storesToTest('operations of the log');
 
 describe.each(NAMES)('the operations of the log on %s', (name) => {
   let url: string | undefined;

@@ -5,7 +5,7 @@ import { runRetention } from '../../packages/service/src/retention/runs.ts';
 import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
 import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';
 import { openServiceStore } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -56,7 +56,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
   };
 }
 
-const NAMES = sampledStores('retention');
+const NAMES = storesToTest('retention');
 
 describe.each(NAMES)('retention on %s', (name) => {
   const postgresUrl = async (): Promise<string | undefined> =>

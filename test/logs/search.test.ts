@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { SEARCH_BOUNDS } from '../../packages/service/src/logs/search.ts';
 import { tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const ECHO = workflow([fn('Echo', 'return { said: `Hello ${<Start.name>}` }')], ['Start -> Echo'], {
@@ -38,7 +38,7 @@ async function setUp(): Promise<TestApi> {
 
 async function run(api: TestApi, workflowId: string, input: object = {}): Promise<string> {
   const path = `/api/v2/workflows/${workflowId}/execute`;
-  return (await api.call<ShownRun>('POST', path, { body: { input } })).data.runId;
+  return (await api.call<RunResponse>('POST', path, { body: { input } })).data.runId;
 }
 
 async function search(api: TestApi, query: object): Promise<SearchResult> {

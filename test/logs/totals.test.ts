@@ -15,14 +15,14 @@ import {
 } from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, createIndexer, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
-const NAMES = sampledStores('totals of the log');
+const NAMES = storesToTest('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function createRandomRuns(count: number): NewLog[] {

@@ -13,13 +13,13 @@ import type { WorkCommand } from './environment.ts';
 type End = Extract<Command, { type: 'end' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
-/** The states that the orders of answers lead to. */
+/** The states that are reached if the pending commands are answered in every possible order. */
 interface Exploration {
   /** Number of states. */
   states: number;
   /** The different ends of the run, each with the work completed before it. */
   endings: Set<string>;
-  /** States by the work completed before them. More than one state if the order matters. */
+  /** For each set of completed work, the states that follow it: more than one if the order matters. */
   statesByWork: Map<string, Set<string>>;
   /** False if there are too many states to visit all. */
   isComplete: boolean;
@@ -27,7 +27,7 @@ interface Exploration {
 
 const MAX_STATES = 2000;
 
-/** Explores every state that some order of answers leads to. Time does not advance, so states do not differ in time. */
+/** Answers the pending commands in every order, and visits each state. Time stands still, so states do not differ in time. */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Exploration {
   const explored: Exploration = { states: 0, endings: new Set(), statesByWork: new Map(), isComplete: true };
   const seen = new Set<string>();
@@ -36,12 +36,15 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
   const stack: { state: State; done: string[]; end?: End | undefined }[] = [{ state: root, done: [] }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { state, done, end } = next;
-    const text = JSON.stringify(state);
+    const serializedState = JSON.stringify(state);
     const completed = done.join(', ');
-    if (seen.has(`${text} ${completed}`)) continue;
-    seen.add(`${text} ${completed}`);
+    if (seen.has(`${serializedState} ${completed}`)) continue;
+    seen.add(`${serializedState} ${completed}`);
     explored.states++;
-    explored.statesByWork.set(completed, (explored.statesByWork.get(completed) ?? new Set()).add(text));
+    explored.statesByWork.set(
+      completed,
+      (explored.statesByWork.get(completed) ?? new Set()).add(serializedState),
+    );
     if (explored.states > MAX_STATES) return { ...explored, isComplete: false };
     checkCounters(graph, state);
     if (state.phase === 'ended') {
@@ -50,12 +53,12 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
     }
     const pending = pendingCommands(graph, state) as WorkCommand[];
     const commands = pending.filter((command) => command.type !== 'timer' || command.timer !== 'timeout');
-    expect(commands.length, `stuck: ${text}`).toBeGreaterThan(0);
+    expect(commands.length, `stuck: ${serializedState}`).toBeGreaterThan(0);
     for (const command of commands) {
       const { event: answer } = respond(scenario, command, 0);
-      // A timeout that is set again for a resumed attempt does not fire before its time.
-      const isLater = answer.type === 'fired' && answer.timer === 'timeout' && answer.atMs > 0;
-      const event = { ...answer, atMs: isLater ? timeoutOf(pending, command) : 0 };
+      // A timeout that is set again for a resumed attempt fires at its new due time.
+      const isFutureTimeout = answer.type === 'fired' && answer.timer === 'timeout' && answer.atMs > 0;
+      const event = { ...answer, atMs: isFutureTimeout ? timeoutOf(pending, command) : 0 };
       const [after, outcome] = step(graph, state, event);
       expect(outcome.changed, 'a pending command accepts its answer').toBe(true);
       const last = outcome.commands.find((one): one is End => one.type === 'end');
@@ -90,7 +93,7 @@ describe('every order of completion', () => {
     expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
-  it('R32 of a small graph that fails, answers or drains leads to an end, and never gets stuck', () => {
+  it('R32 of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck', () => {
     let complete = 0;
     fc.assert(
       fc.property(smallScenarios('unrestricted'), (scenario) => {

@@ -45,7 +45,7 @@ const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}
 /** A long string, so that a few schemas are enough to reach the size limit. */
 const LONG = 'x'.repeat(500);
 
-/** Documents, each with the size from which the limits for the schema of one tool apply. */
+/** Documents, each with the smallest size at which the limits on a tool's schema take effect. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
   [
     'many operations',

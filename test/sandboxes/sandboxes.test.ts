@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { fakeBuilder, imageFolder } from '../support/images.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 interface Sandbox {
@@ -115,7 +115,7 @@ function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean }
   return builder;
 }
 
-const NAMES = sampledStores('sandboxes');
+const NAMES = storesToTest('sandboxes');
 
 describe.each(NAMES)('sandboxes on %s', (name) => {
   let url: string | undefined;

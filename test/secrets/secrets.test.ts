@@ -15,7 +15,7 @@ import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
@@ -91,7 +91,7 @@ async function secretsTable(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
 
-const STORE_NAMES = sampledStores('secrets');
+const STORE_NAMES = storesToTest('secrets');
 
 it('a server without an encryption key refuses secrets and credentials with the reason', async () => {
   const sealer = new Sealer(missingKeys('Set VARIABLE.'));

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
 import type { CallOptions } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
 interface Skill {
   id: string;
@@ -13,7 +13,7 @@ interface Skill {
   readOnly: boolean;
 }
 
-const STORE_NAMES = sampledStores('skills');
+const STORE_NAMES = storesToTest('skills');
 
 describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
   let url: string | undefined;

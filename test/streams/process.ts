@@ -1,12 +1,12 @@
-// A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts
+// A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is StreamingProcessOptions as JSON. With `engine` it starts
 // or continues the run `talk-run`; with `worker` it polls for tasks until its input ends. It prints a line before each
 // word of block T, and before the word with the index `killBeforeWord` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
-import type { TalkProcess } from './talk-process.ts';
+import type { StreamingProcessOptions } from './talk-process.ts';
 import { TALK, talkExecutor } from './talk.ts';
 
-const { killBeforeWord: stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
+const { killBeforeWord: stop, ...target } = JSON.parse(process.argv[2] ?? '') as StreamingProcessOptions;
 
 const blocks = [
   talkExecutor(async (index, blockName) => {

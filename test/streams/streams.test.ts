@@ -4,7 +4,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { expectDiscardedText, startTalkProcess } from './talk-process.ts';
+import { expectTextEmittedAgain, startStreamingProcess } from './talk-process.ts';
 import { STORE_OPTIONS, openEngine, openReader } from './store-options.ts';
 import { collect, emissionsIn, summaryOf, TALK, talkExecutor, TEXT, textIn, WORDS } from './talk.ts';
 
@@ -143,10 +143,10 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
       const engine = storeOptions.postgres
         ? { postgres: { ...storeOptions.postgres, leaseMs: 1000 } }
         : { data: storeOptions.data ?? '' };
-      await startTalkProcess({ engine, killBeforeWord: 2 }).exited;
-      await startTalkProcess({ engine }).exited;
+      await startStreamingProcess({ engine, killBeforeWord: 2 }).exited;
+      await startStreamingProcess({ engine }).exited;
       const reader = await openReader(storeOptions);
-      expectDiscardedText(await collect(reader.follow('talk-run')));
+      expectTextEmittedAgain(await collect(reader.follow('talk-run')));
     },
   );
 });

@@ -8,19 +8,22 @@ import { emissionsIn, summaryOf, TEXT, textIn } from './talk.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 
-/** The options of a process: an engine on a store, or a worker. */
-export interface TalkProcess {
+/** Options of a process that runs TALK: an engine on a store, or a worker. */
+export interface StreamingProcessOptions {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
-  /** The index of a word of block T. The process is killed before it emits this word. */
+  /** Index of the word of block T before which the process is killed. */
   killBeforeWord?: number;
 }
 
 /**
- * Starts a process and kills it when it has reached the word `killBeforeWord`. `exited` resolves when it has exited.
+ * Starts a process and kills it just before it emits the word `killBeforeWord`. `exited` resolves when it has exited.
  * `end` closes its input, which stops a worker.
  */
-export function startTalkProcess(options: TalkProcess): { exited: Promise<void>; end(): void } {
+export function startStreamingProcess(options: StreamingProcessOptions): {
+  exited: Promise<void>;
+  end(): void;
+} {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -33,8 +36,11 @@ export function startTalkProcess(options: TalkProcess): { exited: Promise<void>;
   return { exited, end: () => void child.stdin.end() };
 }
 
-/** Expects the events of a run that a second process continued, after the first was killed at the third word of T. */
-export function expectDiscardedText(events: readonly RunEvent[]): void {
+/**
+ * Expects the events of a run whose first process was killed before the third word of T: the second process discards
+ * the text and emits it again.
+ */
+export function expectTextEmittedAgain(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
   expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });

@@ -36,7 +36,7 @@ export const LONG = workflow(
 );
 
 /** A run as the API returns it. */
-export interface ShownRun {
+export interface RunResponse {
   runId: string;
   status: string;
   statusUrl: string;
@@ -69,9 +69,9 @@ export async function queueRun(
 }
 
 /** Polls the run at `path`, and resolves with the run when it has this status. */
-export async function waitForStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
+export async function waitForStatus(api: TestApi, path: string, status: string): Promise<RunResponse> {
   for (let polls = 0; polls < 1000; polls += 1) {
-    const { data } = await api.call<ShownRun | undefined>('GET', path);
+    const { data } = await api.call<RunResponse | undefined>('GET', path);
     if (data?.status === status) return data;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { TestApi } from './api.ts';
 import { waitForStatus } from './api-workflows.ts';
-import type { ShownRun } from './api-workflows.ts';
+import type { RunResponse } from './api-workflows.ts';
 import { block, workflow } from './workflow.ts';
 
 /** Returns the egress option that lets blocks connect to the server at `url` on this machine. */
@@ -47,9 +47,9 @@ export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainSe
   );
   const path = `/api/v2/workflows/${parent}`;
   const headers = { 'X-Sim-Via': ' outer , outmost' };
-  const syncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: {}, headers });
+  const syncRun = await api.call<RunResponse>('POST', `${path}/execute`, { body: {}, headers });
   expect(syncRun).toMatchObject({ status: 200, data: { status: 'completed' } });
-  const asyncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: { async: true }, headers });
+  const asyncRun = await api.call<RunResponse>('POST', `${path}/execute`, { body: { async: true }, headers });
   await waitForStatus(api, `${path}/runs/${asyncRun.data.runId}`, 'completed');
   const chain = `outer,outmost,${parent},${child}`;
   expect(chains).toEqual([chain, chain]);

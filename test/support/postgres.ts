@@ -13,7 +13,7 @@ export const hasPostgres = requireTool('postgres') !== undefined;
 const POSTGRES_SHARE = 1 / 4;
 
 /** Returns the stores for tests of `what`: SQLite (in memory) and PostgreSQL, of which a quick run picks one. */
-export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] {
+export function storesToTest(what: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];
   const subject = `stores of ${what}`;

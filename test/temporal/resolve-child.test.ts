@@ -1,7 +1,7 @@
 import { keysInText, openWorkerStore, openServiceStore, Sealer } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { tenantIsolation, testApi } from '../support/api.ts';
-import type { ShownRun } from '../support/api-workflows.ts';
+import type { RunResponse } from '../support/api-workflows.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -42,7 +42,7 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const runChild = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
       const id = await ownApi.deploy(call);
-      return (await ownApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
+      return (await ownApi.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
     };
     expect(await runChild(await ownApi.deploy(GREETING))).toMatchObject({ status: 'completed' });
     expect(await runChild(await otherApi.deploy(GREETING))).toMatchObject({

@@ -6,7 +6,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 import { expectStreamed } from '../streams/execute.ts';
-import { expectDiscardedText, startTalkProcess } from '../streams/talk-process.ts';
+import { expectTextEmittedAgain, startStreamingProcess } from '../streams/talk-process.ts';
 import { expectRedacted, PARTS, SECRET, SECRET_READER } from '../streams/secret.ts';
 import { collect, emissionsIn, summaryOf, TALK } from '../streams/talk.ts';
 
@@ -76,10 +76,10 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: TALK });
-    await startTalkProcess({ worker, killBeforeWord: 2 }).exited;
-    const other = startTalkProcess({ worker });
+    await startStreamingProcess({ worker, killBeforeWord: 2 }).exited;
+    const other = startStreamingProcess({ worker });
     await run.result();
-    expectDiscardedText(await collect(engine.follow(run.runId)));
+    expectTextEmittedAgain(await collect(engine.follow(run.runId)));
     other.end();
     await other.exited;
   });

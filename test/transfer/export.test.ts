@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { blockWith, fileOf, openTransferApi } from './setup.ts';
 import type { TransferApi } from './setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
 const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
@@ -28,7 +28,7 @@ const FILE = fileOf([
   }),
 ]);
 
-describe.each(sampledStores('exports'))('exports on %s', (name) => {
+describe.each(storesToTest('exports'))('exports on %s', (name) => {
   let api: TransferApi;
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
 import type { ExportFile, Occurrence, TransferApi } from './setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
 interface Binding {
   kind: string;
@@ -52,7 +52,7 @@ const FOREIGN = fileOf([
 let requestCount = 0;
 const nextRequestId = (): string => `import-${(requestCount += 1)}`;
 
-describe.each(sampledStores('imports'))('imports on %s', (name) => {
+describe.each(storesToTest('imports'))('imports on %s', (name) => {
   let api: TransferApi;
   /** The id of a workflow that imported workflows can call. */
   let child: string;

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
 import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
 import type { ExportFile, TransferApi } from './setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
 /** For each kind of reference: the type of a block, and a field that refers to `theirs`. */
 const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
@@ -39,7 +39,7 @@ interface Preview {
   discovery: { kind: string; command: string }[];
 }
 
-describe.each(sampledStores('kinds of references'))('references on %s', (name) => {
+describe.each(storesToTest('kinds of references'))('references on %s', (name) => {
   let api: TransferApi;
   /** The id of a target in the workspace, by kind. Only for kinds whose resources the service stores. */
   let targets: { [kind: string]: string };

@@ -5,11 +5,11 @@ import { recordEvents } from '../../packages/service/src/triggers/events/outbox.
 import type { CredentialTables } from '../../packages/service/src/credentials/tables.ts';
 import { eventApi, FAILING_BLOCK } from './event-setup.ts';
 import type { EventApi } from './event-setup.ts';
-import { hasPostgres, sampledStores } from '../support/postgres.ts';
+import { hasPostgres, storesToTest } from '../support/postgres.ts';
 
 const RUN_FIELDS = { runId: null, durationMs: null, cost: null, finalOutput: null, errorMessage: null };
 
-describe.each(sampledStores('events of the service'))('events of the service on %s', (kind) => {
+describe.each(storesToTest('events of the service'))('events of the service on %s', (kind) => {
   let api: EventApi;
   beforeAll(async () => {
     api = await eventApi(kind);

@@ -2,11 +2,11 @@ import type { Json } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flowApi, JSON_TYPE } from './flow-setup.ts';
 import type { FlowApi } from './flow-setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
 const SECOND = 1000;
 
-describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
+describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
   let api: FlowApi;
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi, TriggerResponse } from './setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 const HOURLY = { scheduleType: 'hourly', hourlyMinute: 0 };
@@ -15,7 +15,7 @@ interface Deployment {
   latestDeploymentAttempt: { status: string; readiness: { schedules: string } };
 }
 
-describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
+describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
   let api: ScheduleApi;
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { HOOK_TYPES, hookApi } from './hooks/setup.ts';
@@ -14,7 +14,7 @@ const FAILING_BLOCK = {
   subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
 };
 
-describe.each(sampledStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
+describe.each(storesToTest('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
   let api: HookApi;
 

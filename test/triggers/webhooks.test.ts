@@ -13,9 +13,9 @@ import {
   webhookWorkflow,
 } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
-import { sampledStores } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 
-describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
+describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
   let api: WebhookApi;
 
   beforeAll(async () => {

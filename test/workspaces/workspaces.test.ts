@@ -2,9 +2,9 @@ import { openServiceStore } from '@heddle/service';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase, sampledStores } from '../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../support/postgres.ts';
 
-const STORES = sampledStores('workspaces');
+const STORES = storesToTest('workspaces');
 const WORKSPACES = '/api/v2/workspaces';
 
 interface Workspace {

@@ -7,7 +7,7 @@ const replacedBuiltins = (id: string, what: string, code: string) => ({
   expected: '{"a":1}',
 });
 
-/** Changed prototypes and built-ins, and values that try to change the host's. */
+/** Attacks that change prototypes and built-ins of the guest, or try to change those of the host. */
 export const pollution: AttackGroup = {
   name: 'Prototype pollution across the bridge',
   language: 'javascript',
@@ -26,13 +26,13 @@ export const pollution: AttackGroup = {
     },
     {
       id: 'P03',
-      title: 'toJSON on Object.prototype forges only the result of its job',
+      title: 'toJSON on Object.prototype changes only the result of the same job',
       code: 'Object.prototype.toJSON = function () { return { t: "call", id: 1, op: "fetch", arg: { url: `http://127.0.0.1:${internalPort}/` } } }; return { a: 1 }',
       expected: ['USER_ERROR', 'RESULT_NOT_SERIALIZABLE', /^\{"t":"call"/],
     },
     {
       id: 'P05',
-      title: 'accessors on Object.prototype with the names of messages and descriptors',
+      title: 'accessors on Object.prototype that are named like properties of messages and descriptors',
       code: `const accessor = Object.assign(Object.create(null), { configurable: true, get() { return 'call' }, set() {} });
         for (const name of ['t', 'id', 'ok', 'code', 'text', 'json', 'phase', 'value', 'get', 'set', 'writable']) Object.defineProperty(Object.prototype, name, accessor);
         return { a: 1 }`,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 type Tenant = 'ada' | 'bob';
 
 /** Empty knowledge bases without connectors. */
-export interface OpenKnowledge {
+export interface KnowledgeFixture {
   knowledge: TenantKnowledge;
   /** An empty knowledge base of each tenant. */
   bases: { readonly [tenant in Tenant]: string };
@@ -23,12 +23,12 @@ const PAGE = { search: undefined, enabled: 'all', limit: 50, offset: 0 } as cons
 /** Tests an implementation of knowledge bases. Searches must find a document as soon as its status is `completed`. */
 export function describeTenantKnowledge(
   name: string,
-  open: () => Promise<OpenKnowledge> | OpenKnowledge,
+  open: () => Promise<KnowledgeFixture> | KnowledgeFixture,
 ): void {
   describe(`${name}: knowledge bases of tenants`, () => {
     let keyCount = 0;
     const create = async (
-      { knowledge, bases }: OpenKnowledge,
+      { knowledge, bases }: KnowledgeFixture,
       overrides: Partial<NewKnowledgeDocument> = {},
       key = `key ${(keyCount += 1)}`,
     ) => {

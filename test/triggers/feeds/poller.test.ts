@@ -3,7 +3,7 @@ import { storeCredential, storedCredentials } from '@heddle/service/credentials'
 import { keysInText, openServiceStore, Sealer } from '@heddle/service';
 import { describe, expect, it } from 'vitest';
 import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
-import { sampledStores } from '../../support/postgres.ts';
+import { storesToTest } from '../../support/postgres.ts';
 import { GMAIL_TOKEN, gmailServer } from './gmail-server.ts';
 import { feedApi, newsFeed } from './setup.ts';
 import type { FeedApi } from './setup.ts';
@@ -18,7 +18,7 @@ async function expectTitles(api: FeedApi, id: string, titles: readonly string[])
   expect(await api.inputs(id)).toHaveLength(titles.length);
 }
 
-describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
+describe.each(storesToTest('feeds'))('the poller on %s', (kind) => {
   it('starts one run for each new item, with the item as its input', async () => {
     const api = await feedApi(kind);
     const news = await newsFeed();

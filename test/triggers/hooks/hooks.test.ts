@@ -2,14 +2,14 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { sampledStores } from '../../support/postgres.ts';
+import { storesToTest } from '../../support/postgres.ts';
 import { HOOK_TYPES, hookApi, ORIGIN } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const GITHUB = HOOK_TYPES.github;
 
-describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => {
+describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
   let providers: HookProviders;
   let api: HookApi;
 

@@ -12,7 +12,7 @@ import { Triggers } from '../../../packages/service/src/triggers/triggers.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { postgresDatabase, sampledStores } from '../../support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../../support/postgres.ts';
 import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
@@ -37,7 +37,7 @@ function startOtherProcess(api: HookApi, { services }: HookProviders) {
   };
 }
 
-describe.each(sampledStores('processes of hooks'))(
+describe.each(storesToTest('processes of hooks'))(
   'webhooks at providers, with several processes on %s,',
   (store) => {
     let providers: HookProviders;

@@ -2,7 +2,7 @@ import { storeCredential } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { sampledStores } from '../../support/postgres.ts';
+import { storesToTest } from '../../support/postgres.ts';
 import { scale } from '../../support/scale.ts';
 import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
@@ -13,7 +13,7 @@ const POLL_MS = 5000;
 const { github: VALID_KEY, githubWeak: WEAK_KEY } = HOOK_CREDENTIALS;
 const { type, fields } = HOOK_TYPES.github;
 
-describe.each(sampledStores('repaired credentials of hooks'))(
+describe.each(storesToTest('repaired credentials of hooks'))(
   'a webhook that its provider refuses, on %s,',
   (kind) => {
     let providers: HookProviders;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
 import { APPROVAL, GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../test/support/api-workflows.ts';
 import { capacityLimits, createCapacity } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
 import { memoryConcurrency } from './usage.ts';
@@ -133,7 +133,7 @@ describe('runs in flight', () => {
       [LONG, GREETING, APPROVAL].map((each) => api.deploy(each)),
     );
     const run = (id: string | undefined, body: object = {}) =>
-      api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+      api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const first = await run(longId, { async: true });
     const runPath = `/api/v2/workflows/${longId}/runs/${first.data.runId}`;
     await waitForStatus(api, runPath, 'paused');
@@ -227,7 +227,7 @@ describe('usage', () => {
     };
     const api = await testApi({ usage });
     const id = await api.deploy(APPROVAL);
-    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
     await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
     const runPath = `/api/v2/workflows/${id}/runs/${runId}`;
@@ -241,7 +241,7 @@ describe('usage', () => {
     const refusals: object[] = [];
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deploy(APPROVAL);
-    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const { paused } = await waitForStatus(api, runPath, 'paused');
     const body = { contextId: paused?.contextId, input: { ok: true } };

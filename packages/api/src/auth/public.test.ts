@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { CallOptions } from '../../../../test/support/api.ts';
 import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../test/support/api-workflows.ts';
 import { rowCountingApi } from '../../../../test/support/row-counting-api.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
@@ -33,7 +33,7 @@ function runAnonymously<Data = unknown>(id: string, options: CallOptions = {}) {
 describe('a public workflow', () => {
   it('runs without a credential, for its workspace', async () => {
     const id = await publish();
-    const response = await runAnonymously<ShownRun>(id, { body: { input: { name: 'Eve' } } });
+    const response = await runAnonymously<RunResponse>(id, { body: { input: { name: 'Eve' } } });
     expect(response).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Eve' } } },
@@ -56,7 +56,7 @@ describe('a public workflow', () => {
     const id = await publish();
     const runId = crypto.randomUUID();
     const headers = { 'X-Run-Id': runId };
-    const anonymousRun = await runAnonymously<ShownRun>(id, { headers });
+    const anonymousRun = await runAnonymously<RunResponse>(id, { headers });
     expect(anonymousRun.data.runId).not.toBe(runId);
     expect(anonymousRun.headers.get('x-run-id')).toBe(anonymousRun.data.runId);
     const memberRun = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });

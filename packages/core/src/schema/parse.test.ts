@@ -16,8 +16,8 @@ describe('a workflow file', () => {
   it.each([
     ['an export', exportFile],
     ['an export in data', { data: exportFile }],
-    ['a state alone', file],
-    ['a bare state', file.state],
+    ['an object with only `state`', file],
+    ['the content of `state`', file.state],
     ['a draft graph in data', { data: file.state }],
   ])('can be %s', (_, input) => {
     const { workflow, diagnostics } = parseWorkflow(input);
@@ -49,7 +49,7 @@ describe('a workflow file', () => {
     expect(parseWorkflow(file).workflow?.id).toBe('workflow');
   });
 
-  it('may be written for Heddle', () => {
+  it('may declare Heddle as its engine', () => {
     expect(parseWorkflow({ ...file.state, metadata: { engine: 'heddle' } }).workflow?.dialect).toBe('heddle');
     expect(parseWorkflow(file).workflow?.dialect).toBe('import');
   });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { postgresDatabase, sampledStores } from '../../../../test/support/postgres.ts';
+import { postgresDatabase, storesToTest } from '../../../../test/support/postgres.ts';
 import { rotateStoredSecrets } from '../rotation.ts';
 import { keysInText, Sealer } from '../sealing.ts';
 import { setStoredSecret } from '../secrets/manage.ts';
@@ -18,7 +18,7 @@ const [OLD_KEY, NEW_KEY] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString(
 ];
 const KEY = 'sk-the-key-of-the-shop';
 
-const STORE_KINDS = sampledStores('stored credentials');
+const STORE_KINDS = storesToTest('stored credentials');
 
 describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   let url: string | undefined;

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { reservationOf, testApi } from '../../../../test/support/api.ts';
 import type { TestApi, TestApiOptions } from '../../../../test/support/api.ts';
 import { APPROVAL } from '../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../test/support/api-workflows.ts';
 import { ECHO, FILE } from '../../../../test/support/api-files.ts';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { overrideMethods } from '../../../../test/support/override-methods.ts';
@@ -56,7 +56,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
     },
     run: async (path, input = {}, key) => {
       const body = { input, includeFileBase64: false };
-      const response = await api.call<ShownRun>('POST', `${path}/execute`, {
+      const response = await api.call<RunResponse>('POST', `${path}/execute`, {
         body,
         ...(key === null && { key }),
       });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, GREETING } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, parallel, workflow } from '../../../../../test/support/workflow.ts';
 import { memoryLimiter } from '../../admission/limiter.ts';
 
@@ -20,7 +20,7 @@ interface PausedExecution {
 }
 
 async function startRun(id: string): Promise<string> {
-  const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  const { data } = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   return data.runId;
 }
 

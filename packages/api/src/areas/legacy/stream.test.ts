@@ -8,7 +8,7 @@ import {
   LONG,
   waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
@@ -38,7 +38,7 @@ async function runWorkflow(
   exported: Parameters<typeof api.deploy>[0],
 ): Promise<{ path: string; runId: string; id: string }> {
   const id = await api.deploy(exported);
-  const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  const { data } = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
 }
 
@@ -96,7 +96,7 @@ describe('an execution stream', () => {
   it('sends events while the execution runs', async () => {
     const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
-    const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
+    const { data } = await call<RunResponse>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
     const events = follow(`/api/workflows/${id}/executions/${data.runId}/stream`);
     await call('POST', `${workflowPath}/runs/${data.runId}/cancel`);
@@ -125,7 +125,7 @@ describe('an execution stream', () => {
   it('does not cancel the execution when the client disconnects', async () => {
     const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
-    const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
+    const { data } = await call<RunResponse>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     expect((await fetch('HEAD', path)).status).toBe(200);
@@ -150,7 +150,7 @@ describe('an execution stream of blocks that emit text', () => {
   it('has the text between the start and the end of its block, and resumes after each event', async () => {
     const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
-    const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { data } = await talkApi.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     const readEvents = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
       eventsIn(await (await talkApi.fetch('GET', path, { headers })).text());
@@ -184,7 +184,7 @@ describe('an execution stream of blocks that emit text', () => {
   it('is not readable from another workspace, even with a Last-Event-ID', async () => {
     const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk')], ['Start -> T']));
-    const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { data } = await talkApi.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { store } = talkApi;
     const otherUser = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
     await store.workspaces.createWorkspace('Shuttles', otherUser);

@@ -7,7 +7,7 @@ import {
   queueRun,
   waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
@@ -16,7 +16,7 @@ const { call } = api;
 describe('an asynchronous run', () => {
   it('is accepted with a URL at which it can be read immediately', async () => {
     const path = await deployGreeting(api);
-    const accepted = await call<ShownRun>('POST', `${path}/execute`, {
+    const accepted = await call<RunResponse>('POST', `${path}/execute`, {
       body: { async: true, input: { name: 'Ada' } },
     });
     const { runId, statusUrl } = accepted.data;
@@ -24,7 +24,7 @@ describe('an asynchronous run', () => {
     expect(accepted.headers.get('x-run-id')).toBe(runId);
     expect(statusUrl).toBe(`http://heddle.test${path}/runs/${runId}`);
     const statusPath = new URL(statusUrl).pathname;
-    const response = await call<ShownRun>('GET', statusPath);
+    const response = await call<RunResponse>('GET', statusPath);
     expect(response.status).toBe(200);
     expect(['queued', 'running', 'completed']).toContain(response.data.status);
     await waitForStatus(api, statusPath, 'completed');
@@ -90,7 +90,7 @@ describe('an asynchronous run', () => {
   it('ends after its timeout', async () => {
     const id = await api.deploy(LONG);
     const body = { async: true, executionTimeoutSeconds: 1 };
-    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
     await waitForStatus(api, new URL(response.data.statusUrl).pathname, 'failed');
     expect(await call('GET', new URL(response.data.statusUrl).pathname)).toMatchObject({
       data: { error: { code: 'TIMEOUT' } },
@@ -102,7 +102,7 @@ describe('a draft', () => {
   it('can be run with the role write', async () => {
     const id = await api.createDraft(GREETING);
     const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
-    const result = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const result = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
     expect(result).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
     const read = await call('GET', `/api/v2/workflows/${id}/runs/${result.data.runId}`);
     expect(read.data).toMatchObject({ trigger: 'manual' });
@@ -140,7 +140,7 @@ describe('a draft', () => {
   it('runs from a block with the outputs of an earlier run', async () => {
     const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
-    const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const first = await call<RunResponse>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
     const [replyId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
     const runFrom = (sourceRunId: string, blockId = replyId) =>
@@ -153,7 +153,7 @@ describe('a draft', () => {
     });
     expect(await runFrom('ghost')).toMatchObject({ status: 404 });
     expect(await runFrom(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
-    const otherRun = await call<ShownRun>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
+    const otherRun = await call<RunResponse>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await runFrom(otherRun.data.runId)).toMatchObject({ status: 404 });
   });
 });

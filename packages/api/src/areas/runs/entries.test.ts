@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import { BROKEN, GREETING, waitForStatus } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
@@ -60,7 +60,7 @@ describe('a run of a workflow with several triggers', () => {
     expect(await call('POST', `${path}/execute`, { body: { run } })).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
-    const accepted = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
+    const accepted = await call<RunResponse>('POST', `${path}/execute`, { body: { run, async: true } });
     await waitForStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
     expect(await call('GET', `${path}/runs/${accepted.data.runId}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { from: 'One' } } },
@@ -96,7 +96,7 @@ describe('selectors that name a called workflow', () => {
     const path = `/api/v2/workflows/${outer}`;
     const selector = `${middle}.call.childWorkflowId`;
     const body = { selectedOutputs: [selector, 'Call.success'] };
-    const result = await call<ShownRun>('POST', `${path}/execute`, { body });
+    const result = await call<RunResponse>('POST', `${path}/execute`, { body });
     const blockOutputs = { [selector]: inner, 'Call.success': true };
     expect(result).toMatchObject({ status: 200, data: { blockOutputs } });
     const pollPath = `${path}/runs/${result.data.runId}?selectedOutputs=${middle}.Call.childWorkflowId`;
@@ -136,7 +136,7 @@ describe('the error of a failed run', () => {
   it('names the failed block in polls as in the response', async () => {
     const id = await api.deploy(BROKEN);
     const path = `/api/v2/workflows/${id}`;
-    const { data } = await call<ShownRun & { error: object }>('POST', `${path}/execute`, { body: {} });
+    const { data } = await call<RunResponse & { error: object }>('POST', `${path}/execute`, { body: {} });
     expect(data.error).toMatchObject({ details: { blockName: 'Fetch', blockType: 'api' } });
     expect(await call('GET', `${path}/runs/${data.runId}`)).toMatchObject({ data: { error: data.error } });
   });
@@ -150,7 +150,7 @@ describe('the error of a run that could not be started', () => {
     const start = failingApi.engine.start.bind(failingApi.engine);
     failingApi.engine.start = () =>
       Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432 database "heddle"'));
-    const { data } = await failingApi.call<ShownRun>('POST', `${path}/execute`, { body: { async: true } });
+    const { data } = await failingApi.call<RunResponse>('POST', `${path}/execute`, { body: { async: true } });
     await waitForStatus(failingApi, `${path}/runs/${data.runId}`, 'failed');
     failingApi.engine.start = start;
     expect(await failingApi.call('GET', `${path}/runs/${data.runId}`)).toMatchObject({

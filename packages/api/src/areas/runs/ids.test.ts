@@ -5,7 +5,7 @@ import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
 import type { CallOptions, TestApi } from '../../../../../test/support/api.ts';
 import { FILE } from '../../../../../test/support/api-files.ts';
 import { GREETING, deployGreeting, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 /**
@@ -101,13 +101,13 @@ describe('a well-formed run id', () => {
     await fc.assert(
       fc.asyncProperty(ids, fc.boolean(), async (start, isLong) => {
         const runId = isLong ? `${start}${suffix}` : start;
-        const response = await call<ShownRun>('POST', `${path}/execute`, {
+        const response = await call<RunResponse>('POST', `${path}/execute`, {
           headers: { 'X-Run-Id': runId },
           body: { async: true },
         });
         if (response.status === 400 || response.status === 409) return;
         expect(response.status).toBe(202);
-        const read = await call<ShownRun>('GET', new URL(response.data.statusUrl).pathname);
+        const read = await call<RunResponse>('GET', new URL(response.data.statusUrl).pathname);
         expect(read).toMatchObject({ status: 200, data: { runId } });
       }),
       {
@@ -204,7 +204,7 @@ describe('a run with an id that the caller chose', () => {
     };
     await send('POST', `${v2}/execute`, { headers, body: { input: { doc: FILE } } });
     const run = `${v2}/runs/${runId}?includeOutput=true&selectedOutputs=Start`;
-    const { data } = (await (await send('GET', run)).json()) as { data: ShownRun };
+    const { data } = (await (await send('GET', run)).json()) as { data: RunResponse };
     const contextId = data.paused?.contextId ?? '';
     for (const path of [
       `${v2}/runs`,
@@ -271,7 +271,7 @@ describe('a run with an id that the caller chose', () => {
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
-    const accepted = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
+    const accepted = await call<RunResponse>('POST', `${path}/execute`, { headers, body: { async: true } });
     expect(accepted).toMatchObject({ status: 202, data: { runId } });
     expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
     await waitForStatus(api, `${path}/runs/${runId}`, 'paused');

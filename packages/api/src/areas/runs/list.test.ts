@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import { deployGreeting } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
 const { call } = api;
@@ -11,13 +11,13 @@ describe('runs of a workflow', () => {
     const path = await deployGreeting(api);
     const ids: string[] = [];
     for (const run of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
-      ids.push((await call<ShownRun>('POST', `${path}/execute`, { body: run })).data.runId);
+      ids.push((await call<RunResponse>('POST', `${path}/execute`, { body: run })).data.runId);
     }
     const list = async (query: string): Promise<string[][]> => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
         const cursorParameter: string = cursor === '' ? '' : `&cursor=${cursor}`;
-        const response = await call<ShownRun[]>('GET', `${path}/runs?${query}${cursorParameter}`);
+        const response = await call<RunResponse[]>('GET', `${path}/runs?${query}${cursorParameter}`);
         expect(response.status).toBe(200);
         pages.push(response.data.map(({ runId }) => runId));
         cursor = (response.body as { nextCursor: string | null }).nextCursor;
@@ -52,7 +52,7 @@ describe('runs of a workflow', () => {
 
   it('show outputs selected by name or id, repeated or separated by commas', async () => {
     const path = await deployGreeting(api);
-    const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const { data } = await call<RunResponse>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const runPath = `${path}/runs/${data.runId}`;
     const expected = { data: { blockOutputs: { 'Start.name': 'Ada', 'Reply.data': { hello: 'Ada' } } } };
     expect(await call('GET', `${runPath}?selectedOutputs=Start.name,Reply.data`)).toMatchObject(expected);
@@ -65,7 +65,7 @@ describe('runs of a workflow', () => {
   it('are not found under the path of another workflow', async () => {
     const path = await deployGreeting(api);
     const otherPath = await deployGreeting(api);
-    const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
+    const { data } = await call<RunResponse>('POST', `${path}/execute`, { body: {} });
     for (const [method, suffix] of [
       ['GET', ''],
       ['POST', '/cancel'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
 const { call } = api;
@@ -9,7 +9,7 @@ const { call } = api;
 describe('a paused run', () => {
   async function startPausedRun(body: object = {}) {
     const id = await api.deploy(APPROVAL);
-    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const path = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     const run = await waitForStatus(api, path, 'paused');
     return { id, path, runId: response.data.runId, contextId: run.paused?.contextId ?? '' };
@@ -17,7 +17,7 @@ describe('a paused run', () => {
 
   it('shows what it waits for, and keeps its id when it continues', async () => {
     const { path, runId, contextId } = await startPausedRun();
-    const read = await call<ShownRun>('GET', path);
+    const read = await call<RunResponse>('GET', path);
     expect(read.data.paused).toMatchObject({
       pauseKind: 'human',
       resumeAt: null,
@@ -70,7 +70,7 @@ describe('a paused run', () => {
   it('that waits for a timer cannot be resumed by a person', async () => {
     const id = await api.deploy(LONG);
     const options = { body: { async: true } };
-    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, options);
+    const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, options);
     const path = new URL(response.data.statusUrl).pathname;
     const { paused: point } = await waitForStatus(api, path, 'paused');
     expect(point).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, GREETING, deployGreeting } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
@@ -20,7 +20,7 @@ const LOOP_WORKFLOW = workflow(
 /** Returns a deployed workflow that has run once. */
 async function runOnce(exported = GREETING) {
   const path = `/api/v2/workflows/${await api.deploy(exported)}`;
-  const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
+  const { data } = await call<RunResponse>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
   const ids = Object.fromEntries(Object.entries(state.data.blocks).map(([id, { name }]) => [name, id]));
   const preview = (blockId = '', sourceRunId = data.runId, key?: string) =>
@@ -124,10 +124,10 @@ describe('the preview of a run from a block', () => {
     expect(await preview('ghost')).toMatchObject({ status: 400 });
     expect(await preview('')).toMatchObject({ status: 400 });
     expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
-    const otherRun = await call<ShownRun>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
+    const otherRun = await call<RunResponse>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
     const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL)}`;
-    const pausedRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });
+    const pausedRun = await call<RunResponse>('POST', `${approvalPath}/execute`, { body: {} });
     const query = new URLSearchParams({ blockId: 'x', sourceRunId: pausedRun.data.runId });
     expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);
   });

@@ -9,7 +9,7 @@ import {
   reservationOf,
   testApi,
 } from '../../../../../test/support/api.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { overrideMethods } from '../../../../../test/support/override-methods.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -33,7 +33,7 @@ async function createApiWithHeldStarts() {
   start.catch(() => undefined);
   const api = await testApi({ store, engine: overrideMethods(engine, { start: () => start }) });
   const accept = async (id: string) => {
-    const response = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
+    const response = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },
     });
     expect(response.status).toBe(202);

@@ -7,7 +7,7 @@ import {
   LONG,
   deployGreeting,
 } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
 const { call, fetch } = api;
@@ -54,7 +54,7 @@ describe('JSON lines', () => {
     await reader.cancel();
     const path = `/api/v2/workflows/${id}/runs/${response.headers.get('x-run-id')}`;
     await expect
-      .poll(async () => (await heartbeatApi.call<ShownRun>('GET', path)).data.status)
+      .poll(async () => (await heartbeatApi.call<RunResponse>('GET', path)).data.status)
       .toBe('cancelled');
   });
 

@@ -8,7 +8,7 @@ import {
   deployGreeting,
   waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
-import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
 const api = await testApi();
 const { call } = api;
@@ -16,7 +16,7 @@ const { call } = api;
 describe('a synchronous run', () => {
   it('returns its result; a Response block is part of the output', async () => {
     const path = await deployGreeting(api);
-    const response = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const response = await call<RunResponse>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     expect(response.status).toBe(200);
     expect(response.headers.get('x-run-id')).toBe(response.data.runId);
     expect(response.data).toMatchObject({
@@ -35,7 +35,7 @@ describe('a synchronous run', () => {
 
   it('that fails returns a result, with the failed block in the error details', async () => {
     const id = await api.deploy(BROKEN);
-    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(response).toMatchObject({
       status: 200,
       data: {
@@ -114,7 +114,7 @@ describe('a synchronous run', () => {
     await waitForStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
     const approvalId = await api.deploy(APPROVAL);
     const laterConnection = new AbortController();
-    const pausedRun = await call<ShownRun>('POST', `/api/v2/workflows/${approvalId}/execute`, {
+    const pausedRun = await call<RunResponse>('POST', `/api/v2/workflows/${approvalId}/execute`, {
       body: {},
       signal: laterConnection.signal,
     });

@@ -51,7 +51,7 @@ it('the trace cache builds the trace of an unfinished run once for all of its pa
   expect(readIds).toHaveLength(4);
 });
 
-it('the trace cache builds the trace of an unfinished run for each request', async () => {
+it('the trace cache builds the trace of an unfinished run again for each first page', async () => {
   const { cache, readIds } = cacheOf(3);
   for (const row of [
     { ...endedRun('a'), ended_ms: null, status: 'running' },
