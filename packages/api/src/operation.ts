@@ -3,7 +3,7 @@ import type { Capability, Principal, PrincipalKind, Role, Scope } from './auth/p
 import type { ErrorStatus } from './errors.ts';
 import type { Resource } from './resource.ts';
 
-/** The successful result of an operation: data for the envelope, a page of a list, or its own response. */
+/** The successful result of an operation: data for the envelope, a page of a list, or a complete response. */
 export type Reply =
   | { status?: number; headers?: { [name: string]: string }; data: unknown }
   | { status?: number; headers?: { [name: string]: string }; page: unknown[]; nextCursor: string | null }
@@ -40,14 +40,14 @@ export interface Call<Path, Query, Body> {
    * Records the action of the operation, in `transaction` if there is one. Throws a TypeError for an action that the
    * operation does not declare.
    */
-  recordAudit: (recorded: RecordedAction, transaction?: unknown) => Promise<void>;
+  recordAudit: (recordedAction: RecordedAction, transaction?: unknown) => Promise<void>;
   /**
    * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the
-   * action as intended before it, and as done after it. Records nothing if the action is refused or `hasHappened`
-   * returns false.
+   * action as intended before it runs, and as done after it has run. No event remains if the action is refused or
+   * `hasHappened` returns false.
    */
   runAudited: <Result>(
-    recorded: RecordedAction,
+    recordedAction: RecordedAction,
     action: () => Promise<Result>,
     hasHappened?: (result: Result) => boolean,
   ) => Promise<Result>;

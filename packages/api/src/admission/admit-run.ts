@@ -8,9 +8,9 @@ import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 type Services = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
- * Admits a run: takes a reservation of its cost, a token from the bucket of its kind, and a slot among the runs in
- * flight. Returns a function that releases reservation and slot; undefined if there is nothing to release. Throws 402,
- * 403, 429, 503; then nothing stays reserved, but a token may have been taken.
+ * Admits a run: reserves its cost, takes a rate limit token of its kind, and takes a slot among the runs in flight.
+ * Returns a function that releases reservation and slot; undefined if there is nothing to release. Throws 402, 403,
+ * 429, 503; then nothing stays reserved, but a token may have been taken.
  */
 export async function admitRun(
   services: Services,

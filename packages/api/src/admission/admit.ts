@@ -58,6 +58,7 @@ export async function admit(
 ): Promise<Reply> {
   const { operation } = served;
   if (caller) expectPrincipal(caller, operation);
+  // Only validates the call chain. The handler reads it again.
   if (operation.executes) callChainOf(request.headers);
   const principal = caller ?? (await anonymousPrincipal(context, workflowId));
   const input = await read(principal.anonymous ? context.publicInputs : AUTHENTICATED_LIMITS);
@@ -118,28 +119,28 @@ function createRecorder(
   { id, audit: declaredAudit }: AnyOperation,
   { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
 ): Recorder {
-  function eventOf(recorded: RecordedAction): AuditEvent {
-    const { action = declaredAudit?.actions[0] ?? '', resourceId, details } = recorded;
+  function eventOf(recordedAction: RecordedAction): AuditEvent {
+    const { action = declaredAudit?.actions[0] ?? '', resourceId, details } = recordedAction;
     if (!declaredAudit?.actions.includes(action))
       throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
     return {
       ...{ action, resourceId, details, principal },
-      workspaceId: recorded.workspaceId ?? workspaceId,
-      resourceType: recorded.resourceType ?? declaredAudit.resourceType,
+      workspaceId: recordedAction.workspaceId ?? workspaceId,
+      resourceType: recordedAction.resourceType ?? declaredAudit.resourceType,
     };
   }
   return {
-    recordAudit: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
-    async runAudited(recorded, action, hasHappened = () => true) {
-      const event = eventOf(recorded);
-      const prepared = await audit.prepare?.(event);
+    recordAudit: async (recordedAction, transaction) => audit.record(eventOf(recordedAction), transaction),
+    async runAudited(recordedAction, action, hasHappened = () => true) {
+      const event = eventOf(recordedAction);
+      const preparedEvent = await audit.prepare?.(event);
       const result = await action().catch(async (error: unknown) => {
         // After an internal error it is unknown whether the action happened: the event stays, with the outcome `intended`.
-        if ((refusalOf(error)?.status ?? 500) < 500) await prepared?.abort();
+        if ((refusalOf(error)?.status ?? 500) < 500) await preparedEvent?.abort();
         throw error;
       });
-      if (!hasHappened(result)) await prepared?.abort();
-      else if (prepared) await prepared.confirm();
+      if (!hasHappened(result)) await preparedEvent?.abort();
+      else if (preparedEvent) await preparedEvent.confirm();
       else await audit.record(event);
       return result;
     },

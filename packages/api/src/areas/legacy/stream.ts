@@ -47,7 +47,7 @@ export const streamExecution = operationsOf<AreaContext>()({
 
 type FollowedRun = RunIds & Pick<RunDetail, 'workflowId'>;
 
-/** The numbers of events that a client has received: journal events, and emissions of blocks. */
+/** How many events a client has received: journal events, and emissions of blocks. */
 interface ReceivedCounts {
   events: number;
   emissions: number;
@@ -92,7 +92,8 @@ async function* eventsAfter(
 
 /**
  * Returns the events that the client has not received, with their ids. The order of emissions among other events may
- * differ between two readers, so an id counts both kinds. Pauses and resumes have no id: only current readers get them.
+ * differ between two readers, so an id counts both kinds. Pauses and resumes have no id: only clients that are
+ * connected when they happen get them.
  */
 async function* unreadEvents(
   events: AsyncIterable<RunEvent>,

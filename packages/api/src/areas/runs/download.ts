@@ -35,7 +35,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
     const content = await services.engine.openFile(foundRun.engineRunId, file);
     if (!content) throw notFound('File');
     const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
-    // The content is sent after the event is stored.
+    // The audit event is stored before the content is sent.
     await runAudited({ resourceId: file.id, details }, () => Promise.resolve());
     const lengthHeader = { 'Content-Length': String(content.bytes) };
     const body = ReadableStream.from(content.chunks()) as ReadableStream<Uint8Array<ArrayBuffer>>;

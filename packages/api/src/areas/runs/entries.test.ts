@@ -52,7 +52,7 @@ describe('a run of a workflow with several triggers', () => {
         status: 400,
         body: {
           error: {
-            message: `Several triggers can start this workflow: name one in run.entry.blockId. There are ${ids['Two']} (Two), ${ids['One']} (One)`,
+            message: `Several triggers can start this workflow: name one in run.entry.blockId. Available triggers: ${ids['Two']} (Two), ${ids['One']} (One)`,
           },
         },
       });
@@ -120,7 +120,7 @@ describe('selectors that name a called workflow', () => {
       (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
     expect(await refusalOf(`${inner}.Ghost.x`)).toMatchObject({
       error: {
-        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. There are "Reply", "Start", "Words".`,
+        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. Available blocks: "Reply", "Start", "Words".`,
       },
     });
     const { engine, store } = api;

@@ -53,12 +53,12 @@ type ExecuteCall = Pick<
 type ReservedCall = ExecuteCall & RunIds & { wantsNdjson: boolean };
 type AdmittedCall = ReservedCall & { release: Release | undefined };
 
-/** An error of a run whose id stays used: the run has started, may be queued, or has a recorded failure. */
-class RunStartedError extends Error {
+/** An error after which the run id stays reserved: the run has started, may be queued, or has a recorded failure. */
+class ReservationKeptError extends Error {
   readonly reason: unknown;
 
   constructor(reason: unknown) {
-    super('The run has started.');
+    super('The run id stays reserved.');
     this.reason = reason;
   }
 }
@@ -119,11 +119,11 @@ export async function executeCall(
   } catch (error) {
     // The engine has a run with this id, so the id stays used.
     if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
-    if (!(error instanceof RunStartedError)) {
+    if (!(error instanceof ReservationKeptError)) {
       await reservations.release(ids.engineRunId);
       if (principal.anonymous) await publicRuns?.release(ids.engineRunId);
     }
-    const reason = error instanceof RunStartedError ? error.reason : error;
+    const reason = error instanceof ReservationKeptError ? error.reason : error;
     throw principal.anonymous ? publicRefusal(reason) : reason;
   }
 }
@@ -144,10 +144,10 @@ async function expectMode(
 async function execute(services: AreaContext, workflow: Definition, call: ReservedCall): Promise<Reply> {
   const { body, principal, page } = call;
   const definition = await definitionFor(services, workflow, body);
-  const origin = await originFrom(services, definition, { run: body.run, page });
+  const runOrigin = await originFrom(services, definition, { run: body.run, page });
   const release = await admitRun(services, runRequestOf(workflow, call), accountOf(principal));
   try {
-    return await startOrQueue(services, origin, { ...call, release });
+    return await startOrQueue(services, runOrigin, { ...call, release });
   } catch (error) {
     release?.();
     throw error;
@@ -179,7 +179,7 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
   });
   if (release) void run.result().then(release, release);
   const inlineFiles = fileInliner(services, body, call);
-  const agentEvents = agentsOf(call, body);
+  const agentEvents = streamedAgentEvents(call, body);
   const restrict = isPublic ? publicResult : (result: RunResult): RunResult => result;
   const streamedRun = {
     ...{ run, runId, selected, agentEvents, inlineFiles, restrict, headers },
@@ -191,18 +191,21 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
     const result = await withCallerId(ids, () => finalResult(services, streamedRun));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
-    throw new RunStartedError(error);
+    throw new ReservationKeptError(error);
   } finally {
     cancellation.detach();
   }
-  throw new RunStartedError(clientClosedRequest(runId));
+  throw new ReservationKeptError(clientClosedRequest(runId));
 }
 
 /**
  * Returns which agent events are streamed besides text. On pages, only text is streamed as it arrives; other anonymous
  * callers get outputs when their blocks end.
  */
-function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agentEvents'] {
+function streamedAgentEvents(
+  { principal, page, headers }: AdmittedCall,
+  body: ExecuteBody,
+): StreamedRun['agentEvents'] {
   if (!principal.anonymous) return agentEventsOf(headers, body);
   return page && { thinking: false, tools: false };
 }
@@ -225,17 +228,17 @@ async function definitionFor(
  */
 async function storeInputFiles(
   services: AreaContext,
-  origin: RunOrigin,
+  runOrigin: RunOrigin,
   body: ExecuteBody,
   { engineRunId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
-  if (body.input === undefined || origin.start === undefined) return body;
-  const [workflow, versionOption] = sourceOf(origin);
+  if (body.input === undefined || runOrigin.start === undefined) return body;
+  const [workflow, versionOption] = sourceOf(runOrigin);
   const { files, fileBytes: bytes } = services.publicInputs;
   const storedKeys: string[] = [];
   const options = {
     ...versionOption,
-    start: origin.start,
+    start: runOrigin.start,
     signal,
     onStored: ({ key }: { key: string }): void => void storedKeys.push(key),
     ...(isPublic && { limits: { files, bytes } }),
@@ -250,14 +253,14 @@ async function storeInputFiles(
     const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineRunId, { reason: 'INVALID_INPUT', message });
     const errorOptions = { details: { runId }, headers: { 'X-Run-Id': runId } };
-    throw new RunStartedError(new ApiError(400, message, errorOptions));
+    throw new ReservationKeptError(new ApiError(400, message, errorOptions));
   } finally {
     if (isPublic && storedKeys.length > 0) await services.publicRuns?.addFiles(engineRunId, storedKeys);
   }
 }
 
 /** Stores the queued run with its input and submits it. The caller gets the 202 only after this. */
-async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedCall): Promise<void> {
+async function enqueue(services: AreaContext, runOrigin: RunOrigin, call: AdmittedCall): Promise<void> {
   const { body, headers, engineRunId, runId, release } = call;
   const { queue } = services;
   if (!queue) throw new TypeError('There is no queue.');
@@ -265,12 +268,12 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
   const timeoutSeconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
-  const version = origin.workflow.live ?? 0;
+  const version = runOrigin.workflow.live ?? 0;
   const start: QueuedStart = {
-    input: await services.engine.redact(origin.workflow.id, (body.input ?? {}) as Json, { version }),
+    input: await services.engine.redact(runOrigin.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
     ownsFiles: true,
-    ...(origin.start !== undefined && { start: origin.start }),
+    ...(runOrigin.start !== undefined && { start: runOrigin.start }),
     ...(via.length > 0 && { via }),
     ...(timeoutSeconds.length > 0 && { timeoutMs: Math.min(...timeoutSeconds) * 1000 }),
   };
@@ -278,14 +281,14 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
     await queue.add(engineRunId, start);
   } catch (error) {
     services.report(error);
-    throw new RunStartedError(
+    throw new ReservationKeptError(
       new ApiError(503, 'The run may or may not have been accepted', {
         details: { code: 'ASYNC_ENQUEUE_AMBIGUOUS', runId },
         headers: { 'X-Run-Id': runId },
       }),
     );
   }
-  const { id: workflowId, workspaceId } = origin.workflow;
+  const { id: workflowId, workspaceId } = runOrigin.workflow;
   queue.submit({ engineRunId, runId, workflowId, workspaceId, start, release });
 }
 
@@ -301,12 +304,12 @@ function fileInliner(
 
 async function selectionOf(
   services: AreaContext,
-  origin: RunOrigin,
+  runOrigin: RunOrigin,
   { selectedOutputs }: ExecuteBody,
 ): Promise<ResolvedSelector[] | undefined> {
   if (selectedOutputs === undefined) return undefined;
-  const blocks = await services.engine.blocks(...sourceOf(origin));
-  return resolveSelectors(services, selectedOutputs, { workflow: origin.workflow, blocks });
+  const blocks = await services.engine.blocks(...sourceOf(runOrigin));
+  return resolveSelectors(services, selectedOutputs, { workflow: runOrigin.workflow, blocks });
 }
 
 function runRequestOf(workflow: Definition, { engineRunId, body, principal }: ReservedCall): RunRequest {

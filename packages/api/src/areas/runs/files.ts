@@ -85,7 +85,7 @@ export async function runFilesOf(
     const { id, name, size, type } = file;
     const runFile = { id, name, size, type, downloadPath: downloadPath(run, id) };
     const expectFits = (bytes: number): void =>
-      expectInline(runFile, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
+      expectInlineLimits(runFile, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
     const base64 = read && (await contentOf(read, file, expectFits));
     if (base64 !== undefined) bytesLeft -= Buffer.byteLength(base64, 'base64');
     runFiles.push({ ...runFile, ...(base64 !== undefined && { base64 }) });
@@ -106,7 +106,7 @@ async function contentOf(
   return content;
 }
 
-function expectInline(
+function expectInlineLimits(
   { name, downloadPath: path }: RunFile,
   bytes: number,
   { maxBytes, bytesLeft }: { maxBytes: number; bytesLeft: number },

@@ -12,7 +12,7 @@ interface RunsQuery {
   order: 'asc' | 'desc';
 }
 
-/** Maximum number of engine pages that are searched for runs of a trigger. Then a shorter page is returned. */
+/** Maximum number of engine pages that are searched for runs of a trigger. After them, a shorter page is returned. */
 const MAX_PAGES = 20;
 
 type Item = ReturnType<typeof itemOf>;
@@ -24,11 +24,11 @@ export async function listRunsPage(
   query: RunsQuery,
   startCursor: string | undefined,
 ): Promise<{ items: Item[]; next: string | undefined }> {
-  // The engine has no pending runs.
+  // No run of the engine has the status `pending`.
   if (query.status === 'pending') return { items: [], next: undefined };
   const items: Item[] = [];
   let cursor = startCursor;
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+  for (let pageCount = 0; pageCount < MAX_PAGES; pageCount += 1) {
     const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.byEngineRunIds(page.runs.map(({ runId }) => runId));
     const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));

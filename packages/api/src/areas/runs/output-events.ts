@@ -14,14 +14,14 @@ export interface AgentEvents {
 
 interface OutputEventsOptions {
   selected: readonly ResolvedSelector[];
-  /** Undefined: the client does not know agent events. */
+  /** Undefined: the client does not support agent events. */
   agentEvents: AgentEvents | undefined;
   /** Returns a value with the contents of its files, if the caller wants them. */
   inlineFiles: (value: Json) => Promise<Json>;
 }
 
 /**
- * Turns events of a run into stream events about its selected outputs. A client that knows agent events gets text as it
+ * Turns events of a run into stream events about its selected outputs. A client that supports agent events gets text as it
  * arrives; every other client gets the output of a block when the block ends.
  */
 export class OutputEvents {

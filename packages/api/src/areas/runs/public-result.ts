@@ -5,7 +5,7 @@ import type { ErrorStatus } from '../../errors.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
 /** Messages of failures for anonymous callers. Messages of the engine would reveal blocks, values and addresses. */
-const MESSAGES: { readonly [code in RunErrorCode]: string } = {
+const FAILURE_MESSAGES: { readonly [code in RunErrorCode]: string } = {
   TIMEOUT: 'The run exceeded its time limit.',
   CANCELLED: 'The run was cancelled.',
   USAGE_LIMIT_EXCEEDED: 'A usage limit is reached.',
@@ -18,12 +18,12 @@ const MESSAGES: { readonly [code in RunErrorCode]: string } = {
 /** Returns the result as an anonymous caller sees it: the output of a completed run, or a fixed error message. */
 export function publicResult(result: RunResult): RunResult {
   const { status, output, error } = result;
-  const visible = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
+  const visibleOutput = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
   return {
     ...result,
-    output: visible,
+    output: visibleOutput,
     blockOutputs: null,
-    error: error && { code: error.code, message: MESSAGES[error.code] },
+    error: error && { code: error.code, message: FAILURE_MESSAGES[error.code] },
   };
 }
 
@@ -31,15 +31,15 @@ export function publicResult(result: RunResult): RunResult {
 export function withoutStdout(output: Json): Json {
   if (Array.isArray(output)) return output.map(withoutStdout);
   if (!isJsonObject(output)) return output;
-  const { stdout: _stdout, ...visible } = output;
-  if (Array.isArray(visible['results'])) visible['results'] = visible['results'].map(withoutStdout);
-  if (Object.hasOwn(visible, 'childWorkflowId') && visible['result'] !== undefined)
-    visible['result'] = withoutStdout(visible['result']);
-  return visible;
+  const { stdout: _stdout, ...visibleFields } = output;
+  if (Array.isArray(visibleFields['results'])) visibleFields['results'] = visibleFields['results'].map(withoutStdout);
+  if (Object.hasOwn(visibleFields, 'childWorkflowId') && visibleFields['result'] !== undefined)
+    visibleFields['result'] = withoutStdout(visibleFields['result']);
+  return visibleFields;
 }
 
-const REFUSALS: { readonly [status in ErrorStatus]?: string } = {
-  400: MESSAGES.INVALID_INPUT,
+const REFUSAL_MESSAGES: { readonly [status in ErrorStatus]?: string } = {
+  400: FAILURE_MESSAGES.INVALID_INPUT,
   404: 'Workflow not found',
   409: 'The workflow cannot be run now.',
 };
@@ -52,6 +52,6 @@ export function publicRefusal(error: unknown): unknown {
   const refusal = refusalOf(error);
   if (!refusal || (isApiError(error) && refusal.status !== 400)) return error;
   const { status, message, headers } = refusal;
-  const text = REFUSALS[status] ?? (status === 503 ? message : MESSAGES.EXECUTION_FAILED);
+  const text = REFUSAL_MESSAGES[status] ?? (status === 503 ? message : FAILURE_MESSAGES.EXECUTION_FAILED);
   return new ApiError(status, text, { headers });
 }

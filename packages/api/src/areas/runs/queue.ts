@@ -18,7 +18,7 @@ const MAX_CONCURRENT_STARTS = 16;
  * process.
  */
 const PRECEDENCE_THRESHOLD = 10_000;
-const UNAVAILABLE = 503;
+const SERVICE_UNAVAILABLE = 503;
 
 interface Submission extends QueuedRun {
   /** Called when the run has ended, waits for a person, or was not started. */
@@ -141,7 +141,7 @@ export class RunQueue {
     const refusal = refusalOf(error);
     if (!refusal) this.#report(error);
     // The engine or its database is unavailable: the run stays in the queue.
-    if (refusal?.status === UNAVAILABLE) return;
+    if (refusal?.status === SERVICE_UNAVAILABLE) return;
     const isInputInvalid = isEngineError(error) && error.code === 'INPUT_INVALID';
     // An internal error may name a database or a file, so callers do not see its message.
     const text = refusal?.message ?? 'The run could not be started.';

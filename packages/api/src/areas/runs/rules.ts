@@ -4,18 +4,18 @@ import { badRequest, clientClosedRequest, unauthorized } from '../../errors.ts';
 import { RUN_ID_PATTERN } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** The header of a client that knows agent events. */
+/** The header of a client that supports agent events. */
 const PROTOCOL_HEADER = 'x-sim-stream-protocol';
 export const AGENT_EVENTS = 'agent-events-v1';
 
-/** Forbidden combinations. The first one that matches is reported. */
-const RULES: readonly (readonly [
+/** The first combination that matches is reported. */
+const FORBIDDEN_COMBINATIONS: readonly (readonly [
   isForbidden: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
   message: string,
 ])[] = [
   [(body) => isManual(body) && body.async, 'Manual execution does not support async mode'],
   [
-    (body) => usesMock(body) && body.input !== undefined,
+    (body) => usesMockPayload(body) && body.input !== undefined,
     'input and run.entry.useMockPayload cannot be combined',
   ],
   [
@@ -41,7 +41,7 @@ const RULES: readonly (readonly [
     'includeThinking and includeToolCalls require stream: true',
   ],
   [
-    (body, headers) => (body.includeThinking || body.includeToolCalls) && !knowsAgentEvents(headers),
+    (body, headers) => (body.includeThinking || body.includeToolCalls) && !supportsAgentEvents(headers),
     `includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: ${AGENT_EVENTS} header`,
   ],
 ];
@@ -50,8 +50,8 @@ const RULES: readonly (readonly [
 export function expectValidCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
   if (isManual(body) && principal.anonymous)
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
-  const rule = RULES.find(([isForbidden]) => isForbidden(body, headers, principal));
-  if (rule) throw badRequest(rule[1]);
+  const combination = FORBIDDEN_COMBINATIONS.find(([isForbidden]) => isForbidden(body, headers, principal));
+  if (combination) throw badRequest(combination[1]);
 }
 
 /** Throws 400 for a malformed `X-Run-Id`. Does not check whether the id is used. */
@@ -74,20 +74,20 @@ export function isManual({ run }: ExecuteBody): boolean {
   return run?.source === 'manual';
 }
 
-/** Returns the agent events that the client wants; undefined when it does not know them. */
+/** Returns the agent events that the client wants; undefined when it does not support them. */
 export function agentEventsOf(
   headers: Headers,
   { includeThinking, includeToolCalls }: ExecuteBody,
 ): { thinking: boolean; tools: boolean } | undefined {
-  return knowsAgentEvents(headers) ? { thinking: includeThinking, tools: includeToolCalls } : undefined;
+  return supportsAgentEvents(headers) ? { thinking: includeThinking, tools: includeToolCalls } : undefined;
 }
 
-function knowsAgentEvents(headers: Headers): boolean {
+function supportsAgentEvents(headers: Headers): boolean {
   const protocols = (headers.get(PROTOCOL_HEADER) ?? '').toLowerCase().split(',');
   return protocols.some((name) => name.trim() === AGENT_EVENTS);
 }
 
-function usesMock({ run }: ExecuteBody): boolean {
+function usesMockPayload({ run }: ExecuteBody): boolean {
   return run?.source === 'manual' && run.entry?.type === 'trigger' && run.entry.useMockPayload === true;
 }
 

@@ -27,6 +27,7 @@ export async function runResponse(
       const response = await awaitResponse(services, engineRunId, waitSignal);
       if (response === 'queued') await sleep(services, POLL_MS);
       else if (response !== 'started') return response;
+      // Asks once more after `started`: the run may have been started after the query to the engine.
       else if (isStarted) return undefined;
       else isStarted = true;
     }

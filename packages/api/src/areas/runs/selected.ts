@@ -84,7 +84,7 @@ function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiErr
     .map((name) => `"${name}"`)
     .join(', ');
   const omission = allNames.length > MAX_NAMES ? ` and ${allNames.length - MAX_NAMES} more` : '';
-  return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${omission}.`);
+  return badRequest(`Invalid selectedOutputs: "${selector}" names no block. Available blocks: ${names}${omission}.`);
 }
 
 /** An index of blocks, by which selectors are resolved. Of several blocks with the same name, the first one is used. */
@@ -115,13 +115,13 @@ function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefi
   const [head = '', ...path] = selector.split('.');
   const headId = index.positions.has(head) ? head : index.idsByName.get(normalizeName(head));
   if (headId !== undefined) return { selector, blockId: headId, path };
-  const prefixId = blockIdBefore(selector, index);
+  const prefixId = findIdPrefix(selector, index);
   if (prefixId === undefined) return undefined;
   return { selector, blockId: prefixId, path: selector.slice(prefixId.length + 1).split('.') };
 }
 
 /** Returns the id of the first block whose id, followed by an underscore, begins the selector. */
-function blockIdBefore(selector: string, { positions, ids, maxLength }: BlockIndex): string | undefined {
+function findIdPrefix(selector: string, { positions, ids, maxLength }: BlockIndex): string | undefined {
   let firstPosition: number | undefined;
   for (let end = selector.indexOf('_'); end >= 0 && end <= maxLength; end = selector.indexOf('_', end + 1)) {
     const position = positions.get(selector.slice(0, end));
@@ -139,10 +139,10 @@ export async function selectedValues(
   runId: string,
   selected: readonly ResolvedSelector[],
 ): Promise<{ [selector: string]: Json }> {
-  const ownLogs = lastByBlock(await engine.getLogs(runId));
+  const ownLogs = lastLogByBlock(await engine.getLogs(runId));
   const workflowIds = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
   const lastChildLogs = new Map(
-    [...(await logsOfDescendants(engine, runId, workflowIds))].map(([id, logs]) => [id, lastByBlock(logs)]),
+    [...(await logsOfDescendants(engine, runId, workflowIds))].map(([id, logs]) => [id, lastLogByBlock(logs)]),
   );
   const entries: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {
@@ -155,7 +155,7 @@ export async function selectedValues(
 }
 
 /** Returns the last completed log of each block. */
-function lastByBlock(logs: LogDetail[]): Map<string, LogDetail> {
+function lastLogByBlock(logs: LogDetail[]): Map<string, LogDetail> {
   return new Map(logs.filter(({ status }) => status === 'completed').map((log) => [log.blockId, log]));
 }
 

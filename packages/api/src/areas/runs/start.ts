@@ -63,7 +63,7 @@ function chooseTrigger(
       triggers.find(({ blockId }) => blockId === entryBlock) ??
       triggers.find(({ name }) => name === entryBlock);
     if (namedTrigger) return namedTrigger.blockId;
-    throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. There are ${names}`);
+    throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. Available triggers: ${names}`);
   }
   const matching = triggers.filter(({ type }) => triggerTypes.has(type));
   // A manual run of a draft may begin at any trigger.
@@ -71,7 +71,7 @@ function chooseTrigger(
   const [trigger] = candidates;
   if (trigger && candidates.length === 1) return trigger.blockId;
   throw badRequest(
-    `Several triggers can start this workflow: name one in run.entry.blockId. There are ${names}`,
+    `Several triggers can start this workflow: name one in run.entry.blockId. Available triggers: ${names}`,
   );
 }
 

@@ -21,7 +21,7 @@ export interface StreamedRun {
   inlineFiles: (value: Json) => Promise<Json>;
   /** Returns the part of the result that the caller may see. */
   restrict: (result: RunResult) => RunResult;
-  /** Undefined: the client does not know agent events. */
+  /** Undefined: the client does not support agent events. */
   agentEvents: AgentEvents | undefined;
   /** Cancels the run. */
   cancel(): void;

@@ -9,7 +9,7 @@ import type { RunErrorCode, RunResult } from './schemas.ts';
 
 type Failure = NonNullable<RunResource['error']>;
 
-/** Codes of the API for codes of the engine. Other codes depend on the block. */
+/** Maps codes of the engine to codes of the API. For other errors, the code of the API depends on the block. */
 const API_CODES: { [code: string]: RunErrorCode } = {
   RUN_TIMEOUT: 'TIMEOUT',
   CANCELLED: 'CANCELLED',
@@ -96,8 +96,8 @@ const MAX_REASON_LENGTH = 500;
 const ADDRESS = /\S:\d{2,5}\b/;
 
 /** Returns why a run is suspended. A reason with an address is only for the operator, who can read the stored run. */
-function waitingReason(suspended: string | null): string | null {
-  if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, MAX_REASON_LENGTH) ?? null;
+function waitingReason(reason: string | null): string | null {
+  if (reason === null || !ADDRESS.test(reason)) return reason?.slice(0, MAX_REASON_LENGTH) ?? null;
   return 'The service cannot continue the run for now.';
 }
 
