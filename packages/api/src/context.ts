@@ -37,8 +37,8 @@ export interface AreaContext {
   now: () => number;
   /** Milliseconds between two heartbeats of a stream. */
   heartbeatMs: number;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every: (ms: number, beat: () => void) => () => void;
+  /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+  every: (ms: number, callback: () => void) => () => void;
   /** Reports errors that reach no caller. */
   report: (error: unknown) => void;
 }

@@ -44,8 +44,8 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   /** Returns the client's address, for the limit per address. Default: no such limit. */
   clientAddress?: (request: Request) => string | undefined;
   now?: () => number;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, beat: () => void) => () => void;
+  /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+  every?: (ms: number, callback: () => void) => () => void;
   /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
@@ -118,11 +118,11 @@ export async function createApi<const Areas extends readonly Area[]>(
   const context = contextOf(options);
   expectKnownOperations(areas, context.bodyBytes);
   const openedAreas = await openAreas(areas, options.database, context);
-  const table = openedAreas.flatMap(({ area, services }) =>
+  const servedOperations = openedAreas.flatMap(({ area, services }) =>
     Object.values(area.operations).map((operation) => ({ operation, services })),
   );
-  const operations = table.map(({ operation }) => operation);
-  const app = createRoutes(table, context, { authenticator, origin, basePath, clientAddress });
+  const operations = servedOperations.map(({ operation }) => operation);
+  const app = createRoutes(servedOperations, context, { authenticator, origin, basePath, clientAddress });
   for (const { area, services } of openedAreas) {
     for (const { prefix, fetch } of area.handlers?.(services) ?? [])
       app.all(`${prefix}*`, ({ req: { raw } }) =>

@@ -1,6 +1,6 @@
-/** Calls `beat` every `ms` milliseconds, without keeping the process alive. Returns a function that stops it. */
-export function repeat(ms: number, beat: () => void): () => void {
-  const timer = setInterval(beat, ms);
+/** Calls `callback` every `ms` milliseconds, without keeping the process alive. Returns a function that stops it. */
+export function repeat(ms: number, callback: () => void): () => void {
+  const timer = setInterval(callback, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -147,14 +147,14 @@ export function unavailable(message = 'Service temporarily unavailable', reason?
   return new ApiError(503, message, { ...details, headers: RETRY_AFTER });
 }
 
-type Convert = (error: EngineError) => ApiError;
+type ErrorConverter = (error: EngineError) => ApiError;
 
-const asBadRequest: Convert = (error) => badRequest(error.message);
-const asConflict: Convert = (error) => conflict(error.message);
-const asUnavailable: Convert = () => unavailable();
+const asBadRequest: ErrorConverter = (error) => badRequest(error.message);
+const asConflict: ErrorConverter = (error) => conflict(error.message);
+const asUnavailable: ErrorConverter = () => unavailable();
 
 /** The refusal for each engine error that a caller can act on. Every other engine error is an internal error. */
-const CONVERSIONS: Partial<Record<EngineErrorCode, Convert>> = {
+const CONVERSIONS: Partial<Record<EngineErrorCode, ErrorConverter>> = {
   WORKFLOW_INVALID: (error) => badRequest(error.message, error.details ?? null),
   WORKFLOW_NOT_FOUND: () => notFound('Workflow'),
   RUN_NOT_FOUND: () => notFound('Run'),

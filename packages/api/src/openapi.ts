@@ -48,10 +48,10 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
 function withoutDefinitions(node: unknown, sharedSchemas: Doc): unknown {
   if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, sharedSchemas));
   if (typeof node !== 'object' || node === null) return node;
-  const { $defs, ...rest } = node as Doc;
+  const { $defs, ...otherKeys } = node as Doc;
   for (const [name, schema] of Object.entries($defs ?? {}))
     sharedSchemas[name] ??= withoutDefinitions(schema, sharedSchemas);
-  const entries = Object.entries(rest).map(([key, value]) =>
+  const entries = Object.entries(otherKeys).map(([key, value]) =>
     key === '$ref' && typeof value === 'string'
       ? [key, value.replace('#/$defs/', '#/components/schemas/')]
       : [key, withoutDefinitions(value, sharedSchemas)],
@@ -115,9 +115,9 @@ function successes(operation: AnyOperation): Doc {
     const streamDescriptions = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     // A Response block of the workflow may send the first status with any media type and data.
     const allowsAnyContent = operation.workflowResponses !== undefined && index === 0;
-    const json = allowsAnyContent ? { anyOf: [body, {}] } : body;
+    const jsonSchema = allowsAnyContent ? { anyOf: [body, {}] } : body;
     const content = {
-      [JSON_TYPE]: { schema: json },
+      [JSON_TYPE]: { schema: jsonSchema },
       ...Object.fromEntries(streamTypes),
       ...(allowsAnyContent && ANY_CONTENT),
     };
@@ -186,12 +186,12 @@ function objectSchema(properties: Doc, required: string[]): Doc {
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
-  const { $schema: _dialect, ...plain } = z.toJSONSchema(schema, {
+  const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: shortenPattern,
   }) as Doc;
-  return plain;
+  return jsonSchema;
 }
 
 /** Replaces the long pattern of a timestamp: `format` says everything except that it is in UTC. */

@@ -16,8 +16,8 @@ export interface ReceiveOptions {
   limits: InputLimits;
   /** Maximum number of bytes; other limits of the body may be lower. */
   maxBytes: number;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every: (ms: number, beat: () => void) => () => void;
+  /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+  every: (ms: number, callback: () => void) => () => void;
 }
 
 const BOOLEANS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
@@ -76,6 +76,7 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   return fault && `${name} ${fault}`;
 }
 
+/** Returns what follows the name of the field in the message; undefined keeps zod's message. */
 function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
@@ -147,9 +148,9 @@ function badQuery(name: string, message: string): ApiError {
 
 /** Returns the number or boolean in the text if the schema expects one; else the text. */
 function typedValue(schema: z.core.$ZodType | undefined, text: string): unknown {
-  const kind = schema && innermostSchema(schema)._zod.def.type;
-  if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
-  if (kind === 'boolean') return BOOLEANS[text.trim().toLowerCase()] ?? text;
+  const schemaType = schema && innermostSchema(schema)._zod.def.type;
+  if (schemaType === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (schemaType === 'boolean') return BOOLEANS[text.trim().toLowerCase()] ?? text;
   return text;
 }
 
@@ -162,11 +163,11 @@ async function readBody(
   operation: AnyOperation,
   { schema, request, options }: { schema: z.ZodType; request: Request; options: ReceiveOptions },
 ): Promise<unknown> {
-  const kind = limitedKind(bodyKindOf(schema), options);
-  if (kind.kind === 'bytes') return bytesOf(request, kind, options);
-  if (kind.kind === 'form')
-    return validate(schema, await formOf(request, kind, options), 'Invalid request body');
-  const text = await receiveText(request, { ...options, maxBytes: kind.maxBytes });
+  const bodyKind = withLowestLimit(bodyKindOf(schema), options);
+  if (bodyKind.kind === 'bytes') return bytesOf(request, bodyKind, options);
+  if (bodyKind.kind === 'form')
+    return validate(schema, await formOf(request, bodyKind, options), 'Invalid request body');
+  const text = await receiveText(request, { ...options, maxBytes: bodyKind.maxBytes });
   if (text === '' && operation.bodyOptional) return validate(schema, {}, 'Invalid request body');
   return jsonOf(request, text, { schema, limits: options.limits });
 }
@@ -191,20 +192,20 @@ function jsonOf<Schema extends z.ZodType>(
   return validate(schema, value, 'Invalid request body');
 }
 
-/** Returns the kind of a body with the lowest of its limits. */
-function limitedKind(
-  kind: BodyKind,
+/** Returns the kind with the lowest limit on bytes that applies to the body. */
+function withLowestLimit(
+  bodyKind: BodyKind,
   { limits, maxBytes: operationLimit }: ReceiveOptions,
 ): BodyKind & { maxBytes: number } {
   // The limit for all operations applies to JSON. Bytes and forms have their own limits.
   const kindLimit =
-    kind.kind === 'json' ? Math.min(kind.maxBytes ?? limits.bytes, limits.bytes) : kind.maxBytes;
-  return { ...kind, maxBytes: Math.min(kindLimit, operationLimit) };
+    bodyKind.kind === 'json' ? Math.min(bodyKind.maxBytes ?? limits.bytes, limits.bytes) : bodyKind.maxBytes;
+  return { ...bodyKind, maxBytes: Math.min(kindLimit, operationLimit) };
 }
 
 async function expectNoBody(request: Request, options: ReceiveOptions): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-  const { maxBytes } = limitedKind({ kind: 'json' }, options);
+  const { maxBytes } = withLowestLimit({ kind: 'json' }, options);
   const text = (await receiveText(request, { ...options, maxBytes })).trim();
   if (text === '') return undefined;
   const value = parseJsonText(text);
@@ -227,7 +228,7 @@ export function parseJsonText(text: string): unknown {
     throw badRequest('Request body has a number that is out of range');
   }
   // Deeper values overflow the stack of the code that reads and writes them.
-  if (isDeeper(text, MAX_DEPTH))
+  if (isDeeperThan(text, MAX_DEPTH))
     throw badRequest(`Request body is nested more than ${MAX_DEPTH} levels deep`);
   return value;
 }
@@ -243,7 +244,7 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
 /** Returns true if the JSON text nests objects and arrays deeper than `maxDepth`. */
-function isDeeper(json: string, maxDepth: number): boolean {
+function isDeeperThan(json: string, maxDepth: number): boolean {
   let depth = 0;
   for (let index = 0; index < json.length; index += 1) {
     const unit = json.charCodeAt(index);

@@ -27,8 +27,8 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// The validator is off: the page would send the document to another server.
-const START = `SwaggerUIBundle({
+// `validatorUrl`: by default, Swagger UI sends the document to a validator on another server.
+const START_SCRIPT = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#reference',
   deepLinking: true,
@@ -54,15 +54,15 @@ const STYLE = `body { margin: 0; }
 }
 `;
 
-const INLINE_ASSETS: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START };
+const INLINE_ASSETS: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START_SCRIPT };
 
 /** The Content-Security-Policy of the page, which loads only what this server serves. */
-const POLICY =
+const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The folder into which the build copies the assets. It has the same path from `src` and from `dist`. */
-const FOLDER = new URL('../../dist/reference/', import.meta.url);
+const ASSET_FOLDER = new URL('../../dist/reference/', import.meta.url);
 
 /** Returns the page with Swagger UI, which shows the OpenAPI document and can send requests to the API. */
 export function referencePage(): Response {
@@ -73,14 +73,14 @@ export function referencePage(): Response {
 export async function referenceAsset(name: string): Promise<Response | undefined> {
   if (!Object.hasOwn(MEDIA_TYPES, name)) return undefined;
   const asset = name as Asset;
-  const text = INLINE_ASSETS[asset] ?? (await readFile(new URL(asset, FOLDER), 'utf8'));
+  const text = INLINE_ASSETS[asset] ?? (await readFile(new URL(asset, ASSET_FOLDER), 'utf8'));
   return respond(text, MEDIA_TYPES[asset]);
 }
 
 function respond(text: string, type: string): Response {
   const headers = {
     'Content-Type': type,
-    'Content-Security-Policy': POLICY,
+    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-cache',
   };

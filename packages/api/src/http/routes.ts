@@ -26,12 +26,12 @@ type HeaderRecord = { [name: string]: string };
 
 /** Returns a router with a route for each operation. Every other request gets an error envelope. */
 export function createRoutes(
-  table: readonly ServedOperation[],
+  servedOperations: readonly ServedOperation[],
   context: AreaContext,
   options: RouteOptions,
 ): Hono {
   const app = new Hono().basePath(options.basePath);
-  for (const group of groupsBySpecificity(table)) {
+  for (const group of groupsBySpecificity(servedOperations)) {
     for (const served of group) {
       app.on(served.operation.method, routePath(served.operation), (c) =>
         handleRequest(context, served, {
@@ -41,7 +41,7 @@ export function createRoutes(
         }),
       );
     }
-    // Registered before the routes of less specific paths, which may accept the method.
+    // Registered before the less specific paths: a route of theirs may match this path and accept the method.
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedMethods(group) } });
@@ -61,9 +61,9 @@ type Group = readonly [ServedOperation, ...ServedOperation[]];
  * Returns the operations grouped by path. Paths with literal segments come before paths with parameters, because the
  * first route that matches handles a request.
  */
-function groupsBySpecificity(table: readonly ServedOperation[]): Group[] {
+function groupsBySpecificity(servedOperations: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const served of table) {
+  for (const served of servedOperations) {
     const key = served.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
     const group = groups.get(key);
     groups.set(key, group ? [...group, served] : [served]);
@@ -145,10 +145,10 @@ async function identify(
 async function authenticate(
   { report }: AreaContext,
   authenticator: Authenticator,
-  call: Parameters<Authenticator['authenticate']>,
+  args: Parameters<Authenticator['authenticate']>,
 ): Promise<Principal | undefined> {
   try {
-    return await authenticator.authenticate(...call);
+    return await authenticator.authenticate(...args);
   } catch (error) {
     report(error);
     throw unavailable();

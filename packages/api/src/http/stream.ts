@@ -6,13 +6,13 @@ export interface ServerSentEvent {
   data: unknown;
 }
 
-const EVENT_STREAM = {
+const EVENT_STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache',
   'X-Accel-Buffering': 'no',
 };
 
-const NDJSON = {
+const NDJSON_HEADERS = {
   'Content-Type': 'application/x-ndjson; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
@@ -27,13 +27,16 @@ interface StreamOptions {
 
 /** Returns a response of server-sent events, one `data` line each. */
 export function eventStream(events: AsyncIterable<ServerSentEvent>, options: StreamOptions): Response {
-  return streamResponse(events, eventText, { ...options, headers: { ...EVENT_STREAM, ...options.headers } });
+  return streamResponse(events, eventText, {
+    ...options,
+    headers: { ...EVENT_STREAM_HEADERS, ...options.headers },
+  });
 }
 
 /** Returns a response of JSON lines. */
 export function ndjson(values: AsyncIterable<object>, options: StreamOptions): Response {
-  const line = (value: object): string => `${JSON.stringify(value)}\n`;
-  return streamResponse(values, line, { ...options, headers: { ...NDJSON, ...options.headers } });
+  const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
+  return streamResponse(values, lineOf, { ...options, headers: { ...NDJSON_HEADERS, ...options.headers } });
 }
 
 function eventText({ id, data }: ServerSentEvent): string {
@@ -41,7 +44,7 @@ function eventText({ id, data }: ServerSentEvent): string {
   return `${field}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Reads the next item only when the client has taken the previous one. */
+/** Returns a response with the text of each item. Reads an item only when the client has taken the previous one. */
 function streamResponse<Item>(
   source: AsyncIterable<Item>,
   textOf: (item: Item) => string,

@@ -23,7 +23,7 @@ export interface ParsedBody {
 export async function bodyOf(
   request: Request,
   { bytes: maxBytes }: WebhookLimits,
-  every: (ms: number, beat: () => void) => () => void,
+  every: (ms: number, callback: () => void) => () => void,
 ): Promise<Uint8Array> {
   const length = Number(request.headers.get('content-length') ?? Infinity);
   // A connection delivers at most its Content-Length. arrayBuffer() is faster than reading chunks, but slow if

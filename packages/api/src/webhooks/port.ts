@@ -4,7 +4,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 // `@heddle/blocks` declares its own copies of the types of deliveries, replies and actions, because neither package
 // may import the other. A type of webhook of that package fits `WebhookType` by its structure.
 
-/** A request from another system, whose body is not parsed. */
+/** A request from another system whose signature is to be checked. The body is not parsed. */
 export interface SignedDelivery {
   headers: Headers;
   body: Uint8Array;
@@ -81,7 +81,7 @@ export interface WebhookType extends TriggerInfo {
   actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
 
-/** The trigger of a live version. */
+/** A webhook trigger of the live version of a workflow. */
 export interface FoundWebhook {
   /** Unique over all workspaces, and equal for all versions of the workflow. */
   key: string;

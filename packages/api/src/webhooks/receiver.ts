@@ -22,8 +22,8 @@ export interface WebhookReceiverOptions {
   /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in total. */
   concurrency?: { perTrigger: number; perWorkspace: number; total: number };
   now?: () => number;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, beat: () => void) => () => void;
+  /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+  every?: (ms: number, callback: () => void) => () => void;
   /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
@@ -41,11 +41,11 @@ export type WebhookReceiver = (request: Request, details?: WebhookRequest) => Pr
 
 /** The prefix of the paths of triggers. */
 export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
-const LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
-const RATE: Bucket = { capacity: 1000, perMinute: 6000 };
-const UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
-const IN_PROGRESS_LIMITS = { perTrigger: 100, perWorkspace: 300, total: 1000 };
-const PATH = /^[\w.-]{1,128}$/;
+const DEFAULT_LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
+const DEFAULT_RATE: Bucket = { capacity: 1000, perMinute: 6000 };
+const DEFAULT_UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
+const DEFAULT_CONCURRENCY = { perTrigger: 100, perWorkspace: 300, total: 1000 };
+const PATH_PATTERN = /^[\w.-]{1,128}$/;
 
 /** The request matches no trigger: the response is the same as for any unknown path. */
 const NOT_FOUND = new ApiError(404, 'Not found');
@@ -64,13 +64,13 @@ type ReceiverContext = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRa
  * read.
  */
 export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { rate = RATE, unknownRate = UNKNOWN_RATE, now = Date.now } = options;
+  const { rate = DEFAULT_RATE, unknownRate = DEFAULT_UNKNOWN_RATE, now = Date.now } = options;
   const context: ReceiverContext = {
     store: options.store,
-    limits: { ...LIMITS, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
     limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
     counter: createCounter(),
-    concurrency: options.concurrency ?? IN_PROGRESS_LIMITS,
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     every: options.every ?? repeat,
     onError: options.onError ?? warn,
     now,
@@ -99,9 +99,9 @@ interface Call {
 async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const { store } = context;
   await expectBelowUnknownPathLimit(context, call.address);
-  const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
+  const webhook = PATH_PATTERN.test(call.path) ? await store.find(call.path) : undefined;
   if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
-    return refuseUnknown(context, call.address);
+    return refuseUnknownPath(context, call.address);
   await consumeRateLimit(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
   const release = acquireSlots(context, webhook);
   try {
@@ -140,7 +140,7 @@ async function expectBelowUnknownPathLimit(
     throw tooManyRequests('Too many requests to unknown paths. Please retry shortly.');
 }
 
-async function refuseUnknown({ limiter }: ReceiverContext, address: string | undefined): Promise<never> {
+async function refuseUnknownPath({ limiter }: ReceiverContext, address: string | undefined): Promise<never> {
   if (address !== undefined) await limiter.take('address', [address]);
   throw NOT_FOUND;
 }
@@ -196,8 +196,8 @@ async function deliver(
     ...{ deliveryId: action.deliveryId, event: action.event, input: action.input },
     ...{ method, contentType, byteLength: bytes.byteLength },
   };
-  const accepted = await accept(store, { webhook, event, path });
-  return respond(accepted, action, request.signal);
+  const acceptedEvent = await accept(store, { webhook, event, path });
+  return respond(acceptedEvent, action, request.signal);
 }
 
 /**
@@ -208,22 +208,22 @@ async function accept(
   store: WebhookStore,
   { webhook, event, path }: { webhook: FoundWebhook; event: WebhookEvent; path: string },
 ): Promise<AcceptedEvent> {
-  const accepted = await store.accept(webhook, event);
-  if (accepted) return accepted;
+  const acceptedEvent = await store.accept(webhook, event);
+  if (acceptedEvent) return acceptedEvent;
   const newWebhook = await store.find(path);
-  const retried = newWebhook && (await store.accept(newWebhook, event));
-  if (!retried) throw NOT_FOUND;
-  return retried;
+  const newVersionEvent = newWebhook && (await store.accept(newWebhook, event));
+  if (!newVersionEvent) throw NOT_FOUND;
+  return newVersionEvent;
 }
 
 const SECURE_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' };
 
 async function respond(
-  accepted: AcceptedEvent,
+  acceptedEvent: AcceptedEvent,
   { reply }: Extract<WebhookAction, { kind: 'event' }>,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { runId, isDuplicate, flow } = accepted;
+  const { runId, isDuplicate, flow } = acceptedEvent;
   const headers = { ...SECURE_HEADERS, 'X-Run-Id': runId };
   const responseBody = {
     success: true,
@@ -237,7 +237,7 @@ async function respond(
     const isEmpty = body === null || status === 204 || status === 205 || status === 304;
     return isEmpty ? new Response(null, { status, headers }) : Response.json(body, { status, headers });
   }
-  const response = await accepted.response(signal);
+  const response = await acceptedEvent.response(signal);
   if (!response) return Response.json(responseBody, { status: 202, headers });
   response.headers.set('X-Run-Id', runId);
   response.headers.set('X-Content-Type-Options', 'nosniff');

@@ -149,14 +149,14 @@ class Agent {
   }
 
   async #ask(
-    key: string,
+    stepName: string,
     prompt: LanguageModelV4Prompt,
     extraOptions: Partial<LanguageModelV4CallOptions> = {},
   ): Promise<ModelResponse> {
     const { context, format } = this.#dependencies;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
     const { response, openedModel } = await this.#measure('modelMs', () =>
-      this.#models.ask(key, callOptions),
+      this.#models.ask(stepName, callOptions),
     );
     this.#tokens = addTokens(this.#tokens, response.tokens);
     if (openedModel.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, openedModel.prices));

@@ -35,18 +35,18 @@ export type Decision = z.output<typeof decisionSchema>;
 export function validateAnswer({ block, paused, input }: ResumeContext): JsonObject {
   const calls = waitingCalls(paused);
   const { decisions, problems } = readAnswer(input, calls);
-  for (const { id, arguments: requested, parameters } of calls) {
+  for (const { id, arguments: modelArguments, parameters } of calls) {
     const decision = decisions.get(id);
     const edited = decision?.decision === 'edit' ? decision.arguments : undefined;
-    const problem = edited && (problemOfEdit(edited, requested) ?? schemaMismatch(edited, parameters));
+    const problem = edited && (problemOfEdit(edited, modelArguments) ?? schemaMismatch(edited, parameters));
     if (problem !== undefined) problems.push(`the arguments of call ${id} ${problem}`);
   }
   if (problems.length === 0) return { decisions: Object.fromEntries(decisions) as unknown as JsonObject };
-  const listed = problems.slice(0, MAX_LISTED);
+  const listedProblems = problems.slice(0, MAX_LISTED);
   throw new EngineError(
     'RESUME_INPUT_INVALID',
-    `The answer does not fit the calls that "${block.name}" asks about: ${listed.join('; ')}.`,
-    { details: { problems: listed } },
+    `The answer does not fit the calls that "${block.name}" asks about: ${listedProblems.join('; ')}.`,
+    { details: { problems: listedProblems } },
   );
 }
 
@@ -74,7 +74,7 @@ export function readAnswer(
   return { decisions, problems };
 }
 
-/** Returns the unchecked decisions of an answer by the ids of calls. A decision for all calls is that of each call. */
+/** Returns the unchecked decisions by the ids of calls. A decision for all calls is repeated for each call. */
 function decisionValues(
   answer: Json,
   calls: readonly WaitingCall[],
@@ -102,12 +102,14 @@ function valuesById(
   ids: readonly string[],
   problems: string[],
 ): [id: string, value: Json][] {
-  const values = Object.entries(decisions);
-  const unknown = values.filter(([id]) => !ids.includes(id)).map(([id]) => JSON.stringify(id.slice(0, 20)));
-  if (values.length === 0) problems.push('"decisions" is empty');
-  if (unknown.length > 0)
-    problems.push(`no call ${unknown.slice(0, MAX_LISTED).join(', ')} waits here, only ${ids.join(', ')}`);
-  return values.filter(([id]) => ids.includes(id));
+  const entries = Object.entries(decisions);
+  const unknownIds = entries
+    .filter(([id]) => !ids.includes(id))
+    .map(([id]) => JSON.stringify(id.slice(0, 20)));
+  if (entries.length === 0) problems.push('"decisions" is empty');
+  if (unknownIds.length > 0)
+    problems.push(`no call ${unknownIds.slice(0, MAX_LISTED).join(', ')} waits here, only ${ids.join(', ')}`);
+  return entries.filter(([id]) => ids.includes(id));
 }
 
 const reason = z
@@ -129,9 +131,9 @@ const decisionSchema = z.discriminatedUnion(
 );
 
 function readDecision(id: string, value: Json, problems: string[]): Decision | undefined {
-  const read = decisionSchema.safeParse(value);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
+  const result = decisionSchema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
   problems.push(`call ${id}: ${issue?.message.slice(0, 200)}`);
   return undefined;
 }
@@ -143,21 +145,21 @@ const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
 
 /**
- * Returns why edited arguments cannot be used, apart from their schema: their size, or text that a person may take for
- * a template. Arguments are data: templates in them are not resolved. `requested`: the arguments of the model, whose
+ * Returns why edited arguments cannot be used, apart from their schema: their size, or text that looks like a
+ * template. Arguments are data: templates in them are not resolved. `modelArguments`: the arguments of the model, whose
  * templates are allowed.
  */
-export function problemOfEdit(edited: JsonObject, requested: JsonObject): string | undefined {
-  const allowed = new Set<string>();
-  walk(requested, (text) => {
-    for (const template of templatesIn(text)) allowed.add(template);
+export function problemOfEdit(edited: JsonObject, modelArguments: JsonObject): string | undefined {
+  const allowedTemplates = new Set<string>();
+  firstProblem(modelArguments, (text) => {
+    for (const template of templatesIn(text)) allowedTemplates.add(template);
     return undefined;
   });
-  return walk(edited, (text) => {
+  return firstProblem(edited, (text) => {
     if (text.includes(REDACTED))
       return 'contain a secret, or the text that replaces it: secrets are not filled in here';
-    const added = templatesIn(text).find((template) => !allowed.has(template));
-    return added && `contain ${added}, which is not filled in here: enter the value itself`;
+    const addedTemplate = templatesIn(text).find((template) => !allowedTemplates.has(template));
+    return addedTemplate && `contain ${addedTemplate}, which is not filled in here: enter the value itself`;
   });
 }
 
@@ -166,7 +168,10 @@ function templatesIn(text: string): string[] {
 }
 
 /** Returns the first problem of a string or key in `value`, or why `value` is too large. */
-function walk(value: JsonObject, problemOf: (text: string) => string | undefined): string | undefined {
+function firstProblem(
+  value: JsonObject,
+  problemOf: (text: string) => string | undefined,
+): string | undefined {
   let chars = 0;
   const stack: { value: Json; depth: number }[] = [{ value, depth: 1 }];
   for (let next = stack.pop(); next; next = stack.pop()) {

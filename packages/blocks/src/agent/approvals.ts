@@ -17,7 +17,7 @@ export class Approvals {
   readonly #context: Context;
   readonly #decidedCalls: ReadonlyMap<string, DecidedCall>;
   /** The number of pauses that were answered. */
-  readonly #answeredPauses: number;
+  readonly #answeredPauseCount: number;
   /** The reason why the last answer is invalid; undefined if it is valid. */
   readonly #problem: string | undefined;
 
@@ -25,13 +25,13 @@ export class Approvals {
     context: Context,
     state: {
       decidedCalls: ReadonlyMap<string, DecidedCall>;
-      answeredPauses: number;
+      answeredPauseCount: number;
       problem: string | undefined;
     },
   ) {
     this.#context = context;
     this.#decidedCalls = state.decidedCalls;
-    this.#answeredPauses = state.answeredPauses;
+    this.#answeredPauseCount = state.answeredPauseCount;
     this.#problem = state.problem;
   }
 
@@ -51,7 +51,7 @@ export class Approvals {
         if (decision) decidedCalls.set(call.id, { decision, call });
       }
     }
-    return new Approvals(context, { decidedCalls, answeredPauses: answers.length, problem });
+    return new Approvals(context, { decidedCalls, answeredPauseCount: answers.length, problem });
   }
 
   /** Returns the decision about a call; undefined if no person has decided about this call. */
@@ -62,7 +62,7 @@ export class Approvals {
 
   /** Returns the output of a pause that asks about these calls. */
   async ask(calls: readonly WaitingCall[]): Promise<JsonObject> {
-    const output = await recordedCalls(this.#context, this.#answeredPauses + 1, calls);
+    const output = await recordedCalls(this.#context, this.#answeredPauseCount + 1, calls);
     return { ...output, ...(this.#problem !== undefined && { problem: this.#problem }) };
   }
 }

@@ -48,8 +48,8 @@ export function compileSchema(schema: JsonObject, toError: (why: string) => Erro
       const { valid, errors } = validate(value);
       if (valid) return undefined;
       // The last errors are the most specific ones.
-      const last = errors.slice(-MAX_ERRORS);
-      return last
+      const lastErrors = errors.slice(-MAX_ERRORS);
+      return lastErrors
         .map(
           ({ instanceLocation, error }) =>
             `${instanceLocation}: ${error.replace('format "pattern"', 'its pattern')}`,
@@ -93,7 +93,7 @@ function depthOf(value: Json): number {
 /** Keywords that could keep the validator busy with one small value. */
 const REMOVED_KEYWORDS: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
 /** Returns a function that subtracts evaluations. Each character that is checked against a pattern counts as one. */
-const spendOf = (budget: Budget) => (evaluations: number) => {
+const createSpender = (budget: Budget) => (evaluations: number) => {
   budget.evaluations -= evaluations;
   if (budget.evaluations < 0) throw new BudgetError();
 };
@@ -107,7 +107,7 @@ const EVALUATION_PROPERTY = '__absolute_recursive_ref__';
 function toCheckable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => toCheckable(item, budget));
-  if (isJsonObject(schema['patternProperties'])) return withNamePatterns(schema, budget);
+  if (isJsonObject(schema['patternProperties'])) return replaceNamePatterns(schema, budget);
   const entries = Object.entries(schema).filter(
     ([key, value]) => !REMOVED_KEYWORDS.has(key) || typeof value === 'object',
   );
@@ -150,17 +150,17 @@ const NAME_PATTERN_SCHEMAS = 'patterned';
  * engine. The first part of the replacement collects the names that match. The second part has one pattern for
  * each of these names, which matches only this name. The validator evaluates the second part directly after the first.
  */
-function withNamePatterns(schema: JsonObject, budget: Budget): Json {
-  const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
+function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
+  const { patternProperties, properties, additionalProperties, allOf, ...otherKeywords } = schema;
   const schemas = Object.fromEntries(
     Object.entries(patternProperties as JsonObject).map(([pattern, value]) => [
       pattern,
       toCheckable(value, budget),
     ]),
   );
-  const names = collectorOf(Object.keys(schemas), budget);
-  const collectingSchema = countEvaluations({ propertyNames: { format: names.format } }, budget, () =>
-    names.reset(),
+  const collector = collectorOf(Object.keys(schemas), budget);
+  const collectingSchema = countEvaluations({ propertyNames: { format: collector.format } }, budget, () =>
+    collector.reset(),
   );
   const matchingSchema = countEvaluations(
     {
@@ -178,18 +178,21 @@ function withNamePatterns(schema: JsonObject, budget: Budget): Json {
     enumerable: false,
     get: () => {
       // The validator compares each pattern with each name.
-      spendOf(budget)(names.matches.size ** 2);
+      createSpender(budget)(collector.matches.size ** 2);
       return Object.fromEntries(
-        [...names.matches].map(([name, patterns]) => [
+        [...collector.matches].map(([name, patterns]) => [
           exactPattern(name),
           { allOf: patterns.map((pattern) => schemas[pattern] as Json) },
         ]),
       );
     },
   });
-  const others = toCheckable({ ...rest, ...(allOf !== undefined && { allOf }) }, budget) as JsonObject;
-  const all = Array.isArray(others['allOf']) ? others['allOf'] : [];
-  return Object.assign(others, { allOf: [...all, collectingSchema, matchingSchema] });
+  const otherSchema = toCheckable(
+    { ...otherKeywords, ...(allOf !== undefined && { allOf }) },
+    budget,
+  ) as JsonObject;
+  const otherParts = Array.isArray(otherSchema['allOf']) ? otherSchema['allOf'] : [];
+  return Object.assign(otherSchema, { allOf: [...otherParts, collectingSchema, matchingSchema] });
 }
 
 /** Returns a pattern that matches only this name. */
@@ -199,16 +202,18 @@ function exactPattern(name: string): string {
 
 function collectorOf(patterns: readonly string[], budget: Budget) {
   try {
-    return nameCollector(patterns, budget.patterns, spendOf(budget));
+    return nameCollector(patterns, budget.patterns, createSpender(budget));
   } catch (error) {
-    const shown = patterns.map(quotePattern).join(', ').slice(0, 200);
-    throw new PatternError(`has patterns of names (${shown}) that cannot be checked: ${messageOf(error)}`);
+    const quotedPatterns = patterns.map(quotePattern).join(', ').slice(0, 200);
+    throw new PatternError(
+      `has patterns of names (${quotedPatterns}) that cannot be checked: ${messageOf(error)}`,
+    );
   }
 }
 
 function patternFormat(pattern: string, budget: Budget): object {
   try {
-    return formatOf(pattern, budget.patterns, spendOf(budget));
+    return formatOf(pattern, budget.patterns, createSpender(budget));
   } catch (error) {
     throw new PatternError(
       `has the pattern ${quotePattern(pattern)}, which cannot be checked: ${messageOf(error)}`,
@@ -257,28 +262,28 @@ function moveUncheckedPatterns(
     ]),
   );
   const { pattern, patternProperties } = schema;
-  let checked: JsonObject = copy;
+  let checkedSchema: JsonObject = copy;
   if (typeof pattern === 'string' && patternProblem(pattern, budget) !== undefined) {
     onUnchecked(pattern);
-    const { pattern: _, ...others } = checked;
-    checked = withNote(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
+    const { pattern: _, ...others } = checkedSchema;
+    checkedSchema = withNote(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
   }
-  const names = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
-  const unchecked = names.filter((name) => patternProblem(name, budget) !== undefined);
-  for (const name of unchecked) onUnchecked(name);
-  return unchecked.length > 0 ? withoutNamePatterns(checked, unchecked) : checked;
+  const namePatterns = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
+  const uncheckedPatterns = namePatterns.filter((each) => patternProblem(each, budget) !== undefined);
+  for (const each of uncheckedPatterns) onUnchecked(each);
+  return uncheckedPatterns.length > 0 ? withoutNamePatterns(checkedSchema, uncheckedPatterns) : checkedSchema;
 }
 
 /** Returns the schema without these patterns, and without rules for additional properties, which depend on them. */
 function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
   const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
   const remaining = Object.entries(patternProperties as JsonObject).filter(
-    ([name]) => !patterns.includes(name),
+    ([pattern]) => !patterns.includes(pattern),
   );
-  const shown = patterns.join(', ').slice(0, 200);
+  const listedPatterns = patterns.join(', ').slice(0, 200);
   return withNote(
     { ...others, ...(remaining.length > 0 && { patternProperties: Object.fromEntries(remaining) }) },
-    `(Patterns of names, not checked: ${shown})`,
+    `(Patterns of names, not checked: ${listedPatterns})`,
   );
 }
 

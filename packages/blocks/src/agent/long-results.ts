@@ -14,12 +14,12 @@ const NOTE_CHARS = 100;
 
 /**
  * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a
- * result, and a tool that reads the rest. The results are kept only in memory: a later attempt gets
- * them again from the recorded steps of the calls.
+ * result, and a tool that reads the rest. The results are kept only in memory: a later attempt
+ * gets them again from the recorded steps of the calls.
  */
 export class LongResults {
   readonly #maxChars: number;
-  readonly #name: string;
+  readonly #toolName: string;
   /** The results, as text, by the ids of their calls. */
   readonly #texts = new Map<string, string>();
   #tool: ReadyTool | undefined;
@@ -29,7 +29,7 @@ export class LongResults {
     this.#maxChars = maxChars;
     let name = TOOL_NAME;
     for (let number = 2; tools.has(name); number++) name = `${TOOL_NAME}_${number}`;
-    this.#name = name;
+    this.#toolName = name;
   }
 
   /** Returns the text that the model gets for the result of a call. */
@@ -37,7 +37,7 @@ export class LongResults {
     if (text.length <= this.#maxChars) return text;
     this.#texts.set(id, text);
     const half = Math.floor(this.#maxChars / 2);
-    const note = `[${text.length - 2 * half} of ${text.length} characters omitted. Read them with ${this.#name}: {"id": "${id}", "offset": ${half}}]`;
+    const note = `[${text.length - 2 * half} of ${text.length} characters omitted. Read them with ${this.#toolName}: {"id": "${id}", "offset": ${half}}]`;
     return `${slice(text, 0, half)}\n${note}\n${slice(text, text.length - half, text.length)}`;
   }
 
@@ -62,7 +62,7 @@ export class LongResults {
     return {
       definition: {
         type: 'function',
-        name: this.#name,
+        name: this.#toolName,
         description: 'Reads a part of a result of a tool that was too long to be shown as a whole.',
         inputSchema: parameters as never,
       },

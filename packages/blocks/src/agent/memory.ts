@@ -57,7 +57,7 @@ export async function memoryOf(
   return {
     prompt: [
       ...prompt.slice(0, start),
-      ...newestWithin(exchanges, window.maxMessages).flat().map(messageOf),
+      ...newestExchanges(exchanges, window.maxMessages).flat().map(messageOf),
       ...question,
     ],
     async add(answer) {
@@ -102,11 +102,11 @@ function questionStart(prompt: LanguageModelV4Prompt): number {
 }
 
 /** Returns the newest whole exchanges that together have at most this many messages. */
-function newestWithin(exchanges: readonly StoredMessage[][], maxMessages: number): StoredMessage[][] {
-  let first = exchanges.length;
+function newestExchanges(exchanges: readonly StoredMessage[][], maxMessages: number): StoredMessage[][] {
+  let firstIndex = exchanges.length;
   let remaining = maxMessages;
-  while (first > 0 && (remaining -= exchanges[first - 1]?.length ?? 0) >= 0) first -= 1;
-  return exchanges.slice(first);
+  while (firstIndex > 0 && (remaining -= exchanges[firstIndex - 1]?.length ?? 0) >= 0) firstIndex -= 1;
+  return exchanges.slice(firstIndex);
 }
 
 function storedMessages(message: LanguageModelV4Message): StoredMessage[] {

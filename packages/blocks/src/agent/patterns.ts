@@ -72,6 +72,7 @@ export function nameCollector(
 ): NameCollector {
   const matchers = patterns.map((pattern) => ({ pattern, matcher: matcherOf(pattern, budget) }));
   const matches = new Map<string, readonly string[]>();
+  // Every name is valid: the format only collects those that match.
   const collect: Matcher = (name) => {
     spend(name.length * matchers.length);
     if (name.length > MAX_TEXT_CHARS) return true;
@@ -116,23 +117,23 @@ export function patternProblem(pattern: string, budget: PatternBudget): string |
   }
 }
 
-const REPEAT = /\{(\d{1,9})(?:,(\d{0,9}))?\}/y;
+const REPETITION = /\{(\d{1,9})(?:,(\d{0,9}))?\}/y;
 
 /** Estimates the number of instructions of a pattern. A repetition multiplies the instructions of what it repeats. */
 function sizeOf(pattern: string): number {
   const outerSizes: number[] = [];
   let size = 0;
   let lastSize = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at];
-    REPEAT.lastIndex = at;
-    const repeat = character === '{' ? REPEAT.exec(pattern) : null;
+  for (let index = 0; index < pattern.length; index++) {
+    const character = pattern[index];
+    REPETITION.lastIndex = index;
+    const repeat = character === '{' ? REPETITION.exec(pattern) : null;
     if (repeat) {
       const [text, min, max = ''] = repeat;
       const times = Math.max(Number(min) + 1, Number(max));
       size += lastSize * (times - 1);
       lastSize *= times;
-      at += text.length - 1;
+      index += text.length - 1;
     } else if (character === '(') {
       outerSizes.push(size);
       size = 0;
@@ -140,8 +141,8 @@ function sizeOf(pattern: string): number {
       lastSize = size + 2;
       size = (outerSizes.pop() ?? 0) + lastSize;
     } else {
-      if (character === '[') at = endOfClass(pattern, at);
-      else if (character === '\\') at += 1;
+      if (character === '[') index = endOfClass(pattern, index);
+      else if (character === '\\') index += 1;
       lastSize = 1;
       size += 1;
     }
@@ -150,9 +151,9 @@ function sizeOf(pattern: string): number {
 }
 
 function endOfClass(pattern: string, from: number): number {
-  for (let at = from + 1; at < pattern.length; at++) {
-    if (pattern[at] === '\\') at += 1;
-    else if (pattern[at] === ']') return at;
+  for (let index = from + 1; index < pattern.length; index++) {
+    if (pattern[index] === '\\') index += 1;
+    else if (pattern[index] === ']') return index;
   }
   return pattern.length;
 }

@@ -14,7 +14,7 @@ type Role = 'system' | 'user' | 'assistant';
 export function promptOf(context: BlockContext): LanguageModelV4Prompt {
   const rows = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
   const system = textOf(context.field('systemPrompt', 'native') ?? null);
-  const user = textOf(promptText(context.field('userPrompt', 'native') ?? null));
+  const user = textOf(userPromptValue(context.field('userPrompt', 'native') ?? null));
   const nonEmptyMessages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
     ...rows.map((row) => messageOf(row, context)),
@@ -57,7 +57,7 @@ function messageOf(row: Json, context: BlockContext): { role: Role; content: str
 }
 
 /** Returns the value of the older field `userPrompt`, which is text or `{ input }`. */
-function promptText(value: Json): Json {
+function userPromptValue(value: Json): Json {
   return isJsonObject(value) && value['input'] !== undefined ? value['input'] : value;
 }
 

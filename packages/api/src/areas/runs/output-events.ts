@@ -21,8 +21,8 @@ interface OutputEventsOptions {
 }
 
 /**
- * Turns events of a run into stream events about its selected outputs. A client that supports agent events gets text as it
- * arrives; every other client gets the output of a block when the block ends.
+ * Turns events of a run into stream events about its selected outputs. A client that supports agent events gets text as
+ * it arrives; every other client gets the output of a block when the block ends.
  */
 export class OutputEvents {
   /** Selectors whose values have been sent. */

@@ -18,7 +18,8 @@ const FAILURE_MESSAGES: { readonly [code in RunErrorCode]: string } = {
 /** Returns the result as an anonymous caller sees it: the output of a completed run, or a fixed error message. */
 export function publicResult(result: RunResult): RunResult {
   const { status, output, error } = result;
-  const visibleOutput = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
+  const visibleOutput =
+    status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
   return {
     ...result,
     output: visibleOutput,
@@ -32,7 +33,8 @@ export function withoutStdout(output: Json): Json {
   if (Array.isArray(output)) return output.map(withoutStdout);
   if (!isJsonObject(output)) return output;
   const { stdout: _stdout, ...visibleFields } = output;
-  if (Array.isArray(visibleFields['results'])) visibleFields['results'] = visibleFields['results'].map(withoutStdout);
+  if (Array.isArray(visibleFields['results']))
+    visibleFields['results'] = visibleFields['results'].map(withoutStdout);
   if (Object.hasOwn(visibleFields, 'childWorkflowId') && visibleFields['result'] !== undefined)
     visibleFields['result'] = withoutStdout(visibleFields['result']);
   return visibleFields;

@@ -84,7 +84,9 @@ function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiErr
     .map((name) => `"${name}"`)
     .join(', ');
   const omission = allNames.length > MAX_NAMES ? ` and ${allNames.length - MAX_NAMES} more` : '';
-  return badRequest(`Invalid selectedOutputs: "${selector}" names no block. Available blocks: ${names}${omission}.`);
+  return badRequest(
+    `Invalid selectedOutputs: "${selector}" names no block. Available blocks: ${names}${omission}.`,
+  );
 }
 
 /** An index of blocks, by which selectors are resolved. Of several blocks with the same name, the first one is used. */
@@ -142,7 +144,10 @@ export async function selectedValues(
   const ownLogs = lastLogByBlock(await engine.getLogs(runId));
   const workflowIds = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
   const lastChildLogs = new Map(
-    [...(await logsOfDescendants(engine, runId, workflowIds))].map(([id, logs]) => [id, lastLogByBlock(logs)]),
+    [...(await logsOfDescendants(engine, runId, workflowIds))].map(([id, logs]) => [
+      id,
+      lastLogByBlock(logs),
+    ]),
   );
   const entries: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {

@@ -63,7 +63,9 @@ function chooseTrigger(
       triggers.find(({ blockId }) => blockId === entryBlock) ??
       triggers.find(({ name }) => name === entryBlock);
     if (namedTrigger) return namedTrigger.blockId;
-    throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. Available triggers: ${names}`);
+    throw badRequest(
+      `"${entryBlock}" is not a trigger that can start this workflow. Available triggers: ${names}`,
+    );
   }
   const matching = triggers.filter(({ type }) => triggerTypes.has(type));
   // A manual run of a draft may begin at any trigger.
