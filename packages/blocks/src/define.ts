@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { invalid } from './invalid.ts';
 import type { BlocksOptions } from './options.ts';
 
-/** The context of one attempt at a block of this package. */
+/** The context of one attempt to run a block of this package. */
 export type Context = BlockContext<ExecutorServices>;
 
 /** The parameters of a block: its fields as parsed by its schema, its context, and the options of the package. */
@@ -14,7 +14,7 @@ export interface BlockCall<Fields> {
   options: BlocksOptions;
 }
 
-/** A block of this package. It is loaded as a whole when the block first runs. */
+/** A block of this package. It is loaded when the block first runs. */
 export interface BlockDefinition<
   Fields extends z.ZodObject = z.ZodObject,
   Outputs extends z.ZodObject = z.ZodObject,

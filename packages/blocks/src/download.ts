@@ -19,7 +19,7 @@ interface DownloadRequest {
  */
 export async function download(
   { services, signal, remainingMs = DOWNLOAD_TIMEOUT_MS }: Context,
-  { url, subject: what, maxBytes, headers }: DownloadRequest,
+  { url, subject, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
   const egress = await services.egress();
   let response: Awaited<ReturnType<typeof egress.fetch>>;
@@ -35,12 +35,12 @@ export async function download(
     signal.throwIfAborted();
     const { message, code } = error as Error & { code?: string };
     const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-    throw new BlockError('HTTP_FAILED', `${what} cannot be read: ${message}`, { retryable, cause: error });
+    throw new BlockError('HTTP_FAILED', `${subject} cannot be read: ${message}`, { retryable, cause: error });
   }
   const { status, body, headers: responseHeaders } = response;
   if (status === 200)
     return { bytes: body, type: responseHeaders.find(([name]) => name === 'content-type')?.[1] };
-  throw new BlockError('HTTP_FAILED', `${what} cannot be read: the server answered ${status}.`, {
+  throw new BlockError('HTTP_FAILED', `${subject} cannot be read: the server answered ${status}.`, {
     retryable: isRetryableStatus(status),
   });
 }

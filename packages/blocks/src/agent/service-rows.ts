@@ -20,8 +20,9 @@ const MAX_MATCHES = 10;
 const MAX_RESULT_CHARS = 20_000;
 
 /**
- * Returns the tools that a row of an agent names: the tool of one operation or of code, by its id; for a service, a
- * tool that searches its operations and one that calls them. Undefined if the tool files have none of these.
+ * Returns the tools that a row (an entry of an agent's field `tools`) names. The id of an operation or of code names one
+ * tool. The id of a service names two tools: one searches its operations, and one calls them. Undefined if the tool
+ * files have no such id.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
@@ -36,7 +37,7 @@ export function createServiceTools(
     if (loaded) return [operationTool(context, loaded, params)];
     const code = tools.code(id);
     if (code) return [codeTool(context, code, params)];
-    if (tools.hasService(id)) return searchTools(context, { service: id, params, tools });
+    if (tools.hasService(id)) return createSearchTools(context, { service: id, params, tools });
   }
   return undefined;
 }
@@ -59,13 +60,13 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
  */
 function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
-  const isOmitted = (name: string): boolean => {
+  const disallowsNull = (name: string): boolean => {
     const property = own(properties, name);
     const type = isJsonObject(property) ? own(property, 'type') : undefined;
     return type !== undefined && ![type].flat().includes('null');
   };
   return Object.fromEntries(
-    Object.entries(args).filter(([name, value]) => value !== null || !isOmitted(name)),
+    Object.entries(args).filter(([name, value]) => value !== null || !disallowsNull(name)),
   );
 }
 
@@ -104,15 +105,15 @@ interface SearchRow {
 }
 
 /** Returns two tools, which search and call all operations that the row allows, so that the prompt stays short. */
-function searchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
+function createSearchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
   const selection = selectionOf(context, params);
   const allowed = tools.select(service, selection);
   if (allowed.length === 0)
     throw invalid(context, `uses the service "${service}" with a selection that matches no operation`);
   const ids = new Set(allowed.map(({ id }) => id));
   const prefix = service.replaceAll(/[^\w-]/g, '_').slice(0, 50);
-  const loadedOf = (args: JsonObject): LoadedTool | undefined => {
-    const id = textOf(args, 'operation');
+  const allowedTool = (args: JsonObject): LoadedTool | undefined => {
+    const id = stringOrEmpty(args, 'operation');
     return ids.has(id) ? tools.get(id) : undefined;
   };
   return [
@@ -126,7 +127,8 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
       isIdempotent: () => true,
       // It reads only tool files.
       approval: 'never',
-      run: async (args) => searchResult(tools, tools.search(service, textOf(args, 'query'), selection)),
+      run: async (args) =>
+        searchResult(tools, tools.search(service, stringOrEmpty(args, 'query'), selection)),
     },
     {
       definition: {
@@ -136,14 +138,14 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
         inputSchema: CALL_SCHEMA as never,
       },
       isIdempotent: (args) => {
-        const loaded = loadedOf(args);
+        const loaded = allowedTool(args);
         return loaded === undefined || isRepeatable(loaded.tool);
       },
       run: async (args, call) => {
-        const loaded = loadedOf(args);
+        const loaded = allowedTool(args);
         if (!loaded)
           throw new Error(
-            `There is no operation "${textOf(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
+            `There is no operation "${stringOrEmpty(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
           );
         const requested = own(args, 'arguments');
         const operationArgs = isJsonObject(requested) ? withoutNulls(requested, loaded.schema) : {};
@@ -176,16 +178,16 @@ const CALL_SCHEMA: JsonObject = {
 function searchResult(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
   let remainingChars = MAX_RESULT_CHARS;
   const operations = matches.slice(0, MAX_MATCHES).map(({ id, description }, index): Json => {
-    const shown = { name: id, description };
+    const summary = { name: id, description };
     const schema = tools.get(id)?.schema ?? {};
     remainingChars -= JSON.stringify(schema).length + description.length;
-    if (index === 0 || remainingChars > 0) return { ...shown, arguments: schema };
-    return { ...shown, note: 'The schema did not fit: search for this name alone.' };
+    if (index === 0 || remainingChars > 0) return { ...summary, arguments: schema };
+    return { ...summary, note: 'The schema did not fit: search for this name alone.' };
   });
-  const remaining = matches.length - operations.length;
+  const omittedCount = matches.length - operations.length;
   return {
     operations,
-    ...(remaining > 0 && { note: `${remaining} more match: use other words to see them.` }),
+    ...(omittedCount > 0 && { note: `${omittedCount} more match: use other words to see them.` }),
   };
 }
 
@@ -202,7 +204,7 @@ function selectionOf(context: Context, params: JsonObject): Selection {
   return { operations, tags, readOnly: readOnly === true || readOnly === 'true' };
 }
 
-function textOf(args: JsonObject, name: string): string {
+function stringOrEmpty(args: JsonObject, name: string): string {
   const value = own(args, name);
   return typeof value === 'string' ? value : '';
 }
@@ -225,7 +227,7 @@ async function callOperation(
   return isBinary(data) ? { type: data['type'] ?? null, size: data['size'] ?? null } : data;
 }
 
-/** True for content that is not text, which is useless for a model. */
+/** Returns whether the data is binary: a model gets only its type and size. */
 function isBinary(data: Json): data is JsonObject {
   return isJsonObject(data) && typeof data['base64'] === 'string' && typeof data['size'] === 'number';
 }

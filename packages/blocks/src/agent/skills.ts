@@ -17,7 +17,7 @@ const TOOL_NAME = 'load_skill';
 export interface AgentSkills {
   /** Reads the instructions of one of these skills. Absent: the agent has no skills. */
   tool?: OfferedTool;
-  /** Returns the prompt with the names and descriptions of the skills after its instructions. */
+  /** Returns the prompt with the names and descriptions of the skills at the end of its system message. */
   addTo(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt;
 }
 
@@ -92,7 +92,7 @@ function skillTool(context: Context, skills: ReadonlyMap<string, SkillSummary>):
       },
     },
     isIdempotent: () => true,
-    // At most 50,000 characters, and instructions without their middle are worse than none.
+    // Instructions have at most 50,000 characters, and truncated instructions would be worse than none.
     keepsFullResults: true,
     async run(args) {
       const name = own(args, 'name');

@@ -83,7 +83,7 @@ export class ToolCalls {
     round: number,
     calls: readonly ToolCall[],
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
-    const tasks = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
+    const tasks = calls.map((call, index) => this.#handleCall(`${round}.${index + 1}`, index, call));
     const others = tasks.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
     this.#othersDone = Promise.allSettled(others);
     const outcomes = await Promise.all(tasks);
@@ -105,7 +105,7 @@ export class ToolCalls {
     return { list: this.#ended.map((call) => ({ ...call })) as unknown as Json[], count: this.#ended.length };
   }
 
-  async #call(
+  async #handleCall(
     id: string,
     index: number,
     { toolCallId, toolName: name, input }: ToolCall,
@@ -146,15 +146,15 @@ export class ToolCalls {
    * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the
    * person saw or entered.
    */
-  async #applyDecision(call: ReadyCall, { decision, call: approved }: DecidedCall): Promise<ShownCall> {
+  async #applyDecision(call: ReadyCall, { decision, call: reviewedCall }: DecidedCall): Promise<ShownCall> {
     const { name, tool } = call;
     const isEdit = decision.decision === 'edit';
-    const args = isEdit ? decision.arguments : approved.arguments;
+    const args = isEdit ? decision.arguments : reviewedCall.arguments;
     const { reason } = decision;
     const approval = {
       decision: decision.decision,
       ...(reason !== undefined && { reason }),
-      ...(isEdit && { requested: approved.arguments }),
+      ...(isEdit && { requested: reviewedCall.arguments }),
     };
     const shown = { name, arguments: args, approval };
     if (decision.decision === 'deny')
@@ -163,7 +163,7 @@ export class ToolCalls {
         ...failure(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
       };
     // Recording the person's answer may have changed the arguments: secrets are removed.
-    const problem = isEdit ? problemOfEdit(args, approved.arguments) : undefined;
+    const problem = isEdit ? problemOfEdit(args, reviewedCall.arguments) : undefined;
     const mismatch = tool.problemsOf(args);
     const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
     if (why !== undefined)

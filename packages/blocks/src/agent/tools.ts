@@ -17,7 +17,7 @@ import type { ToolRow } from './tool-rows.ts';
 import type { AgentSkills } from './skills.ts';
 import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
 
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** Sources of an agent's tools, besides its own list. */
 interface ToolSources {
@@ -38,13 +38,13 @@ export async function toolsOf(
   const usedRows = toolRows(context, 'tools').filter(({ row }) => usageOf(context, row) !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
-  const workflows = usedRows.filter(({ row }) => isWorkflowRow(row));
+  const workflowRows = usedRows.filter(({ row }) => isWorkflowRow(row));
   for (const each of usedRows.filter(({ row }) => !isMcpTool(row) && !isWorkflowRow(row)))
     for (const tool of await offeredTools(context, each, options))
       addTool(context, tools, { tool, row: each.row });
-  const workflowCalls = await workflowTools(context, workflows, new Set(tools.keys()));
-  for (const [index, tool] of workflowCalls.entries())
-    addTool(context, tools, { tool, row: workflows[index]?.row as JsonObject });
+  const offeredWorkflows = await workflowTools(context, workflowRows, new Set(tools.keys()));
+  for (const [index, tool] of offeredWorkflows.entries())
+    addTool(context, tools, { tool, row: workflowRows[index]?.row as JsonObject });
   // MCP tools come last: a server must not take the name of another tool.
   for (const each of usedRows.filter(({ row }) => isMcpTool(row)))
     for (const tool of await mcpTools(
@@ -60,7 +60,8 @@ export async function toolsOf(
 }
 
 /**
- * Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: a mistake would give the model a tool that it must not have.
+ * Returns how a tool is used. Throws BLOCK_CONFIG_INVALID for an invalid value: a mistake would give the model a tool
+ * that it must not have.
  */
 export function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
   const value = row['usageControl'] ?? '';
@@ -69,14 +70,14 @@ export function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | '
   throw invalid(context, 'has a tool with an invalid "usageControl": it must be auto, force or none');
 }
 
-/** Adds a tool whose name and schema can be used. Throws BLOCK_CONFIG_INVALID. */
+/** Adds a tool after checking its name and schema. Throws BLOCK_CONFIG_INVALID. */
 function addTool(
   context: Context,
   tools: Map<string, ReadyTool>,
   { tool, row }: { tool: OfferedTool; row: JsonObject },
 ): void {
   const { name } = tool.definition;
-  if (!NAME.test(name))
+  if (!NAME_PATTERN.test(name))
     throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
   if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
   tools.set(name, toReadyTool(context, tool, row));
@@ -99,7 +100,8 @@ export function toReadyTool(context: Context, tool: OfferedTool, row: JsonObject
 }
 
 /**
- * Returns whether the row asks for approval of each call. Throws for other values: a mistake would let calls through.
+ * Returns whether the row requires approval of each call. Throws BLOCK_CONFIG_INVALID for an invalid value: a mistake
+ * would let calls through.
  */
 function requiresApproval(context: Context, name: string, row: JsonObject): boolean {
   const value = row['requireApproval'] ?? '';
@@ -122,14 +124,14 @@ export async function offeredTools(
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
   const services = await loadServiceTools(options);
-  const found =
+  const serviceTools =
     services &&
     (await import('./service-rows.ts')).createServiceTools(
       context,
       withParsedParams(context, toolRow),
       services,
     );
-  if (found) return found;
+  if (serviceTools) return serviceTools;
   const tool = await integrationTool(context, withParsedParams(context, toolRow));
   if (tool) return [tool];
   const ids = idsOf(row);

@@ -46,7 +46,7 @@ function hasType(value: Json, type: Json): boolean {
 }
 
 function objectReason(schema: JsonObject, subject: string): string | undefined {
-  if (!mustBe(schema, 'object')) return undefined;
+  if (!allowsOnlyType(schema, 'object')) return undefined;
   const { required, additionalProperties } = schema;
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   const isClosed = additionalProperties === false && !isJsonObject(schema['patternProperties']);
@@ -62,7 +62,7 @@ function objectReason(schema: JsonObject, subject: string): string | undefined {
 
 function arrayReason(schema: JsonObject, subject: string): string | undefined {
   const { items, minItems } = schema;
-  if (!mustBe(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
+  if (!allowsOnlyType(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
     return undefined;
   return Array.isArray(schema['prefixItems'])
     ? undefined
@@ -70,7 +70,7 @@ function arrayReason(schema: JsonObject, subject: string): string | undefined {
 }
 
 /** Returns true if the schema allows only this type, so that keywords of the type can exclude all values. */
-function mustBe({ type }: JsonObject, expected: string): boolean {
+function allowsOnlyType({ type }: JsonObject, expected: string): boolean {
   return type === expected || (Array.isArray(type) && type.length === 1 && type[0] === expected);
 }
 

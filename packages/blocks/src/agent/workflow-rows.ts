@@ -30,14 +30,14 @@ export async function workflowTools(
 ): Promise<OfferedTool[]> {
   if (rows.length === 0) return [];
   const references = rows.map(({ row }) => referenceOf(context, row));
-  const recorded = await context.step('workflows', () => describedWorkflows(context, references), {
+  const recorded = await context.step('workflows', () => describeWorkflows(context, references), {
     idempotent: true,
   });
-  const described = recorded as unknown as { [reference: string]: DescribedWorkflow };
+  const descriptions = recorded as unknown as { [reference: string]: DescribedWorkflow };
   const names = new Set(usedNames);
   return rows.map(({ authored }, index) => {
     const reference = references[index] as string;
-    const { name: title, description, schema } = described[reference] as DescribedWorkflow;
+    const { name: title, description, schema } = descriptions[reference] as DescribedWorkflow;
     const name = uniqueName(title, names);
     names.add(name);
     const preset = presetOf(schema, mappingOf(context, authored));
@@ -75,8 +75,8 @@ interface DescribedWorkflow {
   schema: JsonObject;
 }
 
-async function describedWorkflows(context: Context, references: readonly string[]): Promise<JsonObject> {
-  const described = new Map<string, Json>();
+async function describeWorkflows(context: Context, references: readonly string[]): Promise<JsonObject> {
+  const descriptions = new Map<string, Json>();
   for (const reference of new Set(references)) {
     const found = await context.services.findChild(reference);
     if (!found)
@@ -86,9 +86,9 @@ async function describedWorkflows(context: Context, references: readonly string[
         { retryable: false, details: { workflow: reference } },
       );
     const { name, description, inputs } = found;
-    described.set(reference, { name, description: description ?? null, schema: inputSchema(inputs) });
+    descriptions.set(reference, { name, description: description ?? null, schema: inputSchema(inputs) });
   }
-  return Object.fromEntries(described);
+  return Object.fromEntries(descriptions);
 }
 
 /**

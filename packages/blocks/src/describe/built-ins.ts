@@ -42,7 +42,10 @@ function objectOf(properties: [string, JsonObject][]): JsonObject {
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-/** Returns the schema of a field's converted value, or of its input if only the input schema declares values. */
+/**
+ * Returns the schema of a field's value after conversion. If this schema has no `type`, `enum` or `anyOf`, returns the
+ * schema of the input.
+ */
 function fieldSchema(field: z.ZodType): JsonObject {
   const [output, input] = (['output', 'input'] as const).map((io) => {
     const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from './describe.ts';
 
-/** Every field may contain a reference or a placeholder, or be empty. */
+/** Schema of an empty value, or of text with a reference or a placeholder. Every field may have such a value. */
 const REFERENCE_OR_EMPTY: JsonObject = { type: ['string', 'null'], pattern: '^\\s*$|<|\\{\\{' };
-const NUMBER_TEXT = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
+const NUMBER_OR_REFERENCE_PATTERN = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
 
 const TEXT: JsonObject = { type: 'string' };
 const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
@@ -161,7 +161,7 @@ function toLenient(schema: JsonObject): JsonObject {
   // Every value becomes text.
   if (type === 'string') return anyValue(rest);
   if (type === 'number' || type === 'integer')
-    return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_TEXT };
+    return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_OR_REFERENCE_PATTERN };
   if (type === 'boolean')
     return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
   if (type === 'array')

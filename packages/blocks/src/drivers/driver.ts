@@ -40,7 +40,7 @@ export interface DriverCall {
   settings: JsonObject;
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
-  /** The same for all repetitions of the call. */
+  /** The same for all attempts of the call. */
   idempotencyKey: string;
   context: Context;
 }

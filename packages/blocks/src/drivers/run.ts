@@ -32,7 +32,7 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Selec
   };
 }
 
-/** Returns the integration with the operations for blocks and agents' tools of this type. */
+/** Returns the integration with the default operation for blocks and agents' tools of this type in first place. */
 function withOperationsOf(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
   return typeof type === 'string'
     ? { ...integration, operations: operationsOf(integration, type) }
@@ -139,11 +139,11 @@ export function offerDriverTool(
 
 /** Throws the result of `errorFor` if the author sets an argument without the argument that names its destination. */
 function expectTogether(
-  { arguments: all }: DriverTool,
+  { arguments: toolArguments }: DriverTool,
   authorArgs: JsonObject,
   errorFor: (name: string, other: string) => BlockError,
 ): void {
-  for (const [name, { onlyWith }] of Object.entries(all))
+  for (const [name, { onlyWith }] of Object.entries(toolArguments))
     if (onlyWith !== undefined && Object.hasOwn(authorArgs, name) && !Object.hasOwn(authorArgs, onlyWith))
       throw errorFor(name, onlyWith);
 }

@@ -14,12 +14,12 @@ import {
 } from './read.ts';
 import { appendToFile, editFile, insertIntoFile, moveFile, writeFile } from './write.ts';
 
-const ANY_FILE = { type: ['string', 'object', 'array'], maxLength: 8000 };
+const FILE_SCHEMA = { type: ['string', 'object', 'array'], maxLength: 8000 };
 const MAX_CONTENT_CHARS = 8 * 2 ** 20;
-const LAST_LINE = 2 ** 31 - 1;
+const HIGHEST_LINE_NUMBER = 2 ** 31 - 1;
 
 const filesArgument = (description: string, fields: readonly string[]): DriverArgument =>
-  data(ANY_FILE, description, { fields });
+  data(FILE_SCHEMA, description, { fields });
 const folderArgument = (description: string, fields: readonly string[]): DriverArgument =>
   text(description, { fields, schema: { maxLength: 4096 } });
 const contentArgument = (description: string, fields?: readonly string[]): DriverArgument =>
@@ -119,10 +119,12 @@ const readTools: { readonly [id: string]: DriverTool } = {
     description: 'Returns the texts of files of the workspace or the run.',
     arguments: {
       ...sourceArguments(['getContentFile', 'getContentFileId']),
-      offset: integer('Number of the first line to return; the first line of a file is 1', [1, LAST_LINE], {
-        fields: ['contentOffset'],
-      }),
-      limit: integer('Number of lines to return', [1, LAST_LINE], { fields: ['contentLimit'] }),
+      offset: integer(
+        'Number of the first line to return; the first line of a file is 1',
+        [1, HIGHEST_LINE_NUMBER],
+        { fields: ['contentOffset'] },
+      ),
+      limit: integer('Number of lines to return', [1, HIGHEST_LINE_NUMBER], { fields: ['contentLimit'] }),
     },
     idempotent: true,
     run: readTexts,
@@ -209,7 +211,7 @@ const writeTools: { readonly [id: string]: DriverTool } = {
       ...targetFileArguments(['editFile', 'editFileName']),
       afterLine: integer(
         'Number of the line after which to insert; 0 inserts at the beginning of the file',
-        [0, LAST_LINE],
+        [0, HIGHEST_LINE_NUMBER],
         {
           required: true,
         },

@@ -17,7 +17,7 @@ export function folderIn(args: JsonObject, name: string): string | undefined {
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;
   throw invalidCallError(
-    `has an invalid folder ${JSON.stringify(stringOf(value).slice(0, 200))}: write a path such as /Reports/Q3%20Results, with a slash before each name and percent-encoded names`,
+    `has an invalid folder ${JSON.stringify(stringOrEmpty(value).slice(0, 200))}: write a path such as /Reports/Q3%20Results, with a slash before each name and percent-encoded names`,
   );
 }
 
@@ -31,15 +31,15 @@ function isSegment(segment: string): boolean {
   }
 }
 
-/** Returns the name of a file. Throws TOOL_ARGUMENTS_INVALID for a path. */
+/** Returns the file name that an argument has. Throws TOOL_ARGUMENTS_INVALID for a path. */
 export function fileNameIn(value: Json | undefined): string {
-  const name = stringOf(value).trim();
+  const name = stringOrEmpty(value).trim();
   if (name !== '' && fileName(name) === name) return name;
   throw invalidCallError(
     `has an invalid file name ${JSON.stringify(name.slice(0, 100))}: a name has 1 to 255 characters, without slashes and control characters`,
   );
 }
 
-function stringOf(value: Json | undefined): string {
+function stringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,9 +1,9 @@
 /** Returns the number of lines of a text up to `end`. */
 export function lineCountOf(text: string, end = text.length): number {
-  let lines = 1;
+  let count = 1;
   let index = text.indexOf('\n');
-  for (; index >= 0 && index < end; index = text.indexOf('\n', index + 1)) lines += 1;
-  return lines;
+  for (; index >= 0 && index < end; index = text.indexOf('\n', index + 1)) count += 1;
+  return count;
 }
 
 /**

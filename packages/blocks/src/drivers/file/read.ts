@@ -137,9 +137,9 @@ export async function readTexts(call: DriverCall): Promise<JsonObject> {
       const lines = textOf(content).split('\n');
       const start = typeof firstLine === 'number' ? firstLine : 1;
       const end = typeof maxLines === 'number' ? start - 1 + maxLines : lines.length;
-      const range = lines.slice(start - 1, end);
-      contents.push(limitText(range.join('\n'), budget));
-      lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });
+      const selectedLines = lines.slice(start - 1, end);
+      contents.push(limitText(selectedLines.join('\n'), budget));
+      lineRanges.push({ offset: start, lineCount: selectedLines.length, totalLines: lines.length });
     }
   }
   return { contents, ...(lineRanges.length > 0 && { lineRanges }) };

@@ -121,8 +121,8 @@ async function storedLineCountOf(context: Context, { id }: TenantFile): Promise<
 }
 
 /**
- * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. A
- * repeated call changes nothing.
+ * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. If a
+ * call with the same idempotency key has already changed the file, returns that file.
  */
 async function changeContent(
   { args, context, idempotencyKey }: DriverCall,
@@ -152,16 +152,16 @@ async function findTargetId(args: JsonObject, files: RunTenantFiles): Promise<st
   const [target, ...others] = [own(args, 'file') ?? null].flat();
   if (others.length > 0) throw invalidCallError('changes more than one file');
   const text = typeof target === 'string' ? target.trim() : idOf(target ?? null);
-  // A name has no slashes either, so an id and a name are checked in the same way.
-  const name = fileNameIn(text);
-  const byId = await files.find(name);
+  // Neither an id nor a name may have slashes, so both are checked in the same way.
+  const idOrName = fileNameIn(text);
+  const byId = await files.find(idOrName);
   if (byId) return byId.id;
-  const scope = folderIn(args, 'folderPath');
-  const recursive = scope === undefined || own(args, 'includeSubfolders') !== false;
-  const listing = await files.list({ folderPath: scope ?? '/', recursive, name, limit: 10 });
-  if (!listing) throw unknownFolderError(scope ?? '/');
+  const folder = folderIn(args, 'folderPath');
+  const recursive = folder === undefined || own(args, 'includeSubfolders') !== false;
+  const listing = await files.list({ folderPath: folder ?? '/', recursive, name: idOrName, limit: 10 });
+  if (!listing) throw unknownFolderError(folder ?? '/');
   const [match, ...otherMatches] = listing.files;
-  if (!match) throw unknownFileError(name);
+  if (!match) throw unknownFileError(idOrName);
   if (otherMatches.length === 0) return match.id;
   const folders = listing.files.map(({ folderPath }) => folderPath).join(', ');
   throw invalidCallError(`names a file that is in several folders (${folders}): name its folder, or its id`);

@@ -26,7 +26,7 @@ export function idIn({ args }: DriverCall, name: string): string {
   return (textIn(args, name) ?? '').trim();
 }
 
-/** Returns the ids of the document of a call. */
+/** Returns the ids of the document of a call and of its knowledge base. */
 export function documentIdsOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
   return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), documentId: idIn(call, 'documentId') };
 }

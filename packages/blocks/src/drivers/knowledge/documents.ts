@@ -40,7 +40,10 @@ export async function createDocument(call: DriverCall): Promise<JsonObject> {
   };
 }
 
-/** Stores text as a document, and replaces the document with the given id, or else all with the same name. */
+/**
+ * Stores text as a document in place of the document with the given id. Without an id, replaces all documents with the
+ * same name.
+ */
 export async function upsertDocument(call: DriverCall): Promise<JsonObject> {
   const id = textIn(call.args, 'documentId')?.trim();
   const { document, replaced } = await store(call, id ? { id } : 'name');

@@ -45,8 +45,8 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
           }
         : undefined,
   });
-  const all = expectFound(results, call).map((result) => ({ ...result }) as JsonObject);
-  return { results: all, query: query ?? '', totalResults: all.length };
+  const resultObjects = expectFound(results, call).map((result) => ({ ...result }) as JsonObject);
+  return { results: resultObjects, query: query ?? '', totalResults: resultObjects.length };
 }
 
 /** Returns the tag filters in a list. Skips entries without a name or a value, which editors leave in the list. */

@@ -15,7 +15,7 @@ const query = {
   statement: true as const,
 };
 const params = data({ type: 'array', maxItems: 1000 }, 'Values of the parameters, in order');
-const condition = {
+const conditionArguments = {
   where: {
     ...text('Condition on the rows, in SQL, such as id = 7. References in the condition become parameters'),
     statement: true as const,
@@ -148,7 +148,7 @@ export const integration = defineDriver({
       description: 'Changes the rows that match the condition, and returns the changed rows.',
       arguments: {
         table,
-        ...condition,
+        ...conditionArguments,
         row: data(
           { type: 'object', minProperties: 1 },
           'Object with the new values, whose keys are the names of the columns',
@@ -178,7 +178,7 @@ export const integration = defineDriver({
     },
     postgresql_delete: {
       description: 'Deletes the rows that match the condition, and returns the deleted rows.',
-      arguments: { table, ...condition },
+      arguments: { table, ...conditionArguments },
       idempotent: true,
       run: (call) => {
         const target = quotedTableOf(call);

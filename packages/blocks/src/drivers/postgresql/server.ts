@@ -20,7 +20,7 @@ export interface Server {
   http: HttpClient;
 }
 
-/** `preferred`: without TLS if the server has none. Only `verify-full` checks the certificate. */
+/** `preferred`: with TLS if the server supports it, else without. Only `verify-full` checks the certificate. */
 type Tls = 'disabled' | 'preferred' | 'required' | 'verify-full';
 
 const SERVICE = 'postgresql';

@@ -28,7 +28,7 @@ export interface StatementResult {
 }
 
 /** The allowed ports if the egress policy names none: PostgreSQL and its usual poolers. */
-const PORTS = [5432, 5433, 6432, 6543];
+const DEFAULT_PORTS = [5432, 5433, 6432, 6543];
 /** The library's error message for a server without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 const CONNECT_MS = 15_000;
@@ -38,7 +38,7 @@ const MAX_BYTES = 16 * 2 ** 20;
 /** Code of the message that asks a server to cancel the statement of a session. */
 const CANCEL_CODE = 80_877_102;
 /** Codes of temporary failures: serialization, deadlock, locks, resources, connections, start and shutdown. */
-const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
+const RETRYABLE_CODES = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
 
 /**
  * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws SERVICE_FAILED if
@@ -84,7 +84,7 @@ async function runOnce(context: Context, session: Session, statement: Statement)
 /** Returns the addresses of the server. Throws SERVICE_FAILED if the egress policy denies them. */
 async function resolveAddresses({ signal }: Context, { host, port, http }: Server): Promise<Addresses> {
   try {
-    return await http.addresses({ host, port, ports: PORTS, signal });
+    return await http.addresses({ host, port, ports: DEFAULT_PORTS, signal });
   } catch (error) {
     signal.throwIfAborted();
     const isDenied = error instanceof Error && 'code' in error && error.code === 'EGRESS_DENIED';
@@ -107,7 +107,7 @@ class Session {
   /** True if the statement has been sent. */
   #isSent = false;
   #receivedBytes = 0;
-  /** Why the result is too large. Only the first reason is kept: rows that have already arrived are still read. */
+  /** Why the result is too large. Rows that have already arrived are still read, so only the first reason is kept. */
   #tooLargeReason: string | undefined;
 
   constructor(server: Server, addresses: Addresses) {
@@ -146,9 +146,9 @@ class Session {
     ];
     await client.query(settings.join('; '));
     this.#isSent = true;
-    const rows = await this.#query(sql, values);
+    const result = await this.#query(sql, values);
     await client.query('COMMIT');
-    return rows;
+    return result;
   }
 
   #query(sql: string, values: readonly Json[]): Promise<StatementResult> {
@@ -262,7 +262,7 @@ function refusalOf({
       .slice(0, 2000)
       .toWellFormed(),
     {
-      retryable: RETRYABLE.test(code),
+      retryable: RETRYABLE_CODES.test(code),
       details: {
         code,
         ...(constraint !== undefined && { constraint }),
@@ -273,19 +273,19 @@ function refusalOf({
   );
 }
 
-/** Returns a socket that connects to these addresses, regardless of the host name. */
+/** Returns a socket that connects to one of these addresses, regardless of the host name. */
 function socketTo(addresses: Addresses): Socket {
-  const all = addresses.map(({ address, family }) => ({ address, family }));
-  const [first] = all;
+  const candidates = addresses.map(({ address, family }) => ({ address, family }));
+  const [first] = candidates;
   if (!first) throw new Error('There is no address to connect to.');
-  const lookup: LookupFunction = (_host, { all: isAll }, callback) => {
-    if (isAll === true) callback(null, all);
+  const lookup: LookupFunction = (_host, { all: wantsAll }, callback) => {
+    if (wantsAll === true) callback(null, candidates);
     else callback(null, first.address, first.family);
   };
   const socket = new Socket();
   const connect = socket.connect.bind(socket) as (options: object) => Socket;
   socket.connect = ((port: number, host: string) =>
-    connect({ port, host, lookup, autoSelectFamily: all.length > 1 })) as Socket['connect'];
+    connect({ port, host, lookup, autoSelectFamily: candidates.length > 1 })) as Socket['connect'];
   return socket;
 }
 

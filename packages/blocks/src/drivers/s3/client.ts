@@ -112,7 +112,7 @@ function configError(why: string): BlockError {
   return permanentError('BLOCK_CONFIG_INVALID', `S3 cannot be used: ${why}.`);
 }
 
-/** A request of the library. */
+/** A request that the library passes to its request handler. */
 interface Request {
   method: string;
   protocol: string;

@@ -19,7 +19,7 @@ export interface LargeFile {
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Returns the content of an object, or the file of the run that it becomes. */
+/** Returns the content of a small object. Stores a larger object as a file of the run, and returns this file. */
 export async function readObject(
   { Body, ContentType = '' }: GetObjectCommandOutput,
   { Key }: { Key: string },
@@ -39,7 +39,7 @@ export async function readObject(
   }
 }
 
-/** Returns the file of the run that a call stores; undefined for content that is stored in one request. */
+/** Returns the file of the run that a call stores in parts; undefined if one request suffices. */
 export async function largeFileOf({ args, context }: DriverCall): Promise<LargeFile | undefined> {
   const value = own(args, 'file');
   const [record] = isJsonObject(value) ? filesIn(value) : [];
@@ -89,11 +89,11 @@ async function* partsOf(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   let part = new Uint8Array(size);
   let length = 0;
   for await (const chunk of chunks)
-    for (let at = 0; at < chunk.length;) {
-      const slice = chunk.subarray(at, at + size - length);
+    for (let offset = 0; offset < chunk.length;) {
+      const slice = chunk.subarray(offset, offset + size - length);
       part.set(slice, length);
       length += slice.length;
-      at += slice.length;
+      offset += slice.length;
       if (length === size) {
         yield part;
         part = new Uint8Array(size);
