@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported Node.js before anything else fails. It is the smallest entry point that does so: workflows
-// without these blocks load nothing else.
+// Reports an unsupported version of Node.js before anything else fails. This is the smallest of the entry points that
+// do so: a workflow without these blocks loads no other.
 import '@heddle/core/files';
 import type { BlockTypeInfo } from '@heddle/core';
 import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';

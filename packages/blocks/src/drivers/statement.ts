@@ -11,6 +11,10 @@ interface Binding {
   errorFor: (why: string) => BlockError;
 }
 
+/**
+ * What surrounds a position in SQL. `escaped`: a string with backslash escapes. `name`: a quoted identifier. `line`: a
+ * comment until the end of the line. `comment`: a comment until its closing mark. `dollar`: a dollar-quoted string.
+ */
 type State = 'code' | 'string' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
 
 /** Tokens that can end each state, or look like its end. */
@@ -38,10 +42,10 @@ class SqlReader {
    * after it.
    */
   read(text: string, onPiece: (piece: string, before: State, after: State) => void): void {
-    for (let at = 0; at < text.length;) {
-      const { index, token } = this.#findToken(text, at);
-      if (index > at) onPiece(text.slice(at, index), this.state, this.state);
-      at = index + token.length;
+    for (let position = 0; position < text.length;) {
+      const { index, token } = this.#findToken(text, position);
+      if (index > position) onPiece(text.slice(position, index), this.state, this.state);
+      position = index + token.length;
       if (token === '') return;
       const before = this.state;
       this.#applyToken(token, text.slice(Math.max(0, index - 2), index));
@@ -60,22 +64,22 @@ class SqlReader {
     return found ? { index: found.index, token: found[0] } : { index: text.length, token: '' };
   }
 
-  #applyToken(token: string, before: string): void {
-    if (this.state === 'code') this.#leaveCode(token, before);
+  #applyToken(token: string, textBefore: string): void {
+    if (this.state === 'code') this.#leaveCode(token, textBefore);
     else if (this.state === 'comment') {
       this.#depth += token === '/*' ? 1 : -1;
       if (this.#depth === 0) this.state = 'code';
     } else if (token.length === 1 || this.state === 'dollar') this.state = 'code';
   }
 
-  #leaveCode(token: string, before: string): void {
-    if (token === "'") this.state = ESCAPE_PREFIX.test(before) ? 'escaped' : 'string';
+  #leaveCode(token: string, textBefore: string): void {
+    if (token === "'") this.state = ESCAPE_PREFIX.test(textBefore) ? 'escaped' : 'string';
     else if (token === '"') this.state = 'name';
     else if (token === '--') this.state = 'line';
     else if (token === '/*') {
       this.#depth = 1;
       this.state = 'comment';
-    } else if (!WORD_END.test(before)) {
+    } else if (!WORD_END.test(textBefore)) {
       // Within a word, a dollar sign is a letter.
       this.#tag = token;
       this.state = 'dollar';
@@ -164,9 +168,10 @@ class StatementBinder {
 }
 
 /**
- * Returns the statement with numbered parameters (`$1`) in place of its references. A reference in a string makes the
- * whole string a parameter. In a quoted name, its escaped value is part of the name; in a comment, it is dropped. So no
- * value can change the statement.
+ * Returns the statement with numbered parameters (`$1`) in place of its references. In `parts`, strings are SQL, and
+ * objects have the value of a reference in `value`. A reference in a string makes the whole string a parameter. The
+ * value of a reference in a quoted name is escaped and becomes part of the name. A reference in a comment is dropped.
+ * Therefore, no value can change the structure of the statement.
  */
 export function bindReferences(parts: readonly Json[], binding: Binding): string {
   const binder = new StatementBinder(binding);

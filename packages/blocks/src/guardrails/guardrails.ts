@@ -117,7 +117,7 @@ async function patternVerdict(context: Context, pattern: string, text: string): 
   const sandbox = await context.services.sandbox();
   const code = `(() => {
     let expression;
-    try { expression = new RegExp(pattern); } catch (error) { return { fault: error.message }; }
+    try { expression = new RegExp(pattern); } catch (error) { return { patternError: error.message }; }
     return { passed: expression.test(text) };
   })()`;
   const outcome = await sandbox.evaluate({
@@ -128,8 +128,11 @@ async function patternVerdict(context: Context, pattern: string, text: string): 
     signal: context.signal,
   });
   if (!outcome.ok) throw failureOf(context, outcome.error);
-  const { passed, fault } = JSON.parse(outcome.json[0] ?? '{}') as { passed?: boolean; fault?: string };
-  if (passed === undefined) throw invalid(context, `has an invalid regular expression: ${fault}`);
+  const { passed, patternError } = JSON.parse(outcome.json[0] ?? '{}') as {
+    passed?: boolean;
+    patternError?: string;
+  };
+  if (passed === undefined) throw invalid(context, `has an invalid regular expression: ${patternError}`);
   return passed ? { passed } : { passed, error: 'The text does not match the regular expression.' };
 }
 
@@ -150,17 +153,18 @@ async function personalDataVerdict(
   { input, piiEntityTypes = [], piiMode }: Fields,
   context: Context,
 ): Promise<Verdict> {
-  const known = entityTypes();
-  const unknown = piiEntityTypes.filter((type) => !known.includes(type));
-  if (unknown.length > 0)
+  const supportedTypes = entityTypes();
+  const unsupportedTypes = piiEntityTypes.filter((type) => !supportedTypes.includes(type));
+  if (unsupportedTypes.length > 0)
     throw invalid(
       context,
-      `checks for unsupported types of data: ${unknown.join(', ')}. Supported types are ${known.join(', ')}`,
+      `checks for unsupported types of data: ${unsupportedTypes.join(', ')}. Supported types are ${supportedTypes.join(', ')}`,
     );
-  const detectedEntities = await findPersonalData(input, piiEntityTypes.length > 0 ? piiEntityTypes : known);
+  const types = piiEntityTypes.length > 0 ? piiEntityTypes : supportedTypes;
+  const detectedEntities = await findPersonalData(input, types);
   if (piiMode === 'mask')
     return { passed: true, maskedText: maskEntities(input, detectedEntities), detectedEntities };
   if (detectedEntities.length === 0) return { passed: true, detectedEntities };
-  const types = [...new Set(detectedEntities.map(({ type }) => type))].join(', ');
-  return { passed: false, error: `The text has personal data: ${types}.`, detectedEntities };
+  const detectedTypes = [...new Set(detectedEntities.map(({ type }) => type))].join(', ');
+  return { passed: false, error: `The text has personal data: ${detectedTypes}.`, detectedEntities };
 }

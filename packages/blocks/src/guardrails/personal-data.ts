@@ -7,7 +7,7 @@ export interface Entity {
   end: number;
 }
 
-/** Loads the libraries of the checks that distinguish data from text that only looks like data. */
+/** Loads the libraries with which the detectors check whether a candidate is personal data. */
 async function loadLibraries() {
   const [{ default: validator }, { parsePhoneNumberFromString }] = await Promise.all([
     import('validator'),
@@ -113,16 +113,16 @@ export function entityTypes(): string[] {
 
 /** Returns the personal data of these types in a text, in order and without overlaps. */
 export async function findPersonalData(text: string, types: readonly string[]): Promise<Entity[]> {
-  const found: Entity[] = [];
+  const entities: Entity[] = [];
   const libraries = await loadLibraries();
   for (const [type, detector] of Object.entries(DETECTORS)) {
     if (!types.includes(type)) continue;
     for (const { 0: candidate, index: start } of text.matchAll(detector.candidates)) {
       const length = detector.lengthOf(candidate, libraries);
-      if (length > 0) found.push({ type, start, end: start + length });
+      if (length > 0) entities.push({ type, start, end: start + length });
     }
   }
-  return withoutOverlaps(found);
+  return withoutOverlaps(entities);
 }
 
 /** Returns the entities in text order. Of overlapping entities, keeps the one of the earlier detector. */

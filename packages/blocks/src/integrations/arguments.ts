@@ -14,19 +14,19 @@ export function fieldsOf(name: string, { fields }: Argument): readonly string[] 
   return fields ?? [name];
 }
 
-type Mode = 'text' | 'native' | 'json';
+type FieldMode = 'text' | 'native' | 'json';
 
 /**
  * Returns the arguments that fields set. Empty fields set no argument. Throws the result of `errorFor` if two fields
  * set an argument to different values.
  */
 export function argumentsFrom(
-  { arguments: all }: WithArguments,
-  read: (name: string, mode: Mode) => Json | undefined,
+  { arguments: definitions }: WithArguments,
+  read: (name: string, mode: FieldMode) => Json | undefined,
   errorFor: (why: string) => BlockError,
 ): JsonObject {
   const args: JsonObject = {};
-  for (const [name, argument] of Object.entries(all)) {
+  for (const [name, argument] of Object.entries(definitions)) {
     const filledFields = fieldsOf(name, argument).flatMap((field) => {
       const value = typedValue(argument, (mode) => read(field, mode));
       return value === undefined ? [] : [{ field, value }];
@@ -43,7 +43,7 @@ export function argumentsFrom(
 }
 
 /** Returns the value of a field in the type of its argument; undefined for an empty field. */
-function typedValue({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
+function typedValue({ schema }: Argument, read: (mode: FieldMode) => Json | undefined): Json | undefined {
   const types = [schema['type']].flat();
   const isText = types.length === 1 && types[0] === 'string';
   const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
@@ -60,14 +60,15 @@ function isStructure(types: readonly (Json | undefined)[]): boolean {
 
 /** Returns a message with the fields of required arguments without a value; undefined if all have one. */
 export function missingFieldsProblem(
-  { arguments: all }: WithArguments,
+  { arguments: definitions }: WithArguments,
   args: JsonObject,
 ): string | undefined {
-  const missing = Object.entries(all).filter(
+  const missingArguments = Object.entries(definitions).filter(
     ([name, { required }]) => required && own(args, name) === undefined,
   );
-  if (missing.length === 0) return undefined;
-  return `is missing required fields: ${missing.map(([name, each]) => fieldsOf(name, each)[0] ?? name).join(', ')}`;
+  if (missingArguments.length === 0) return undefined;
+  const missingFields = missingArguments.map(([name, each]) => fieldsOf(name, each)[0] ?? name);
+  return `is missing required fields: ${missingFields.join(', ')}`;
 }
 
 /** Returns a string without surrounding spaces; '' for any other value. */

@@ -25,6 +25,7 @@ function describeDriver(type: string, integration: DriverIntegration): BlockDesc
   const operations = operationsOf(integration, type);
   const fields = commonFields(operations);
   if (docs === undefined) fields.delete('credential');
+  // The settings are described like the arguments of a tool without operations, because all operations have them.
   addFields(fields, { operations: {}, tools: { settings: { arguments: settings } } });
   addFields(fields, { operations, tools });
   return {
@@ -69,13 +70,13 @@ interface DescribedTools {
 function addFields(fields: Map<string, JsonObject>, { operations, tools }: DescribedTools): void {
   const meanings = new Map<string, Map<string, string[]>>();
   for (const [id, { arguments: args }] of Object.entries(tools)) {
-    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    const operationNames = Object.keys(operations).filter((name) => operations[name] === id);
     for (const [name, argument] of Object.entries(args))
       for (const field of fieldsOf(name, argument)) {
         const byMeaning = meanings.get(field) ?? new Map<string, string[]>();
         const { description } = argument.schema;
         const meaning = typeof description === 'string' ? description : '';
-        meanings.set(field, byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), ...names]));
+        meanings.set(field, byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), ...operationNames]));
       }
   }
   for (const [field, byMeaning] of meanings)
@@ -105,11 +106,13 @@ function describeIntegration(
   addFields(fields, { operations, tools });
   for (const [id, tool] of Object.entries(tools)) {
     const output = tool.answer?.output;
-    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    const operationNames = Object.keys(operations).filter((name) => operations[name] === id);
     for (const name of Object.keys(typeof output === 'object' ? output : {})) {
-      const earlier = outputs.get(name)?.['description'];
+      const earlierDescription = outputs.get(name)?.['description'];
       const description =
-        typeof earlier !== 'string' ? `Result of ${names.join(', ')}` : [earlier, ...names].join(', ');
+        typeof earlierDescription !== 'string'
+          ? `Result of ${operationNames.join(', ')}`
+          : [earlierDescription, ...operationNames].join(', ');
       outputs.set(name, { description });
     }
   }

@@ -7,12 +7,12 @@ const repository = {
   }),
   repo: text('Name of the repository', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
 };
-const issue = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
+const issueNumber = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
 const page = {
   per_page: integer('Number of results per page, up to 100', [1, 100], { in: 'query' }),
   page: integer('Number of the only page to fetch; the first page is 1', [1, 10_000], { in: 'query' }),
 };
-const pull = integer('Number of the pull request', [1, 1_000_000_000], {
+const pullNumber = integer('Number of the pull request', [1, 1_000_000_000], {
   required: true,
   name: 'pull_number',
 });
@@ -54,7 +54,7 @@ export const integration = defineIntegration({
       description: 'Returns a pull request.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/pulls/{pull_number}',
-      arguments: { ...repository, pullNumber: pull },
+      arguments: { ...repository, pullNumber },
     },
     github_list_prs: {
       description: 'Lists pull requests.',
@@ -88,7 +88,7 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/pulls/{pull_number}/merge',
       arguments: {
         ...repository,
-        pullNumber: pull,
+        pullNumber,
         merge_method: text('How to merge: merge, squash or rebase', {
           schema: { enum: ['merge', 'squash', 'rebase'] },
         }),
@@ -103,7 +103,7 @@ export const integration = defineIntegration({
       path: '/repos/{owner}/{repo}/issues/{issue_number}/comments',
       arguments: {
         ...repository,
-        issue_number: { ...issue, fields: ['issue_number', 'pullNumber'] },
+        issue_number: { ...issueNumber, fields: ['issue_number', 'pullNumber'] },
         body: text('Text of the comment, as Markdown', { required: true }),
       },
       json: bodyMembers('body'),
@@ -112,7 +112,7 @@ export const integration = defineIntegration({
       description: 'Returns an issue.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/issues/{issue_number}',
-      arguments: { ...repository, issue_number: issue },
+      arguments: { ...repository, issue_number: issueNumber },
     },
     github_create_issue: {
       description: 'Creates an issue.',

@@ -3,7 +3,7 @@ import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, defineIntegration, integer, text } from './integration.ts';
 import { googleErrors } from './google.ts';
 
-const message = {
+const messageArguments = {
   to: text('Email addresses of the recipients, separated by commas', { required: true }),
   subject: text('Subject of the message'),
   body: text('Body of the message', { required: true }),
@@ -41,12 +41,12 @@ function splitRecipients(list: string): string[] {
   const recipients: string[] = [];
   let start = 0;
   let isQuoted = false;
-  for (let at = 0; at < list.length; at++) {
-    if (isQuoted && list[at] === '\\') at++;
-    else if (list[at] === '"') isQuoted = !isQuoted;
-    else if (list[at] === ',' && !isQuoted) {
-      recipients.push(list.slice(start, at));
-      start = at + 1;
+  for (let index = 0; index < list.length; index++) {
+    if (isQuoted && list[index] === '\\') index++;
+    else if (list[index] === '"') isQuoted = !isQuoted;
+    else if (list[index] === ',' && !isQuoted) {
+      recipients.push(list.slice(start, index));
+      start = index + 1;
     }
   }
   recipients.push(list.slice(start));
@@ -60,9 +60,11 @@ function addressLines(name: string, value: Json | undefined): string[] {
   if (/[\r\n\0]/.test(plainText(value))) throw new ArgumentError(`"${argument}" contains a line break`);
   const recipients = splitRecipients(plainText(value));
   const encodedRecipients = recipients.map((recipient) => {
-    const at = recipient.lastIndexOf('<');
+    const addressStart = recipient.lastIndexOf('<');
     const [displayName, address] =
-      at < 0 ? ['', recipient] : [recipient.slice(0, at).trim(), recipient.slice(at)];
+      addressStart < 0
+        ? ['', recipient]
+        : [recipient.slice(0, addressStart).trim(), recipient.slice(addressStart)];
     if (!/^[\x21-\x7e]+$/.test(address))
       throw new ArgumentError(`"${argument}" has an address with spaces or characters that are not ASCII`);
     const encodedName = /^[\x20-\x7e]*$/.test(displayName)
@@ -120,7 +122,7 @@ export const integration = defineIntegration({
       description: 'Sends a message.',
       method: 'POST',
       path: '/gmail/v1/users/me/messages/send',
-      arguments: message,
+      arguments: messageArguments,
       json: { raw: arg('raw'), threadId: arg('threadId') },
       prepare: withRaw,
       answer: { output: { id: 'id', threadId: 'threadId', labelIds: 'labelIds' } },
@@ -129,7 +131,7 @@ export const integration = defineIntegration({
       description: 'Saves a message as a draft.',
       method: 'POST',
       path: '/gmail/v1/users/me/drafts',
-      arguments: message,
+      arguments: messageArguments,
       json: { message: { raw: arg('raw'), threadId: arg('threadId') } },
       prepare: withRaw,
     },

@@ -8,7 +8,7 @@ const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manu
 const fileName = text('Name of the resulting file of the run; default: the name of the file in Drive', {
   fields: ['fileName'],
 });
-const FIELDS = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
+const LIST_QUERY = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
 
 /** Returns the arguments with the content as `file`. The default of `name` is the name of the file. */
 function withFile(args: JsonObject): JsonObject {
@@ -48,7 +48,7 @@ export const integration = defineIntegration({
       description: 'Lists files.',
       method: 'GET',
       path: '/drive/v3/files',
-      query: FIELDS,
+      query: LIST_QUERY,
       arguments: {
         q: text("Search query, such as: name contains 'report' and trashed = false", { fields: ['query'] }),
         pageSize: integer('Number of files per page, up to 1000', [1, 1000]),

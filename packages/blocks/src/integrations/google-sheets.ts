@@ -51,10 +51,11 @@ function cellOf(value: Json): Json {
 }
 
 /** Returns the arguments with the range in A1 notation. If `cells` is set, the name of the sheet is quoted. */
-function withRange({ range: sheet, cells: area, ...args }: JsonObject): JsonObject {
+function withRange({ range: sheet, cells: cellRange, ...args }: JsonObject): JsonObject {
   const name = plainText(sheet ?? '');
-  const isComplete = name.includes('!') || area === undefined;
-  return { ...args, range: isComplete ? name : `'${name.replaceAll("'", "''")}'!${plainText(area ?? '')}` };
+  const isComplete = name.includes('!') || cellRange === undefined;
+  if (isComplete) return { ...args, range: name };
+  return { ...args, range: `'${name.replaceAll("'", "''")}'!${plainText(cellRange ?? '')}` };
 }
 
 const prepareWrite = (args: JsonObject): JsonObject => ({

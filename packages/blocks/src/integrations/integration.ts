@@ -10,7 +10,7 @@ export interface Argument {
   required?: true;
   /** Block fields that set it. If two have different values, the block fails. Default: the field with its name. */
   fields?: readonly string[];
-  /** Default: the path if it has a placeholder `{name}`; else the query, unless the tool has a body or `prepare`. */
+  /** Default: the path if it has a placeholder `{name}`; none if the tool has a body or `prepare`; else the query. */
   in?: 'query' | 'header';
   /** The name in the request. Default: the name of the argument. */
   name?: string;
@@ -71,7 +71,7 @@ export function defineIntegration(integration: Integration): Integration {
   return integration;
 }
 
-/** Returns a string argument. */
+/** Returns the definition of a string argument. */
 export function text(
   description: string,
   options: Omit<Argument, 'schema'> & { schema?: JsonObject } = {},
@@ -79,7 +79,7 @@ export function text(
   return { ...options, schema: { type: 'string', description, ...options.schema } };
 }
 
-/** Returns an integer argument. */
+/** Returns the definition of an integer argument. */
 export function integer(
   description: string,
   [minimum, maximum]: readonly [number, number],
@@ -88,12 +88,12 @@ export function integer(
   return { ...options, schema: { type: 'integer', minimum, maximum, description } };
 }
 
-/** Returns a boolean argument. */
+/** Returns the definition of a boolean argument. */
 export function flag(description: string, options: Omit<Argument, 'schema'> = {}): Argument {
   return { ...options, schema: { type: 'boolean', description } };
 }
 
-/** Returns an array or object argument. */
+/** Returns the definition of an array or object argument. */
 export function data(
   schema: JsonObject,
   description: string,

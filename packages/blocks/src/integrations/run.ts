@@ -18,7 +18,7 @@ import { expectArguments, toolNamesIn, toolOfBlock, selectTool } from './selecti
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
 
 /** The authentication of a call. */
-interface Access {
+interface Authentication {
   credentialId: string | undefined;
   key: string | undefined;
 }
@@ -49,10 +49,10 @@ export async function runIntegration(context: Context, integration: Integration)
   const args = argumentsFrom(definition, read, (why) => invalid(context, why));
   expectArguments(context, args, { id: loaded.tool.id, definition, problemsOf: loaded.problemsOf });
   await expectAccount(context, integration, (name) => context.field(name));
-  const access = accessOf((name) => context.field(name));
+  const authentication = authenticationOf((name) => context.field(name));
   const output = await context.step(
     loaded.tool.id,
-    ({ idempotencyKey }) => callTool(context, selected, { args, access, idempotencyKey }),
+    ({ idempotencyKey }) => callTool(context, selected, { args, authentication, idempotencyKey }),
     { idempotent: isRepeatable(loaded.tool) },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
@@ -74,7 +74,7 @@ export function offerIntegrationTool(
     (name) => own(params, name),
     (why) => invalid(context, why),
   );
-  const access = accessOf(
+  const authentication = authenticationOf(
     (name) => own(params, name) ?? (name === 'credential' ? entry['credentialId'] : undefined),
   );
   return {
@@ -89,7 +89,7 @@ export function offerIntegrationTool(
       await expectAccount(context, integration, (name) => own(params, name));
       const args = { ...modelArgs, ...authorArgs };
       expectMatch(args, loaded.problemsOf);
-      return callTool(context, selected, { args, access, idempotencyKey });
+      return callTool(context, selected, { args, authentication, idempotencyKey });
     },
   };
 }
@@ -121,14 +121,14 @@ async function expectAccount(
 
 interface Call {
   args: JsonObject;
-  access: Access;
+  authentication: Authentication;
   idempotencyKey: string;
 }
 
 async function callTool(
   context: Context,
   { definition, loaded }: SelectedTool,
-  { args, access, idempotencyKey }: Call,
+  { args, authentication, idempotencyKey }: Call,
 ): Promise<Json> {
   const { tool, services } = loaded;
   const requestArgs = await prepareArguments(context, { tool: definition, id: tool.id }, args);
@@ -138,7 +138,7 @@ async function callTool(
     context,
     idempotencyKey,
     args: requestArgs,
-    ...access,
+    ...authentication,
   });
   return response.data;
 }
@@ -157,6 +157,6 @@ async function prepareArguments(
   }
 }
 
-function accessOf(read: (name: string) => Json | undefined): Access {
+function authenticationOf(read: (name: string) => Json | undefined): Authentication {
   return { credentialId: credentialIdIn(read), key: firstNonEmptyString(KEY_FIELDS, read) };
 }

@@ -18,8 +18,8 @@ export function selectTool<Tool>(
   { operations, tools }: WithTools<Tool>,
   names: readonly string[],
 ): { id: string; tool: Tool } | undefined {
-  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
-  for (const name of ids) {
+  const candidates = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
+  for (const name of candidates) {
     const id = Object.hasOwn(operations, name) ? operations[name] : name;
     const tool = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
     if (id !== undefined && tool) return { id, tool };
@@ -27,7 +27,7 @@ export function selectTool<Tool>(
   return undefined;
 }
 
-/** Returns how an entry in an agent's field "tools" names its tool: by operation, by id, by both, or not at all. */
+/** Returns the operation and the tool id in an entry of an agent's field "tools", if they are set. */
 export function toolNamesIn(entry: JsonObject): string[] {
   return [entry['operation'], entry['toolId']].filter(
     (name): name is string => typeof name === 'string' && name !== '',

@@ -30,7 +30,7 @@ function prepare(args: JsonObject): JsonObject {
         `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
       );
     if (OTHER_PARAMETERS.has(name))
-      throw new ArgumentError(`"filter" has "${name}", which is not a column: use the field for it`);
+      throw new ArgumentError(`"filter" has "${name}", which is not a column: set it in a separate field`);
     if (conditions.has(name))
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
     conditions.set(name, decode(condition));

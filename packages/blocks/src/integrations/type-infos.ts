@@ -7,8 +7,8 @@ import { NEEDED_FIELDS } from './needed-fields.ts';
  * come from a table, so that a check loads no definitions.
  */
 export function integrationTypeInfos(): BlockTypeInfo[] {
-  return Object.entries(NEEDED_FIELDS).map(([type, text]) => {
-    const operations = text.split('; ').map((operation) => {
+  return Object.entries(NEEDED_FIELDS).map(([type, neededFields]) => {
+    const operations = neededFields.split('; ').map((operation) => {
       const [head = '', ...fields] = operation.split(' ');
       const [name, feature] = head.split('@') as [string, HostFeature?];
       return { name, feature, fields: fields.map((field) => field.split('|')) };

@@ -1,6 +1,6 @@
 import { defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
-const FIELDS = { 'tweet.fields': 'author_id,created_at,public_metrics,lang' };
+const POST_QUERY = { 'tweet.fields': 'author_id,created_at,public_metrics,lang' };
 
 export const integration = defineIntegration({
   service: 'x',
@@ -21,7 +21,7 @@ export const integration = defineIntegration({
       description: 'Finds posts of the last seven days.',
       method: 'GET',
       path: '/2/tweets/search/recent',
-      query: FIELDS,
+      query: POST_QUERY,
       arguments: {
         query: text('Search query, with the operators of X', { required: true }),
         max_results: integer('Number of posts, from 10 to 100', [10, 100], { fields: ['maxResults'] }),

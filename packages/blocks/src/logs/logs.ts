@@ -63,17 +63,17 @@ export const logs = defineLazyBlock({
   }),
   async run({ fields: query, context }) {
     const log = context.services.runs();
-    const values = new ValueReader(log, query.withValues === true || query.withValues === 'true');
+    const valueReader = new ValueReader(log, query.withValues === true || query.withValues === 'true');
     return {
       output:
         query.runId === undefined
-          ? await listRuns(log, query, values, context)
-          : await readRun(log, query.runId, values, context),
+          ? await listRuns(log, query, valueReader, context)
+          : await readRun(log, query.runId, valueReader, context),
     };
   },
 });
 
-async function listRuns(log: RunLog, query: Fields, values: ValueReader, context: Context) {
+async function listRuns(log: RunLog, query: Fields, valueReader: ValueReader, context: Context) {
   const { workflowId: workflow, status, startDate, endDate, limit } = query;
   const fromMs = parseTimeMs('startDate', startDate, context);
   const toMs = parseTimeMs('endDate', endDate, context);
@@ -86,21 +86,21 @@ async function listRuns(log: RunLog, query: Fields, values: ValueReader, context
   });
   if (!records) throw invalid(context, `reads runs of "${workflow ?? ''}", which is not a deployed workflow`);
   const runs: JsonObject[] = [];
-  for (const record of records) runs.push(await runOutput(record, values));
+  for (const record of records) runs.push(await runOutput(record, valueReader));
   return { runs };
 }
 
-async function readRun(log: RunLog, runId: string, values: ValueReader, context: Context) {
+async function readRun(log: RunLog, runId: string, valueReader: ValueReader, context: Context) {
   const stored = await log.get(runId);
   if (!stored) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
-  const run = await runOutput(stored.record, values);
+  const run = await runOutput(stored.record, valueReader);
   const blocks: JsonObject[] = [];
-  for (const each of stored.logs) blocks.push(await blockOutput(each, values));
+  for (const each of stored.logs) blocks.push(await blockOutput(each, valueReader));
   return { run, blocks };
 }
 
 /** Returns a run without the tokens of open pauses, with which the workflow could answer in place of a person. */
-async function runOutput(record: RunRecord, values: ValueReader): Promise<JsonObject> {
+async function runOutput(record: RunRecord, valueReader: ValueReader): Promise<JsonObject> {
   const { runId, workflowId, workflowName, status, createdMs, startedMs, endedMs, error } = record;
   return {
     runId,
@@ -111,12 +111,12 @@ async function runOutput(record: RunRecord, values: ValueReader): Promise<JsonOb
     startedAt: toIso(startedMs),
     endedAt: toIso(endedMs),
     error: error ? { code: error.code, message: error.message, blockName: error.blockName ?? null } : null,
-    ...(await values.read(record)),
+    ...(await valueReader.read(record)),
   };
 }
 
-async function blockOutput(log: BlockLog, values: ValueReader): Promise<JsonObject> {
-  const { blockId, blockName, blockType, status, startedMs, endedMs, durationMs, error } = log;
+async function blockOutput(blockLog: BlockLog, valueReader: ValueReader): Promise<JsonObject> {
+  const { blockId, blockName, blockType, status, startedMs, endedMs, durationMs, error } = blockLog;
   return {
     blockId,
     blockName,
@@ -127,11 +127,11 @@ async function blockOutput(log: BlockLog, values: ValueReader): Promise<JsonObje
     durationMs: durationMs ?? null,
     error: error ? { code: error.code, message: error.message } : null,
     // The output of an open pause has its token.
-    ...(status !== 'paused' && (await values.read(log))),
+    ...(status !== 'paused' && (await valueReader.read(blockLog))),
   };
 }
 
-/** Reads inputs and outputs up to a total size. Values beyond it are null. */
+/** Reads inputs and outputs up to a total size. Values that exceed it are null. */
 class ValueReader {
   readonly #log: RunLog;
   readonly #isEnabled: boolean;

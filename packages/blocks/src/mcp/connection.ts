@@ -30,6 +30,7 @@ type Endpoint<Key extends string> = Extract<McpServer['endpoint'], { [key in Key
 export interface Connection {
   client: Client;
   transport: StreamableHTTPClientTransport | StdioClientTransport;
+  /** True if the server has assigned a session id: then a response with status 404 means an expired session. */
   hadSession: boolean;
   /** True after the transport has ended, for example because the program has exited. */
   isClosed: boolean;
@@ -158,9 +159,9 @@ async function stdioTransport(
 ): Promise<StdioClientTransport> {
   const stdio = await import('@modelcontextprotocol/client/stdio');
   if (!isAbsolute(command)) throw new Error(`its command "${command}" is not an absolute path`);
-  // The transport adds variables of this process, unless they are set.
-  const inherited = stdio.DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]);
-  const env = { ...Object.fromEntries(inherited), ...options.env } as Record<string, string>;
+  // The transport adds these variables of this process, unless `env` has them as keys.
+  const unsetVariables = stdio.DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]);
+  const env = { ...Object.fromEntries(unsetVariables), ...options.env } as Record<string, string>;
   return new stdio.StdioClientTransport({
     ...{ command, args, env, cwd: '/' },
     // Its output on stderr is not read, and could contain secrets.

@@ -7,14 +7,14 @@ export function isServerName(name: string): boolean {
   return SERVER_NAME.test(name);
 }
 
-/** Returns a name of a tool for the model that is not in `usedNames`: a server may choose the name of another tool. */
+/** Returns a tool name for the model that is not in `usedNames`: several servers may have a tool of the same name. */
 export function uniqueName(server: string, tool: string, usedNames: ReadonlySet<string>): string {
-  const short = sanitizedName(tool);
-  if (!usedNames.has(short)) return short;
-  const full = sanitizedName(`${server}_${tool}`);
+  const shortName = sanitizedName(tool);
+  if (!usedNames.has(shortName)) return shortName;
+  const fullName = sanitizedName(`${server}_${tool}`);
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `_${number}`;
-    const name = `${full.slice(0, MAX_TOOL_NAME - suffix.length)}${suffix}`;
+    const name = `${fullName.slice(0, MAX_TOOL_NAME - suffix.length)}${suffix}`;
     if (!usedNames.has(name)) return name;
   }
 }

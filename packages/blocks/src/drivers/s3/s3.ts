@@ -11,14 +11,14 @@ import { clientOf, failureOf, settings } from './client.ts';
 import { largeFileOf, readObject, storeInParts } from './objects.ts';
 
 /** Names of buckets. They are part of the host or the path of a URL. */
-const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const BUCKET_PATTERN = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const bucket = text('Name of the bucket', { fields: ['bucketName', 'bucket'] });
 const key = text('Key of the object', { fields: ['objectKey', 'key'], schema: { maxLength: 1024 } });
 const bucketAndKey = {
   bucket: { ...bucket, required: true as const },
   key: { ...key, required: true as const },
 };
-const object = {
+const objectArguments = {
   bucket,
   key,
   uri: text(
@@ -31,19 +31,19 @@ const object = {
 const MAX_PAGE_ITEMS = 1000;
 const MAX_URL_SECONDS = 7 * 86_400;
 
-interface BucketKey {
+interface ObjectAddress {
   Bucket: string;
   Key: string;
 }
 
-/** Returns bucket and key of an object. The host of a URL is not used: the settings decide where requests go. */
-function bucketKeyOf({ args }: DriverCall): BucketKey {
+/** Returns the bucket and key of an object. The host of a URL is not used: the settings decide where requests go. */
+function addressOf({ args }: DriverCall): ObjectAddress {
   const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
     plainText(own(args, name) ?? ''),
   );
   if (bucketName && objectKey) return { Bucket: checkBucket(bucketName), Key: objectKey };
-  const found = uri ? bucketKeyIn(uri) : undefined;
-  if (found) return found;
+  const address = uri ? addressIn(uri) : undefined;
+  if (address) return address;
   throw argumentError(
     uri
       ? '"uri" is not the URL of an object, such as s3://BUCKET/KEY'
@@ -51,22 +51,22 @@ function bucketKeyOf({ args }: DriverCall): BucketKey {
   );
 }
 
-function bucketKeyIn(uri: string): BucketKey | undefined {
+function addressIn(uri: string): ObjectAddress | undefined {
   const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? partsOfAwsUrl(uri) ?? [];
-  return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
+  return path !== '' && BUCKET_PATTERN.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
 /** Returns the URL of an object at AWS, its bucket and its key. The bucket is in the host or first in the path. */
 function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  const host = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
-  if (!url || !host) return undefined;
-  const [, bucketName] = host;
+  const hostMatch = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
+  if (!url || !hostMatch) return undefined;
+  const [, bucketName] = hostMatch;
   const path = url.pathname.slice(1);
-  const whole = bucketName === undefined ? path : `${bucketName}/${path}`;
-  const [first = '', ...rest] = whole.split('/');
+  const bucketAndPath = bucketName === undefined ? path : `${bucketName}/${path}`;
+  const [firstPart = '', ...keyParts] = bucketAndPath.split('/');
   try {
-    return [uri, first, decodeURIComponent(rest.join('/'))];
+    return [uri, firstPart, decodeURIComponent(keyParts.join('/'))];
   } catch {
     // The text has a percent sign that is not part of an encoded character.
     return undefined;
@@ -74,7 +74,7 @@ function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
 }
 
 function checkBucket(name: string): string {
-  if (BUCKET.test(name)) return name;
+  if (BUCKET_PATTERN.test(name)) return name;
   throw argumentError(
     `"${name.slice(0, 100)}" is not the name of a bucket: it has 3 to 63 letters, digits, dots and hyphens`,
   );
@@ -99,14 +99,14 @@ async function withClient(
   }
 }
 
-interface Head {
+interface ObjectMetadata {
   ContentType?: string | undefined;
   ContentLength?: number | undefined;
   ETag?: string | undefined;
   LastModified?: Date | undefined;
 }
 
-function metadataOf({ ContentType, ContentLength, ETag, LastModified }: Head): JsonObject {
+function metadataOf({ ContentType, ContentLength, ETag, LastModified }: ObjectMetadata): JsonObject {
   return {
     contentType: ContentType ?? null,
     size: ContentLength ?? null,
@@ -164,11 +164,11 @@ export const integration = defineDriver({
     s3_get_object: {
       description:
         'Returns the content of an object. An object of more than 1 MiB is returned as a file of the run.',
-      arguments: object,
+      arguments: objectArguments,
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand }) => {
-          const object = bucketKeyOf(call);
+          const object = addressOf(call);
           const response = await client.send(new GetObjectCommand(object));
           return { ...(await readObject(response, object, call)), metadata: metadataOf(response) };
         }),
@@ -192,7 +192,7 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { PutObjectCommand }) => {
-          const object = bucketKeyOf(call);
+          const object = addressOf(call);
           const largeFile = await largeFileOf(call);
           if (largeFile)
             return { metadata: metadataOf(await storeInParts(client, { ...object, ...largeFile })) };
@@ -214,8 +214,8 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { ListObjectsV2Command }) => {
-          const { bucket: name, ...others } = call.args as { [name: string]: never };
-          const { prefix: Prefix, maxKeys: MaxKeys, continuationToken: ContinuationToken } = others;
+          const { bucket: name, ...listArgs } = call.args as { [name: string]: never };
+          const { prefix: Prefix, maxKeys: MaxKeys, continuationToken: ContinuationToken } = listArgs;
           const Bucket = checkBucket(plainText(name ?? ''));
           const page = await client.send(
             new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken }),
@@ -233,7 +233,7 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { DeleteObjectCommand }) => {
-          await client.send(new DeleteObjectCommand(bucketKeyOf(call)));
+          await client.send(new DeleteObjectCommand(addressOf(call)));
           return { deleted: true };
         }),
     },
@@ -274,7 +274,7 @@ export const integration = defineDriver({
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand, PutObjectCommand }) => {
           const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
-          const object = bucketKeyOf(call);
+          const object = addressOf(call);
           const command =
             call.args['method'] === 'PUT' ? new PutObjectCommand(object) : new GetObjectCommand(object);
           const { expiresIn = 900 } = call.args;
