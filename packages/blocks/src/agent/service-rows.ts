@@ -20,8 +20,8 @@ const MAX_MATCHES = 10;
 const MAX_RESULT_CHARS = 20_000;
 
 /**
- * Returns the tools that a row (an entry of an agent's field `tools`) names. The id of an operation or of code names one
- * tool. The id of a service names two tools: one searches its operations, and one calls them. Undefined if the tool
+ * Returns the tools that a row (an entry of an agent's field `tools`) names. The id of an operation or of code names
+ * one tool. The id of a service names two tools: one searches its operations, and one calls them. Undefined if the tool
  * files have no such id.
  *
  * Throws BLOCK_CONFIG_INVALID.
