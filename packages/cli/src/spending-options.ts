@@ -70,8 +70,8 @@ function parseModelRate(text: string): [string, ModelRate] {
   const match = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
   if (!match)
     throw new UsageError(`--model-rate takes PROVIDER=REQUESTS[,TOKENS], not "${text}".`, RATE_HINT);
-  const [, provider = '', requests, secondTokens, onlyTokens] = match;
-  const tokens = secondTokens ?? onlyTokens;
+  const [, provider = '', requests, tokensAfterRequests, tokensWithoutRequests] = match;
+  const tokens = tokensAfterRequests ?? tokensWithoutRequests;
   return [
     provider,
     {

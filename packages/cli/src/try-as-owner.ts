@@ -19,8 +19,8 @@ export async function tryAsOwner<T>(use: () => Promise<T>): Promise<T | typeof O
 }
 
 /**
- * Returns the error for a run or a folder of Temporal. Processes that share a folder do not read requests there: the
- * Temporal server controls their runs.
+ * Returns the error for a run or a folder of Temporal. Processes that share a folder do not read the requests that
+ * other commands leave in it: the Temporal server controls their runs.
  */
 function temporalError(): UsageError {
   return new UsageError(

@@ -30,7 +30,7 @@ export async function build(
   const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
   const result = await withImages(options, async (images) => {
     const built = await buildImageFromFile(io, images, file, { refresh, quiet: json });
-    if (built) await collect(io, images);
+    if (built) await deleteUnusedImages(io, images);
     return built;
   });
   if (!result) {
@@ -44,8 +44,8 @@ export async function build(
   return result.record.state === 'ready' ? EXIT.completed : EXIT.failed;
 }
 
-/** Deletes unused images: without a server or worker, nothing else does. A failure is only a warning. */
-async function collect(io: Io, images: Pick<Images, 'collectGarbage'>): Promise<void> {
+/** Deletes unused images: without a server or worker, nothing else does. If this fails, prints a warning. */
+async function deleteUnusedImages(io: Io, images: Pick<Images, 'collectGarbage'>): Promise<void> {
   try {
     await images.collectGarbage();
   } catch (error) {

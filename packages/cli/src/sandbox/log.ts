@@ -17,11 +17,11 @@ export interface LogOptions extends StoreOptions {
 /** Format of a sandbox id. */
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Prints the log of an image's last build. Returns 0, or 1 if none is stored. */
+/** Prints the log of the last build of an image. `id`: of the image, or of a sandbox. Returns 0, or 1 without a log. */
 export async function log(io: Io, id: string, options: LogOptions): Promise<number> {
   const { data, json, images: folder = imagesFolder(data) } = options;
-  const image = SANDBOX_ID.test(id) ? await imageIdOf(id, options) : id;
-  const stored = hasImages(folder) ? await readLog(folder, image) : undefined;
+  const imageId = SANDBOX_ID.test(id) ? await imageIdOf(id, options) : id;
+  const stored = hasImages(folder) ? await readLog(folder, imageId) : undefined;
   if (!stored) {
     throw new UsageError(
       `There is no image "${sanitizeLine(id)}" in ${sanitizeLine(folder)}.`,
@@ -36,9 +36,9 @@ export async function log(io: Io, id: string, options: LogOptions): Promise<numb
 }
 
 /** Returns the image's id, the state of its build and its log; undefined for an unknown image. */
-function readLog(folder: string, image: string) {
+function readLog(folder: string, imageId: string) {
   return withImages({ images: folder }, async (images) => {
-    const record = await images.get(image);
+    const record = await images.get(imageId);
     return record ? { id: record.id, state: record.state, log: images.log(record.id) } : undefined;
   });
 }
@@ -48,9 +48,9 @@ async function imageIdOf(sandboxId: string, options: StoreOptions): Promise<stri
   requireDataFolder(options);
   const { imageOfSandbox } = await import('@heddle/service');
   const { withServiceStore } = await import('../serve/service-store.ts');
-  const image = await withServiceStore(options, (store) => imageOfSandbox(store.database, sandboxId));
-  if (image === undefined) throw new UsageError(`There is no sandbox "${sandboxId}".`);
-  if (image === null)
+  const imageId = await withServiceStore(options, (store) => imageOfSandbox(store.database, sandboxId));
+  if (imageId === undefined) throw new UsageError(`There is no sandbox "${sandboxId}".`);
+  if (imageId === null)
     throw new UsageError(`The sandbox "${sandboxId}" has no packages, so nothing is built.`);
-  return image;
+  return imageId;
 }

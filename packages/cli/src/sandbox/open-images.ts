@@ -69,7 +69,10 @@ export function openImages(options: ImagesOptions): Images {
   }
 }
 
-/** Lets the users of sandbox processes traverse the data folder to the images. Recorded runs stay private. */
+/**
+ * If the images are in a data folder, lets the OS users of sandbox processes traverse that folder to the images.
+ * Recorded runs stay private.
+ */
 function allowTraversal(images: string): void {
   const data = dirname(resolve(images));
   if (existsSync(join(data, 'lock.db')))

@@ -30,7 +30,7 @@ function errorOf({ code, message, line }: Failure) {
 const RAISE_TIMEOUT = 'Raise the limit: --timeout MS';
 const LIST_IMAGES = 'heddle sandbox list shows the images';
 
-/** Hints for failures. */
+/** Hints by error code. */
 const HINTS: Readonly<Record<string, (code: ExecutedCode) => string | undefined>> = {
   MODULE_NOT_IN_IMAGE: ({ language, image }) =>
     image === undefined
@@ -52,12 +52,12 @@ export function printOutcome(outcome: FunctionOutcome, code: ExecutedCode, io: I
   }
   const style = styleFor(io.stderr);
   const { code: errorCode, name, message, line } = outcome.error;
-  const type = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
-  const at = line === undefined ? '' : ` (line ${line})`;
+  const namePrefix = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
+  const lineSuffix = line === undefined ? '' : ` (line ${line})`;
   const frame = codeFrame(code.text.trimEnd(), line, style);
   const hint = HINTS[errorCode]?.(code);
   const lines = [
-    `${style.red('✗')} ${style.bold(errorCode)} ${sanitize(`${type}${message}`)}${at}`,
+    `${style.red('✗')} ${style.bold(errorCode)} ${sanitize(`${namePrefix}${message}`)}${lineSuffix}`,
     ...frame,
     ...(hint === undefined ? [] : [...(frame.length === 0 ? [] : ['']), `${style.cyan('→')} ${hint}`]),
   ];

@@ -15,8 +15,8 @@ export interface Progress {
 const SECOND_MS = 1_000;
 
 /**
- * Creates a progress display. On a terminal it shows the current step with its duration. Elsewhere it prints the first
- * step of each kind. `quiet`: prints nothing.
+ * Creates a progress display. On a terminal it shows the current step with its duration. Elsewhere it prints a step
+ * only if its kind (its first word) differs from that of the previous step. `quiet`: prints nothing.
  */
 export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;

@@ -17,20 +17,21 @@ function stateOf({ state }: ImageRecord, style: Style): string {
   return state === 'failed' ? style.red(state) : style.yellow(state);
 }
 
-const entriesOf = ({ spec }: ImageRecord): string[] => [
+const specEntriesOf = ({ spec }: ImageRecord): string[] => [
   ...spec.dependencies,
   ...spec.cliTools,
   ...spec.systemPackages,
 ];
 
-/** Returns the name in an entry of a specification, without version, range and extras. */
-const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
+/** Returns the package name in an entry of a specification, without version, range and extras. */
+const packageNameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
 
 /** Returns the packages of an image: the packages that its specification names, then their dependencies. */
 function packageLines(record: ImageRecord, style: Style): string[] {
   // A command-line tool is listed by its id, not by the packages in it.
   const { dependencies, systemPackages } = record.spec;
-  const names = new Set([...dependencies, ...systemPackages].map(nameIn));
+  const names = new Set([...dependencies, ...systemPackages].map(packageNameIn));
+  // Packages are recorded as `name version`.
   const isDirect = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
   const direct = record.packages.filter(isDirect);
   const indirect = record.packages.filter((text) => !isDirect(text));
@@ -84,7 +85,7 @@ export function imageTableLines(records: readonly ImageRecord[], style: Style): 
     stateOf(record, style),
     record.spec.language,
     record.builtAt === null ? '-' : record.builtAt.slice(0, 16).replace('T', ' '),
-    sanitizeLine(entriesOf(record).join(' ')),
+    sanitizeLine(specEntriesOf(record).join(' ')),
   ]);
   const titles = ['id', 'name', 'state', 'language', 'built (UTC)', 'contents'];
   const [head = '', ...lines] = table([titles.map((title) => style.bold(title)), ...rows]);

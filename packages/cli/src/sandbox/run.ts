@@ -76,9 +76,9 @@ function isFile(image: string): boolean {
 }
 
 /**
- * Returns the id of the image for the job. If `--image` is a specification file, builds its image first. Returns the
- * outcome of a cancelled build. If a build fails, prints the error and returns an undefined outcome; with `--json`,
- * returns the id of the failed image instead, because the job then reports the failure.
+ * Returns the id of the image for the job. If `--image` is a specification file, builds its image first. If the build
+ * is cancelled, returns the outcome of a cancelled job. If the build fails, prints the error and returns an undefined
+ * outcome; with `--json`, returns the id of the failed image instead, because the job then reports the failure.
  */
 async function resolveImage(
   io: Io,
@@ -93,15 +93,18 @@ async function resolveImage(
   return { outcome: undefined };
 }
 
-/** Runs the job in a new sandbox, with the image of `--image` if set. Returns undefined if it printed a failed build. */
+/**
+ * Runs the job in a new sandbox, with the image of `--image` if set. Returns undefined if the build of the image failed
+ * and its error is printed.
+ */
 async function runJob(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
-  const base = { maxProcesses: 1, egress, ...isolationOf(options) };
-  if (options.image === undefined) return runInSandbox(base, job);
+  const sandboxOptions = { maxProcesses: 1, egress, ...isolationOf(options) };
+  if (options.image === undefined) return runInSandbox(sandboxOptions, job);
   return withImages(options, async (images) => {
     const image = await resolveImage(io, images, options);
     if ('outcome' in image) return image.outcome;
-    return runInSandbox({ ...base, images }, { ...job, image: image.id });
+    return runInSandbox({ ...sandboxOptions, images }, { ...job, image: image.id });
   });
 }
 

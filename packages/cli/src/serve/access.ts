@@ -16,7 +16,7 @@ export interface AccessOptions extends LimitOptions, TokenOptions {
 export interface ServerAccess {
   settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
   limits: Limits;
-  /** Returns `fetch` with the metadata that tells callers where to get tokens. */
+  /** Returns a `fetch` that also serves the metadata about where callers get tokens. */
   wrap(fetch: Api['fetch']): Api['fetch'];
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { LimitPlan } from '@heddle/service/access';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Addresses that only this machine can reach. */
+/** Matches loopback hosts, which only this machine can reach. */
 export const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 
 /** Options of `heddle serve` about limits. */

@@ -21,7 +21,7 @@ export interface ListeningServer {
   url: string;
   /** URL from this machine: `url`, with the loopback address in place of a wildcard. */
   origin: string;
-  /** Resolves with an error of the listening socket. */
+  /** Resolves with the error if the listening socket fails. */
   failed: Promise<Error>;
   /** Stops accepting connections. */
   close(): void;

@@ -3,7 +3,7 @@ import type { OAuthOptions, ProtectedResource } from '@heddle/service/access';
 import type { Env } from '../env.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Variables with the credentials of this deployment at the introspection endpoint. */
+/** Environment variables with the client credentials of this deployment for the introspection endpoint. */
 const CLIENT_VARIABLES = { id: 'HEDDLE_OAUTH_CLIENT_ID', secret: 'HEDDLE_OAUTH_CLIENT_SECRET' };
 
 /** Options of `heddle serve` about access tokens. */

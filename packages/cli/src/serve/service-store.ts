@@ -10,18 +10,18 @@ import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { refreshOptionsOf } from './oauth-clients.ts';
 
-/** Variable with the secret that hashes keys in PostgreSQL. */
-const SECRET = 'HEDDLE_API_SECRET';
+/** Environment variable with the secret for hashing API keys in PostgreSQL. */
+const SECRET_VARIABLE = 'HEDDLE_API_SECRET';
 const MIN_SECRET_CHARS = 32;
 
 /** Opens the store of the HTTP API. Throws a usage error for a database without HEDDLE_API_SECRET. */
 export async function openStore({ data, postgres }: StoreOptions): Promise<ServiceStore> {
-  const secret = readEnv().value(SECRET);
+  const secret = readEnv().value(SECRET_VARIABLE);
   const { openServiceStore } = await import('@heddle/service');
   if (postgres === undefined) return openServiceStore({ data });
   if (secret === undefined || secret.length < MIN_SECRET_CHARS) {
     throw new UsageError(
-      `${SECRET} must have at least ${MIN_SECRET_CHARS} characters: it hashes the keys in PostgreSQL.`,
+      `${SECRET_VARIABLE} must have at least ${MIN_SECRET_CHARS} characters: it hashes the keys in PostgreSQL.`,
       'Set it to the same value in all processes.',
     );
   }
@@ -41,29 +41,29 @@ export type Ownership = Required<
  * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
-  stored: Omit<WorkerStore, 'close' | 'database'>,
+  workerStore: Omit<WorkerStore, 'close' | 'database'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldestId: string | undefined;
   const envOf = async (tenant: string): Promise<typeof env> => {
-    oldestId ??= await stored.oldestWorkspace();
+    oldestId ??= await workerStore.oldestWorkspace();
     return tenant === oldestId ? env : {};
   };
   return {
-    resolveChild: (caller, reference) => stored.resolveChild(caller, reference),
-    tenant: (workflowId) => stored.tenant(workflowId),
-    tenantCredentials: stored.credentials,
-    tenantSkills: stored.skills,
+    resolveChild: (caller, reference) => workerStore.resolveChild(caller, reference),
+    tenant: (workflowId) => workerStore.tenant(workflowId),
+    tenantCredentials: workerStore.credentials,
+    tenantSkills: workerStore.skills,
     environments: {
       names: async (tenant) => [
-        ...new Set([...(await stored.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
+        ...new Set([...(await workerStore.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
       ],
       values: async (tenant, names) => {
         const ownEnv = await envOf(tenant);
         const { env: envNames = [], secret: secretNames = [] } = Object.groupBy(names, (name) =>
           Object.hasOwn(ownEnv, name) ? 'env' : 'secret',
         );
-        const secrets = secretNames.length === 0 ? {} : await stored.secrets.values(tenant, secretNames);
+        const secrets = secretNames.length === 0 ? {} : await workerStore.secrets.values(tenant, secretNames);
         return Object.fromEntries([
           ...Object.entries(secrets),
           ...envNames.map((name) => [name, ownEnv[name] as string]),
@@ -73,8 +73,8 @@ export function ownershipOf(
   };
 }
 
-/** Variable with the keys that seal secrets. */
-const SEALING_KEYS = 'HEDDLE_SECRET_KEYS';
+/** Environment variable with the keys that seal secrets. */
+const SEALING_KEYS_VARIABLE = 'HEDDLE_SECRET_KEYS';
 
 /** The sealer of secrets, and its keys if they are in the data folder. */
 export interface Sealing {
@@ -88,26 +88,26 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
     KeyFolder,
     keysInText,
     missingKeys,
-    Sealer: SealerOf,
+    Sealer: SealerClass,
     SealingError,
   } = await import('@heddle/service');
-  const text = readEnv().value(SEALING_KEYS);
+  const text = readEnv().value(SEALING_KEYS_VARIABLE);
   if (text !== undefined) {
     try {
-      return { sealer: new SealerOf(keysInText(text)), folderKeys: undefined };
+      return { sealer: new SealerClass(keysInText(text)), folderKeys: undefined };
     } catch (error) {
-      if (error instanceof SealingError) throw new UsageError(`${SEALING_KEYS}: ${error.message}`);
+      if (error instanceof SealingError) throw new UsageError(`${SEALING_KEYS_VARIABLE}: ${error.message}`);
       throw error;
     }
   }
   if (postgres !== undefined) {
     const keys = missingKeys(
-      `${SEALING_KEYS} is not set: it must have the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
+      `${SEALING_KEYS_VARIABLE} is not set: it must have the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
     );
-    return { sealer: new SealerOf(keys), folderKeys: undefined };
+    return { sealer: new SealerClass(keys), folderKeys: undefined };
   }
   const folderKeys = new KeyFolder(join(data, 'secret-keys'));
-  return { sealer: new SealerOf(folderKeys), folderKeys };
+  return { sealer: new SealerClass(folderKeys), folderKeys };
 }
 
 /** The part of the service's store that workers need, opened on first use, and the images for blocks. */
@@ -125,9 +125,9 @@ export function lazyWorkerStore(
   const store = lazy(async () => {
     const { openWorkerStore } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
-    const refresh = await refreshOptionsOf(options, report);
+    const refreshOptions = await refreshOptionsOf(options, report);
     const location = postgres === undefined ? { data } : { postgres: { url: postgres } };
-    return openWorkerStore(location, sealer, refresh);
+    return openWorkerStore(location, sealer, refreshOptions);
   });
   let sandboxes: { close(): Promise<void> } | undefined;
   return {

@@ -10,7 +10,7 @@ export interface ServedStudio {
   sessions?: Authenticator;
   /** Returns `fetch` with the pages of the Studio and the sign-in of browsers. */
   wrap(fetch: Fetch): Fetch;
-  /** The URL to open in a browser. On a loopback address it has a token, which signs one browser in once. */
+  /** The URL to open in a browser. On a loopback address it has a one-time token that signs the browser in. */
   browserUrl?: string;
 }
 
@@ -53,8 +53,9 @@ export async function openStudio(
       return async (request) => {
         const page = await pages(request);
         if (!page) return withSession(request);
-        const isKnown = !sessionOptions.hosts || sessionOptions.hosts.has(request.headers.get('host') ?? '');
-        return isKnown ? page : unknownHostResponse();
+        const isKnownHost =
+          !sessionOptions.hosts || sessionOptions.hosts.has(request.headers.get('host') ?? '');
+        return isKnownHost ? page : unknownHostResponse();
       };
     },
     browserUrl: token ? `${listeningUrl}/#token=${token.text}` : `${origin}/`,

@@ -9,12 +9,12 @@ import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { loadTemporalServer } from './runtime.ts';
 
-/** A running server. */
+/** A running Temporal server. */
 export interface OpenServer {
   address: string;
   /** URL of the Temporal UI; undefined if there is none. */
   ui: string | undefined;
-  /** Undefined if the server was already running; it then keeps running. */
+  /** The server that this process started; undefined if the server was already running, and is not stopped. */
   server: DevServer | undefined;
 }
 

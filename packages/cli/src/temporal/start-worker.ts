@@ -54,18 +54,18 @@ export async function startWorker(
     ownership,
     pauseLinks,
     imagesOf,
-    ...rest
+    ...options
   }: StartWorkerOptions,
 ): Promise<HeddleWorker> {
-  const blocks = await blockEngineOptions(rest);
+  const blocks = await blockEngineOptions(options);
   const { createWorker } = await loadTemporal();
-  const images = blockImages(rest.data, rest.isolation);
+  const images = blockImages(options.data, options.isolation);
   const report = errorReporter(io);
   const worker = await createWorker({
     ...server,
     ...blocks,
-    ...temporalStoreOption(rest),
-    taskQueue: rest.queue,
+    ...temporalStoreOption(options),
+    taskQueue: options.queue,
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
@@ -80,8 +80,8 @@ export async function startWorker(
     finished: worker.finished,
     url: worker.url,
     status: () => worker.status(),
-    async stop(options) {
-      await worker.stop(options);
+    async stop(stopOptions) {
+      await worker.stop(stopOptions);
       await images.close();
     },
   };

@@ -14,7 +14,7 @@ export interface StopOptions {
   failed?: Promise<string>;
 }
 
-/** Time for cancelled blocks to stop. */
+/** Time for cancelled blocks, and then for any other remaining work, to end. */
 const KILL_MS = 5000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
