@@ -10,7 +10,7 @@ export interface DrawnBlock {
   enabled: boolean;
   /** Position in the editor, relative to its container; null if the block has none. */
   position: { x: number; y: number } | null;
-  /** The container around the block. */
+  /** Id of the container around the block. */
   parentId: string | null;
   width: number | null;
   height: number | null;

@@ -155,8 +155,8 @@ export interface StepOptions {
 
 /**
  * The result of an attempt: an output with its port (default `source`) and new values of workflow variables (`set`), a
- * wait, or a pause for a person. The answer to a pause ends the block; with `continues`, the block is executed again
- * with the answer, in the same attempt and with all its steps.
+ * wait (`waiting`: the output until then), or a pause for a person. The answer to a pause ends the block; with
+ * `continues`, the block is executed again with the answer, in the same attempt and with all its steps.
  */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
@@ -191,9 +191,9 @@ export interface RunStore extends StepStore {
    */
   append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> | void;
   /**
-   * Writes entries by number and replaces existing ones. For runtimes that keep the order of entries elsewhere: several
-   * processes may write the same entries concurrently and repeatedly, and may replace those of a process that died
-   * before it reported them.
+   * Writes entries by number and replaces existing ones. For runtimes that keep the order of entries in another system:
+   * several processes may write the same entries concurrently and repeatedly, and may replace those of a process that
+   * died before it reported them.
    */
   upsert(runId: string, entries: readonly Entry[]): Promise<void> | void;
   journal(runId: string): Promise<Entry[]> | Entry[];
@@ -201,7 +201,8 @@ export interface RunStore extends StepStore {
   /**
    * Writes the record and logs, which may be older than the journal: they are written immediately when the run becomes
    * idle or ends, else within a second. Returns false and changes nothing if the stored record is newer (has a higher
-   * `seq`). Then the stored logs may be those of a process that died; the caller saves these logs with a later record.
+   * `seq`). The caller then saves its `logs` again with a later record, because the stored ones may be from a process
+   * that died.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;

@@ -71,8 +71,8 @@ interface PlacingContext {
 /** Computes the places of the block and of the containers around it, outermost first. */
 function computePlace(id: string, context: PlacingContext): void {
   const { blocks, places, sink } = context;
-  const { chain, outer } = unplacedChain(id, context);
-  let container = outer;
+  const { chain, outerPlace } = unplacedChain(id, context);
+  let container = outerPlace;
   for (const blockId of chain.toReversed()) {
     const block = blocks.get(blockId) as Block;
     if (container && container.containers.length >= MAX_NESTING) {
@@ -84,21 +84,24 @@ function computePlace(id: string, context: PlacingContext): void {
   }
 }
 
-/** Returns the block and the containers around it, innermost first, up to one whose place is already known. */
+/**
+ * Returns the block and the containers around it whose places are not known yet, innermost first (`chain`), and the
+ * place of the next container, which is known (`outerPlace`).
+ */
 function unplacedChain(
   id: string,
   { blocks, parents, places, sink }: PlacingContext,
-): { chain: string[]; outer: ContainedBlock | undefined } {
+): { chain: string[]; outerPlace: ContainedBlock | undefined } {
   const chain = new Set<string>();
-  let current: string | undefined = id;
-  while (current !== undefined && !places.has(current) && !chain.has(current)) {
-    chain.add(current);
-    current = parents.get(current);
+  let currentId: string | undefined = id;
+  while (currentId !== undefined && !places.has(currentId) && !chain.has(currentId)) {
+    chain.add(currentId);
+    currentId = parents.get(currentId);
   }
   const ids = [...chain];
-  if (current !== undefined && chain.has(current))
-    sink.push(parentCycle(ids.slice(ids.indexOf(current)), blocks));
-  return { chain: ids, outer: current === undefined ? undefined : places.get(current) };
+  if (currentId !== undefined && chain.has(currentId))
+    sink.push(parentCycle(ids.slice(ids.indexOf(currentId)), blocks));
+  return { chain: ids, outerPlace: currentId === undefined ? undefined : places.get(currentId) };
 }
 
 function placeInside(block: Block, container: ContainedBlock): ContainedBlock {

@@ -66,7 +66,7 @@ function removeNodes({ graph, nodes, inDegrees, outDegrees }: RemainingGraph, id
 /** The sorted targets of a node's edges, and the index of the first one that may still be in the graph. */
 interface SortedTargets {
   targets: readonly string[];
-  next: number;
+  nextIndex: number;
 }
 
 /**
@@ -85,15 +85,15 @@ function removeCyclesFrom(
   const positions = new Map([[first, 0]]);
   for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
     const next = remaining.nodes.has(node) ? firstTarget(remaining, node, sortedTargets) : undefined;
-    const start = next === undefined ? undefined : positions.get(next);
+    const cycleStart = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
       positions.delete(node);
-    } else if (start === undefined) {
+    } else if (cycleStart === undefined) {
       positions.set(next, path.length);
       path.push(next);
     } else {
-      const cycle = path.slice(start);
+      const cycle = path.slice(cycleStart);
       cycles.push(rotateToFirst(cycle));
       removeNodes(remaining, cycle);
     }
@@ -105,11 +105,11 @@ function firstTarget(
   id: string,
   sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
+  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), nextIndex: 0 };
   sortedTargets.set(id, sorted);
-  while (sorted.next < sorted.targets.length && !nodes.has(sorted.targets[sorted.next] as string))
-    sorted.next++;
-  return sorted.targets[sorted.next];
+  while (sorted.nextIndex < sorted.targets.length && !nodes.has(sorted.targets[sorted.nextIndex] as string))
+    sorted.nextIndex++;
+  return sorted.targets[sorted.nextIndex];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

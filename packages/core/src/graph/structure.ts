@@ -34,7 +34,9 @@ export interface Structure {
 }
 
 export interface StructureOptions {
+  /** True: an edge to an unknown block is a warning instead of an error. */
   compat: boolean;
+  /** Ports that registered executors declare, by block type. */
   ports: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -35,7 +35,7 @@ export interface WiringOptions {
   notes: ReadonlySet<string>;
 }
 
-/** Classifies every edge by its meaning for a run, and reports edges that have no meaning. */
+/** Classifies every edge by its effect on a run, and reports invalid edges. */
 export function wireEdges(
   edges: readonly Edge[],
   places: ContainedBlocks,
@@ -62,6 +62,7 @@ export function wireEdges(
     if (!source.enabled || !target.enabled) return;
     append(wiring.enabledTargets, edge.source, edge.target);
     if (parentOf(target) === edge.source) append(wiring.starts, edge.source, edge.target);
+    // An edge from a body back to its container has no effect.
     else if (parentOf(source) === edge.target) return;
     else if (parentOf(source) !== parentOf(target)) sink.push(edgeAcrossContainers(index, source, target));
     else {

@@ -45,6 +45,7 @@ export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'dea
  * commands of the same step.
  */
 export type Notice =
+  /** A container started. */
   | { type: 'entered'; at: Address }
   /** A frame opened: iteration `iteration` of a loop, or branch `iteration` of a parallel. */
   | { type: 'opened'; at: Address; iteration: number }

@@ -16,7 +16,7 @@ export function setDeadline(context: StepContext, event: StartedEvent): void {
   context.commands.push(deadlineCommand(dueMs));
 }
 
-/** R26: stops the deadline's clock while only a person can continue the run, and starts it again afterwards. */
+/** R26: stops the deadline's clock while the run waits only for people, and starts it again afterwards. */
 export function updateDeadline(context: StepContext): void {
   const { deadline } = context.state;
   if (!deadline?.activeOnly) return;

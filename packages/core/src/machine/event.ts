@@ -1,6 +1,6 @@
 /**
- * The position of a node in the tree of frames (the run itself, iterations and branches): node, iteration or branch,
- * node, …, node (dense indexes).
+ * The position of a node in the tree of frames (the run itself, iterations and branches): indexes of nodes alternate
+ * with numbers of iterations or branches, from the outermost container to the node itself.
  *
  * The length is odd. Only grace timers and deadlines have addresses of even length: `[]` is the run itself, and an
  * address that ends in a branch number is that branch.
@@ -55,10 +55,7 @@ export type Event =
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
   /** The child run of a child block waits for a person or for a time; `null`: the child run does not wait. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
-  /**
-   * A timer of the machine fired. A `deadline` counts only once `atMs` has reached the current deadline; earlier ones
-   * are void.
-   */
+  /** A timer of the machine fired. A `deadline` event before the current deadline is void. */
   | { type: 'fired'; at: Address; atMs: number; timer: TimerName; attempt?: number }
   | { type: 'cancelled'; atMs: number };
 
@@ -80,7 +77,7 @@ export interface StartedEvent {
   until?: number;
   /** Maximum duration of the run in milliseconds. */
   timeoutMs?: number;
-  /** True if the time in which only a person can continue the run does not count towards `timeoutMs`. */
+  /** True if the time in which the run waits only for people does not count towards `timeoutMs`. */
   activeOnly?: boolean;
   /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
   graceMs: number;

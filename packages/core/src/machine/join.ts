@@ -27,7 +27,8 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
   const { frame, region } = level;
   frame.cells[index] = cell;
   frame.left--;
-  // R27 and R28 are checked before the out-edges, because nothing may start afterwards.
+  // A Response block (R27) and the block at which the run stops (R28) are checked before the out-edges, because nothing
+  // may start after them.
   if (nodeAt(region, index).answers && cell === 'source') {
     beginDrain(context, { of: 'run' }, 'answered', addressOf(level, index));
     return;
@@ -49,6 +50,7 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
 }
 
 function settleEdge(context: StepContext, level: Level, to: number, live: boolean): void {
+  // The cell is twice the number of unsettled sources, plus one once a live edge has arrived.
   const cell = ((level.frame.cells[to] as number) - 2) | (live ? 1 : 0);
   level.frame.cells[to] = cell;
   if (cell === 1) context.tasks.push({ do: 'start', level, index: to });

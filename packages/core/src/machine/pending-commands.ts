@@ -61,7 +61,7 @@ type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 export function isPending(region: Region, state: State, command: Command): boolean {
   if (command.type === 'abort' || command.type === 'end') return false;
   if (command.type === 'timer' && (command.timer === 'grace' || command.timer === 'deadline'))
-    return isFrameTimerPending(region, state, command);
+    return isGraceOrDeadlinePending(region, state, command);
   const cell = cellAt(region, state, command.at);
   if (cell === undefined) return false;
   if (isOpenContainer(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
@@ -87,7 +87,7 @@ function isSameAttempt(a: AttemptNumbers, b: AttemptNumbers): boolean {
 
 const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
 
-function isFrameTimerPending(
+function isGraceOrDeadlinePending(
   region: Region,
   state: State,
   { at, timer, dueMs }: Extract<Command, { type: 'timer' }>,

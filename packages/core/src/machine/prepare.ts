@@ -4,16 +4,17 @@ import type { Region } from './skeleton.ts';
 
 /** A region's edges, indexed so that a join needs one lookup per edge. */
 export interface PreparedRegion {
-  /** Cells of a new activation. */
+  /** Cells of a new frame: for each node, twice the number of its sources (see `Cell`). */
   cells: readonly Cell[];
   /** For each node its targets in edge order, each with the ports of the edges to it. */
   outs: readonly (readonly OutgoingEdge[])[];
-  /** By start node: the cells of the nodes that it reaches. */
+  /** By start node: the cells of a frame in which the run starts at that node. */
   reachable: Map<number, ReachableCells>;
 }
 
 interface ReachableCells {
   cells: readonly Cell[];
+  /** Number of nodes that can run. */
   left: number;
 }
 

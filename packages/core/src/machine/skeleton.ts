@@ -32,8 +32,7 @@ export interface Node {
   /** True if an edge leaves by the `error` port, so that failures are handled. */
   handlesError: boolean;
   /**
-   * True if the block's output may become the run's output: it has no out-edges except unused `error` edges. Top region
-   * only.
+   * True if the block's output may become the run's output: it has no out-edges except `error` edges. Top region only.
    */
   terminal?: boolean;
   /** True if the run is answered when this block completes (Response). */
@@ -59,8 +58,8 @@ export interface RetryPolicy {
 /**
  * The source of a container's iterations or branches.
  *
- * A `count` known at compile time needs no command. `perTurn` asks before every iteration (`while`), or before every
- * iteration except the first (`doWhile`: `firstFree`).
+ * A `count` known at compile time needs no command. With `perTurn`, the container sends `expand` before every iteration
+ * (`while`); with `firstFree`, before every iteration except the first (`doWhile`).
  */
 export interface Subflow {
   body: Region;

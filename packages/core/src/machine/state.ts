@@ -24,14 +24,14 @@ export interface State {
 export interface Deadline {
   /** Set while the clock runs. */
   dueMs?: number;
-  /** Set while the clock is stopped: `activeOnly`, and only a person can continue the run. */
+  /** Set while the clock is stopped: `activeOnly`, and the run waits only for people. */
   leftMs?: number;
   activeOnly: boolean;
 }
 
 /** One activation of a region. */
 export interface Frame {
-  /** Nodes that are not settled yet. */
+  /** Number of nodes that are not settled yet. */
   left: number;
   cells: Cell[];
   /** Set on a branch of a parallel that collects errors, after a failure in the branch. */
@@ -45,7 +45,7 @@ export interface Frame {
 export interface Drain {
   why: 'failed' | 'answered' | 'until';
   cause?: Address;
-  /** Amount of work still in flight inside. */
+  /** Number of running blocks and pending `expand` commands inside. */
   running: number;
   dueMs: number;
 }
@@ -170,10 +170,10 @@ function clone(value: unknown): unknown {
   return copy;
 }
 
-/** The idle state of a run: running, waiting for a person, waiting for a time, or ended. */
+/** Whether a run is idle, and what it waits for: a person (`human`) or a timer (`time`). */
 export type IdleState = 'running' | 'human' | 'time' | 'ended';
 
-/** Returns the idle state of the run (R25). A run is idle if nothing runs and it waits for a person or for timers. */
+/** Returns whether the run is idle: nothing runs, and it waits for a person or a timer (R25). */
 export function idleState(state: State): IdleState {
   if (state.phase === 'ended') return 'ended';
   if (state.busy > 0) return 'running';

@@ -30,8 +30,8 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reports types without an executor, data that the host does not store, empty containers, empty required fields, and
- * misspelt or invalid fields.
+ * Reports types without an executor, operations that use data which the host does not store, empty containers, empty
+ * required fields, and misspelt or invalid fields.
  */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const similarTypes = new SimilarNames(typeNames(compilation.types));

@@ -190,10 +190,12 @@ class RunOrder {
     const { name } = place.block;
     const readerChain = this.#chain(reader);
     const targetChain = this.#chain(target);
-    if (!members.has(target) || this.#isCutOff(readerChain, targetChain)) return `no path leads to "${name}"`;
+    if (!members.has(target) || this.#isOnlyReaderReached(readerChain, targetChain))
+      return `no path leads to "${name}"`;
     const sharedLength = sharedDepth(readerChain, targetChain);
     const containerCount = Math.min(sharedLength, readerChain.length - 1, targetChain.length - 1);
     if (this.#isInLoop(readerChain.slice(0, containerCount))) return undefined;
+    // The condition of a loop may read the blocks inside the loop.
     if (sharedLength === readerChain.length && fieldPosition === 'condition') return undefined;
     if (reader === target) return 'it reads itself';
     if (sharedLength === readerChain.length) return `"${name}" runs inside it`;
@@ -203,7 +205,8 @@ class RunOrder {
       : undefined;
   }
 
-  #isCutOff([reader = '']: readonly string[], [target = '']: readonly string[]): boolean {
+  /** Returns true if a start leads to the reader, but none to the target. */
+  #isOnlyReaderReached([reader = '']: readonly string[], [target = '']: readonly string[]): boolean {
     return this.#reachedIds.has(reader) && !this.#reachedIds.has(target);
   }
 

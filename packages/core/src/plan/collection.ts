@@ -51,7 +51,7 @@ function readSource(
   const source = typeof value === 'string' ? readText(value) : readItems(value);
   if (!('static' in source)) return source;
   const { template, findings } = compileTemplate(source.static, context);
-  // References inside a list are data, as in older engines, unless the list contains placeholders.
+  // References inside a list stay text, as in older engines, unless the list contains placeholders.
   if (envNamesIn(template).length === 0) return source;
   compilation.report(location, findings, 'text');
   compilation.addReferences(location, referencesIn(template), 'container');

@@ -45,7 +45,7 @@ function reportUnusableRows(compilation: Compilation, block: Block, rows: readon
   const ids = new Set<string>();
   let isAfterElse = false;
   rows.forEach((row, index) => {
-    const reason = unusableReason(row, { isAfterElse, hasUsedId: ids.has(row.id) });
+    const reason = unusableReason(row, { isAfterElse, isDuplicateId: ids.has(row.id) });
     ids.add(row.id);
     isAfterElse ||= isElse(row.title);
     if (reason === undefined) return;
@@ -62,9 +62,9 @@ function reportUnusableRows(compilation: Compilation, block: Block, rows: readon
 
 function unusableReason(
   row: Row,
-  { isAfterElse, hasUsedId }: { isAfterElse: boolean; hasUsedId: boolean },
+  { isAfterElse, isDuplicateId }: { isAfterElse: boolean; isDuplicateId: boolean },
 ): string | undefined {
   if (isAfterElse) return 'it follows the else row';
-  if (hasUsedId) return `an earlier row has the id "${row.id}"`;
+  if (isDuplicateId) return `an earlier row has the id "${row.id}"`;
   return isElse(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
 }

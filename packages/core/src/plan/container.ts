@@ -138,7 +138,7 @@ function reportOverLimit(
 
 const LOOP_TYPES = ['for', 'forEach', 'while', 'doWhile'] as const;
 
-/** Returns the kind of a loop or parallel, by default the one with a count; undefined for an unknown loop type. */
+/** Returns the kind of a container, by default `for` or `parallelCount`; undefined for an unknown loop type. */
 export function readContainerKind(
   compilation: Compilation,
   block: Block,
@@ -184,7 +184,8 @@ function nonEmptyValue(compilation: Compilation, block: Block, key: string): Jso
 }
 
 /**
- * Returns the value of `key` of a container and its path: from the block's data, else its fields, else the stored map.
+ * Returns the value of `key` of a container and its location: from the block's data, else its fields, else the stored
+ * map.
  */
 export function containerValue(
   compilation: Compilation,

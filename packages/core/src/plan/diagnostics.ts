@@ -48,7 +48,7 @@ export const DIAGNOSTIC_CODES = {
     'A block uses files or knowledge bases of the workspace, which this host does not store.',
   ),
   TRIGGER_NOT_FIRED: warning('This host does not fire triggers of this type.'),
-  TRIGGER_UNSAFE: warning('Others than the intended sender can fire a trigger.'),
+  TRIGGER_UNSAFE: warning('Senders other than the intended one can fire a trigger.'),
   TRIGGER_INVALID: warning('A field of a trigger has an invalid value, so the trigger cannot fire.'),
   BLOCK_UNREACHABLE: warning('No path leads from a start to the block, so it never runs.'),
   EDGE_TO_NOWHERE: error('An edge refers to a block that does not exist.'),

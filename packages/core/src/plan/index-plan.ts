@@ -16,7 +16,7 @@ export interface IndexedNode {
   parallelIds: readonly string[];
   /** Containers: the nodes of the body, by index. */
   body: readonly IndexedNode[];
-  /** Top-level nodes: their only place. */
+  /** Top-level nodes: the block with an empty scope. Undefined for nodes in containers, which have many places. */
   place: Place | undefined;
 }
 

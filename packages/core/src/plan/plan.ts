@@ -31,13 +31,14 @@ export interface Plan {
 
 /** Limits of a run that are fixed at compile time. */
 export interface PlanLimits {
+  /** Maximum number of iterations of a loop. */
   maxLoopTurns: number;
   maxParallelBranches: number;
   /** Grace period in milliseconds: time for running blocks to finish after a failure or a Response block. */
   graceMs: number;
   /** Maximum duration of a run in milliseconds; absent: no deadline. */
   timeoutMs?: number;
-  /** `active`: time in which only a person can continue the run does not count. */
+  /** `active`: time in which the run waits only for people does not count. */
   deadline: 'total' | 'active';
 }
 

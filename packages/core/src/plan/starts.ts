@@ -55,5 +55,5 @@ function rankOf(type: string): number {
   return isTriggerType(type) ? triggerRank(type) : Infinity;
 }
 
-/** The difference of two infinite ranks is NaN, so they are equal here. */
+/** Two infinite ranks are equal: `|| 0` replaces their difference, which is NaN. */
 const compareRanks = (a: number, b: number): number => a - b || 0;

@@ -69,7 +69,7 @@ function findParseError(
   compilation.parsedChars += code.length;
   const source = `async function body() {${prefix}\n${code}\n${suffix}}`;
   try {
-    // The sandbox turns imports into calls.
+    // Imports are allowed everywhere, because the sandbox turns them into calls.
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });
     const end = body[0]?.end ?? 0;
     // An extra brace ends the function before the end of its code.

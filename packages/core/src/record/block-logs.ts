@@ -48,6 +48,7 @@ export class BlockLogs {
     return changedLogs;
   }
 
+  /** Applies an entry that ends, fails, pauses or continues a block. */
   record(entry: Entry): void {
     if (entry.type === 'completed') {
       const log = this.#close(entry);
@@ -112,6 +113,7 @@ export class BlockLogs {
     if (log) this.#end(log, 'completed', this.#ledger.scopeAt(place)?.outputs.get(place.block)?.value, atMs);
   }
 
+  /** Applies a command of the machine: the first `run` of a block opens its log, an `abort` ends it as cancelled. */
   command(command: Command, atMs: number): void {
     if (command.type === 'run' && command.try === 1 && command.resumes === undefined)
       this.#changedLogs.push(this.#start(this.#index.placeOf(command.at), atMs));

@@ -111,8 +111,8 @@ export type EntryBody =
 export type StartedFrame = Omit<FrameStart, 'node'>;
 
 /**
- * A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any
- * string.
+ * The data of a scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can
+ * be any string.
  */
 export interface SavedScope {
   outputs: { block: string; value: Stored; order: number; failed?: true }[];
@@ -134,7 +134,7 @@ export interface Place {
   scope: number[];
 }
 
-/** The reason of a block's failure, as data: the content of its error port and of the run's error. */
+/** The reason for a block's failure, as data: the content of its error port and of the run's error. */
 export interface BlockFailure {
   code: string;
   message: string;

@@ -86,7 +86,8 @@ export class Replica {
   }
 
   /**
-   * Applies the next entry of a stored journal. Throws JOURNAL_CORRUPT if it does not follow from the entries before it.
+   * Applies the next entry of a stored journal. Throws JOURNAL_CORRUPT if it does not follow from the entries before
+   * it.
    */
   replay(entry: Entry): ApplyResult {
     const applied = this.apply(entry);
@@ -106,8 +107,8 @@ export class Replica {
   deadlineAt(at: Address): number | undefined {
     const work = workAt(this.plan.skeleton, this.state, at);
     const dueMs = work && 'dueMs' in work ? work.dueMs : undefined;
-    const runMs = this.state.deadline?.dueMs;
-    return dueMs === undefined || runMs === undefined ? (dueMs ?? runMs) : Math.min(dueMs, runMs);
+    const runDueMs = this.state.deadline?.dueMs;
+    return dueMs === undefined || runDueMs === undefined ? (dueMs ?? runDueMs) : Math.min(dueMs, runDueMs);
   }
 
   /** Returns the number of the attempt in flight at `at`, from 1. */
