@@ -16,8 +16,8 @@ import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
 // A drain is the end phase of a run, container or branch. R17: nothing new starts in it: waits, pauses, children and
-// pending retries end immediately, and running work gets a grace period. R18: afterwards running work is aborted. R19: an
-// outer drain replaces the inner ones.
+// pending retries end immediately, and running work gets a grace period. R18: afterwards running work is aborted. R19:
+// an outer drain replaces the inner ones.
 
 /** Starts to drain `scope` because of the node at `cause`. */
 export function beginDrain(
