@@ -30,14 +30,14 @@ const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
 /**
- * Returns the parts that all runs share, from the engine's options and open stores. `code`: by default, a sandbox with
- * these options.
+ * Returns the parts that all runs share, from the engine's options and open stores. `codeService`: by default, a new
+ * one with these options.
  */
 export function createRuntimeParts(
   stores: SharedStores,
   registry: Registry,
   options: EngineOptions,
-  code = new CodeService(sandboxOptions(options)),
+  codeService = new CodeService(sandboxOptions(options)),
 ): RuntimeParts {
   const { clock = systemClock, onError: report = reportAsWarning } = options;
   const values = new Values(stores.values);
@@ -48,7 +48,7 @@ export function createRuntimeParts(
     clock,
     registry,
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
-    code,
+    code: codeService,
     connections: new Connections(),
     codeLimits: codeLimits(options),
     egress: blockClientLoader(options),

@@ -41,11 +41,11 @@ export function repeat(
   report: (error: unknown) => void,
 ): () => Promise<void> {
   let isStopped = false;
-  let current: Promise<void> = Promise.resolve();
+  let currentCall: Promise<void> = Promise.resolve();
   let cancel = (): void => undefined;
   const schedule = (): void => {
     cancel = clock.at(clock.now() + intervalMs, () => {
-      current = work()
+      currentCall = work()
         .catch(report)
         .then(() => {
           if (!isStopped) schedule();
@@ -56,7 +56,7 @@ export function repeat(
   return () => {
     isStopped = true;
     cancel();
-    return current;
+    return currentCall;
   };
 }
 

@@ -49,33 +49,33 @@ async function createOnPostgres(
   return createLeasedEngine(await openLeased(database), registry, options, timing);
 }
 
-/** Throws OPTIONS_INVALID if the options name another location for runs besides `postgres`. */
+/** Throws OPTIONS_INVALID if `postgres` is set together with another location for runs. */
 function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
   const locations = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
   if (!postgres || locations.length === 1) return;
   const names = locations.map(([name]) => `"${name}"`).join(' and ');
-  throw new EngineError('OPTIONS_INVALID', `Runs have one location: choose one of ${names}.`);
+  throw new EngineError('OPTIONS_INVALID', `The options ${names} exclude each other: set only one of them.`);
 }
 
-/** Creates an engine on open stores. The engine closes them, but not `code`, which several engines may share. */
+/** Creates an engine on open stores. It closes them, but not `codeService`, which several engines may share. */
 export async function createEngineOn(
   stores: Stores,
   registry: Registry,
   options: EngineOptions,
-  code?: CodeService,
+  codeService?: CodeService,
 ): Promise<Engine> {
   const { recover = true } = options;
-  const parts = createRuntimeParts(stores, registry, options, code);
-  const onAcquire = recover ? undefined : openedRunsReporter(stores);
+  const parts = createRuntimeParts(stores, registry, options, codeService);
+  const onAcquire = recover ? undefined : openedRunsRecorder(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
   const localParts = { ...parts, stores, runs };
-  const stopControl = await serveControl(localParts, recover);
+  const stopControlRequests = await serveControl(localParts, recover);
   const close = async (graceMs: number): Promise<void> => {
-    await stopControl();
+    await stopControlRequests();
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
-    await (code ? parts.connections.waitUntilClosed() : closeParts(parts));
+    await (codeService ? parts.connections.waitUntilClosed() : closeParts(parts));
     stores.close();
   };
   try {
@@ -89,10 +89,10 @@ export async function createEngineOn(
 }
 
 /**
- * Tells readers of the folder that this process has not opened any existing run yet. Returns a function that reports an
- * opened run. Readers conclude that no process executes the other existing runs.
+ * Records in the folder that this process has not opened any existing run yet. Returns a function that records an
+ * opened run. Readers of the folder conclude that no process executes the other existing runs.
  */
-function openedRunsReporter(stores: Stores): (runId: string) => void {
+function openedRunsRecorder(stores: Stores): (runId: string) => void {
   const openedRunIds = new Set<string>();
   stores.recordOpenedRuns?.([]);
   return (runId) => {

@@ -116,8 +116,8 @@ export class Definitions {
         version: undefined,
       };
     }
-    const found = await this.find(source, version);
-    if (found) return found;
+    const deployed = await this.find(source, version);
+    if (deployed) return deployed;
     const inVersion = version === undefined ? '' : ` in version ${version}`;
     throw new EngineError(
       'WORKFLOW_NOT_FOUND',

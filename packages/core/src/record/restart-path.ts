@@ -7,7 +7,7 @@ import type { BlockConfig, Plan } from '../plan/plan.ts';
 import type { Entry, Place, StartedFrame } from './entry.ts';
 import type { SourceRun } from './source-run.ts';
 
-/** The start of a run inside containers. */
+/** The block inside containers at which a run starts. */
 export interface RestartPoint {
   plan: Plan;
   block: BlockConfig;
@@ -50,7 +50,7 @@ export class RestartPath {
     const indexedNode = indexPlan(plan).byId(block.id);
     if (!indexedNode) throw notRestartable(block.name, 'it is disabled.');
     const { containers, path } = indexedNode;
-    if (iterations.length !== containers.length) throw wrongNumbersError(block, containers.length);
+    if (iterations.length !== containers.length) throw wrongIterationCountError(block, containers.length);
     this.#point = point;
     this.index = indexPlan(source.plan);
     this.#rerunIds = downstream(plan.skeleton, path[0] ?? 0);
@@ -82,7 +82,7 @@ export class RestartPath {
     return notRestartable(this.#point.block.name, reason);
   }
 
-  /** Returns the depth of the container at a place if it is around the start, in the same iterations; else -1. */
+  /** Returns the depth of the container at a place if the start is inside this execution of it; else -1. */
   depthOf({ block, scope }: Place): number {
     const depth = scope.length;
     const frame = this.frames[depth];
@@ -122,12 +122,12 @@ export class RestartPath {
    */
   #observeRestored(start: string, restoredFrames: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
-    for (const [depth, each] of restoredFrames.entries()) {
+    for (const [depth, restoredFrame] of restoredFrames.entries()) {
       const frame = this.frames[depth];
       if (!frame || frame.container.id !== containerIds[depth]) return;
-      addRestored(frame, each);
+      addRestored(frame, restoredFrame);
       if (frame.closed.has(frame.iteration)) throw this.#notRunError();
-      if (frame.iteration !== each.iteration) return;
+      if (frame.iteration !== restoredFrame.iteration) return;
       if (!this.#hasRun(frame, path[depth + 1] ?? 0)) throw this.#notRunError();
     }
   }
@@ -237,7 +237,7 @@ function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
   return new Set([...reachedNodes].flatMap((node) => nodes[node]?.id ?? []));
 }
 
-function wrongNumbersError({ name }: BlockConfig, expected: number): EngineError {
+function wrongIterationCountError({ name }: BlockConfig, expected: number): EngineError {
   const message =
     expected === 0
       ? `"${name}" is not in a loop or parallel: give no iteration numbers.`
@@ -245,7 +245,7 @@ function wrongNumbersError({ name }: BlockConfig, expected: number): EngineError
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns the error for a start at a block that is refused. `reason`: a sentence. */
+/** Returns the error for a block at which a run cannot start. `reason`: a sentence. */
 export function notRestartable(name: string, reason: string): EngineError {
   return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${reason}`, {
     details: { block: name },

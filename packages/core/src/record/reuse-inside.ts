@@ -40,7 +40,7 @@ export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInsid
   for (const { entry, notices } of source.entries) keptData.add(entry, notices);
   path.expectSources(keptData.endedBlocks, source.runId);
   const { ledger } = keptData;
-  setItems(ledger, path, point);
+  setStaticItems(ledger, path, point);
   return {
     frames,
     blocks: new Set(keptData.endedBlocks.flatMap((each) => [...each])),
@@ -69,13 +69,13 @@ class KeptData {
     if (this.#isKept(entry)) {
       this.ledger.record(entry);
       if (entry.type === 'started') this.#addRestored(entry);
-      else if (endsBlock(entry)) this.#end(entry);
+      else if (endsBlock(entry)) this.#markEnded(entry);
     }
     for (const notice of notices) {
       const place = this.#path.index.placeOf(notice.at);
       if (!this.#path.isKeptNotice(notice, place)) continue;
       this.ledger.applyNotice(notice, place);
-      if (notice.type === 'exited' || notice.type === 'failed') this.#end(place);
+      if (notice.type === 'exited' || notice.type === 'failed') this.#markEnded(place);
     }
   }
 
@@ -86,7 +86,7 @@ class KeptData {
     return this.#path.isKept(place) || (entry.type === 'expanded' && this.#path.depthOf(place) >= 0);
   }
 
-  #end(place: Place): void {
+  #markEnded(place: Place): void {
     this.endedBlocks[this.#path.frameDepthOf(place)]?.add(place.block);
   }
 
@@ -100,7 +100,7 @@ class KeptData {
       outerScope = scope;
       for (const block of current) {
         const place = { block, scope: numbers.slice(0, depth + 1) };
-        if (this.#path.isKept(place)) this.#end(place);
+        if (this.#path.isKept(place)) this.#markEnded(place);
       }
     }
   }
@@ -125,8 +125,8 @@ function endsBlock(entry: Entry): entry is Entry & Place {
   return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
 }
 
-/** For containers with a fixed list, replaces the items by the list of the new plan. */
-function setItems(
+/** For containers whose items are a literal list, replaces the items with the list of the new plan. */
+function setStaticItems(
   { root }: Ledger,
   { frames, index }: RestartPath,
   { plan, iterations }: RestartPoint,

@@ -35,7 +35,7 @@ export interface BranchScope {
   outputs: Map<string, Output>;
   loops: Map<string, LoopScope>;
   parallels: Map<string, ParallelScope>;
-  /** Branches: outputs of the blocks directly in the branch, in order of completion. */
+  /** Only for branches: outputs of the blocks directly in the branch, in order of completion. */
   current: Stored[];
 }
 
@@ -52,13 +52,13 @@ export function scopeOf(
   { containers, parallelIds }: IndexedNode,
   scope: readonly number[],
 ): BranchScope | undefined {
-  let current: BranchScope | undefined = root;
-  if (parallelIds.length === 0) return current;
-  for (let depth = 0; current && depth < containers.length; depth++) {
+  let innermost: BranchScope | undefined = root;
+  if (parallelIds.length === 0) return innermost;
+  for (let depth = 0; innermost && depth < containers.length; depth++) {
     const { id, kind } = containers[depth] as Node;
-    if (kind === 'parallel') current = current.parallels.get(id)?.branches.get(scope[depth] as number);
+    if (kind === 'parallel') innermost = innermost.parallels.get(id)?.branches.get(scope[depth] as number);
   }
-  return current;
+  return innermost;
 }
 
 /**
@@ -70,8 +70,8 @@ export function scopeFrom(
   levels: number,
   parallels: readonly string[],
 ): BranchScope | undefined {
-  let current: BranchScope | undefined = start;
-  for (let level = 0; current && level < levels; level++) current = current.parent;
-  for (const id of parallels) current = current?.parallels.get(id)?.branches.get(0);
-  return current;
+  let target: BranchScope | undefined = start;
+  for (let level = 0; target && level < levels; level++) target = target.parent;
+  for (const id of parallels) target = target?.parallels.get(id)?.branches.get(0);
+  return target;
 }

@@ -15,7 +15,7 @@ export interface SourceRun {
   entries: readonly { entry: Entry; notices: readonly Notice[] }[];
 }
 
-/** Returns the run with this journal. Throws RUN_NOT_SETTLED if it has not ended, JOURNAL_CORRUPT. */
+/** Returns the run with this journal. Throws RUN_NOT_SETTLED if it has not ended, JOURNAL_CORRUPT if it is invalid. */
 export function sourceRun(runId: string, plan: Plan, journal: readonly Entry[]): SourceRun {
   const replica = new Replica(runId, plan);
   const entries = journal.map((entry) => ({ entry, notices: replica.replay(entry).notices }));

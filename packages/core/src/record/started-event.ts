@@ -5,7 +5,7 @@ import type { Entry } from './entry.ts';
 type Started = Extract<Entry, { type: 'started' }>;
 
 /**
- * Returns the first event of a run for the first entry of its journal; undefined if the plan does not have the start.
+ * Converts the first entry of a journal to the event that starts the run; undefined if the plan lacks the start block.
  */
 export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent | undefined {
   const { atMs, graceMs, timeoutMs, activeOnly, reused } = entry;

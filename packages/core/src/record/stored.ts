@@ -10,8 +10,8 @@ export type Stored =
   /** A value above the inline limit: its `key` in the value store, and its `bytes` of JSON text. */
   | { ref: { key: string; bytes: number } }
   /**
-   * A container's `{results}`: per iteration or branch, the outputs of the blocks that ran in it. `control` is set only
-   * if the container's output is the output of the run.
+   * A container's `{results}`: per iteration or branch, the outputs of the blocks that ran in it. `control`: further
+   * fields, such as `totalIterations`, which only the output of the run shows.
    */
   | { results: Stored[][]; control?: JsonObject };
 

@@ -32,7 +32,7 @@ export class CodeRewriter {
     return name;
   }
 
-  /** Replaces the source from `start` to `end` by `text`. Calls must be in order. */
+  /** Replaces the source from `start` to `end` with `text`. Calls must be in the order of the source. */
   replace(start: number, end: number, text: string): void {
     this.#pieces.push(this.source.slice(this.#position, start), text);
     this.#position = end;

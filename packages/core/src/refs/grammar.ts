@@ -27,7 +27,7 @@ export interface Placeholder {
   name: string;
 }
 
-/** UTF-16 units: the two characters that begin a site, and the character that escapes them. */
+/** UTF-16 units: the characters that begin a tag or placeholder, and the character that escapes them. */
 export const LESS = 60;
 export const OPEN_BRACE = 123;
 export const BACKSLASH = 92;

@@ -12,7 +12,7 @@ import type { PrecedingToken, Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
 /**
- * An open bracket. `control`: the head of if, for, while or with. `block` and `object`: braces, distinguished by the
+ * An open bracket. `control`: the `(` after if, for, while or with. `block` and `object`: braces, distinguished by the
  * preceding token. `template`: an expression in a template literal.
  */
 type Bracket = '(' | 'control' | '[' | 'block' | 'object' | 'template';
@@ -56,11 +56,11 @@ const TOKENS_BEFORE_OBJECT = new Set([
 ]);
 
 /**
- * Binds the references and placeholders in JavaScript, in one pass over its tokens.
+ * Binds the sites (references and placeholders) in JavaScript, in one pass over its tokens.
  *
- * In code a site becomes an identifier. In quotes the literal is split and joined with `+`; in a template literal the
- * site becomes `${identifier}`; a regular expression becomes `new RegExp(…)`. Comments stay, or become spaces in an
- * expression. The number of lines stays the same.
+ * In code a site becomes an identifier. A string literal with sites is split and joined with `+`; in a template literal
+ * the site becomes `${identifier}`; a regular expression with sites becomes `new RegExp(…)`. Comments stay, or become
+ * spaces in an expression. The number of lines stays the same.
  *
  * The preceding token decides which `/` begins a regular expression and which `<` compares, as far as that is possible
  * without a parser: the `)` of a control statement and the `}` of a block differ from those of expressions.
@@ -79,8 +79,8 @@ export class JavaScriptScanner {
   /** True if a line ended after the last token. */
   #hasLineEnd = false;
   /**
-   * No regular expression ends before this offset, so a slash up to it is an operator. Without this, lines would be
-   * read repeatedly.
+   * A scan found no end of a regular expression before this offset, so a slash before it is an operator. Without this,
+   * each slash would cause another scan of the line.
    */
   #noRegexBefore = 0;
 
@@ -92,36 +92,36 @@ export class JavaScriptScanner {
   }
 
   scan(): void {
-    while (this.#offset < this.#text.length) this.#token();
+    while (this.#offset < this.#text.length) this.#readToken();
   }
 
-  #token(): void {
+  #readToken(): void {
     const character = this.#text.charAt(this.#offset);
-    if (/\s/.test(character)) return this.#space(character);
-    if (character === '"' || character === "'") return this.#string(character);
-    if (character === '`') return this.#templateText(this.#offset + 1);
-    if (character === '/') return this.#slash();
-    if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
+    if (/\s/.test(character)) return this.#readSpace(character);
+    if (character === '"' || character === "'") return this.#readString(character);
+    if (character === '`') return this.#readTemplateText(this.#offset + 1);
+    if (character === '/') return this.#readSlash();
+    if ((character === '<' || character === '{') && this.#bindSiteInCode()) return undefined;
     const wordEnd = skipWord(this.#text, this.#offset);
-    return wordEnd > this.#offset ? this.#word(wordEnd) : this.#punctuation(character);
+    return wordEnd > this.#offset ? this.#readWord(wordEnd) : this.#readPunctuation(character);
   }
 
-  #space(character: string): void {
+  #readSpace(character: string): void {
     this.#hasLineEnd ||= isLineEnd(character);
     this.#offset++;
   }
 
-  #word(end: number): void {
+  #readWord(end: number): void {
     const word = this.#text.slice(this.#offset, end);
     const isProperty = this.#lastToken === '.';
     this.#moveTo(end, word, isProperty || !OPERATOR_WORDS.has(word));
   }
 
-  #punctuation(character: string): void {
+  #readPunctuation(character: string): void {
     const next = this.#text.charAt(this.#offset + 1);
     if ((character === '+' || character === '-') && next === character)
       return this.#moveTo(this.#offset + 2, character, this.#endsOperand);
-    if (character === ')' || character === ']' || character === '}') return this.#close(character);
+    if (character === ')' || character === ']' || character === '}') return this.#closeBracket(character);
     const bracket = this.#openingBracket(character);
     if (bracket !== undefined) this.#brackets.push(bracket);
     const isArrow = character === '>' && this.#text.charAt(this.#offset - 1) === '=';
@@ -134,25 +134,25 @@ export class JavaScriptScanner {
     return character === '[' ? '[' : undefined;
   }
 
-  #close(character: string): void {
+  #closeBracket(character: string): void {
     const bracket = this.#brackets.pop();
-    if (character === '}' && bracket === 'template') return this.#templateText(this.#offset + 1);
+    if (character === '}' && bracket === 'template') return this.#readTemplateText(this.#offset + 1);
     return this.#moveTo(this.#offset + 1, character, bracket !== 'control' && bracket !== 'block');
   }
 
-  #slash(): void {
+  #readSlash(): void {
     const next = this.#text.charAt(this.#offset + 1);
-    if (next === '/') return this.#comment(skipLine(this.#text, this.#offset));
-    if (next === '*') return this.#comment(skipBlockComment(this.#text, this.#offset));
+    if (next === '/') return this.#readComment(skipLine(this.#text, this.#offset));
+    if (next === '*') return this.#readComment(skipBlockComment(this.#text, this.#offset));
     if (this.#endsOperand || this.#offset < this.#noRegexBefore)
       return this.#moveTo(this.#offset + 1, '/', false);
     const { bodyEnd, end } = scanRegex(this.#text, this.#offset);
-    if (bodyEnd !== undefined) return this.#regex(bodyEnd, end);
+    if (bodyEnd !== undefined) return this.#readRegex(bodyEnd, end);
     this.#noRegexBefore = end;
     return this.#moveTo(this.#offset + 1, '/', false);
   }
 
-  #comment(end: number): void {
+  #readComment(end: number): void {
     this.#finder.checkComment(this.#offset, end);
     if (this.#isExpression) {
       this.#rewriter.replace(
@@ -165,7 +165,7 @@ export class JavaScriptScanner {
     this.#offset = end;
   }
 
-  #siteInCode(): boolean {
+  #bindSiteInCode(): boolean {
     // In `a<<b>c` the second `<` belongs to the shift, unless a reference to a known block begins there.
     const isShift = this.#lastToken === '<' && this.#text.charAt(this.#offset - 1) === '<';
     const precedingToken: PrecedingToken = isShift
@@ -197,7 +197,7 @@ export class JavaScriptScanner {
     return next === ',' || next === '}' ? `(${name})` : name;
   }
 
-  #string(quote: '"' | "'"): void {
+  #readString(quote: '"' | "'"): void {
     const { end, contentEnd, closed } = scanLiteral(this.#text, this.#offset, quote);
     const sites = closed === 'never' ? [] : this.#sitesIn(this.#offset + 1, contentEnd);
     if (sites.length > 0)
@@ -234,7 +234,7 @@ export class JavaScriptScanner {
   }
 
   /** Reads template text from after a backtick or `}` up to the closing backtick or the next `${`. */
-  #templateText(from: number): void {
+  #readTemplateText(from: number): void {
     const { end, contentEnd, closed } = scanLiteral(this.#text, from - 1, '`');
     for (const site of closed === 'never' ? [] : this.#sitesIn(from, contentEnd)) {
       const value = site.kind === 'blank' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
@@ -244,7 +244,7 @@ export class JavaScriptScanner {
     this.#moveTo(end, closed === 'expression' ? '(' : 'x', closed !== 'expression');
   }
 
-  #regex(bodyEnd: number, end: number): void {
+  #readRegex(bodyEnd: number, end: number): void {
     const sites = this.#sitesIn(this.#offset + 1, bodyEnd, true);
     if (sites.length > 0) {
       const parts: string[] = [];

@@ -22,9 +22,9 @@ interface JsonText {
  * Returns the value of a field that its block reads as JSON.
  *
  * Authored text is JSON with holes: references and placeholders. A hole inside a string literal becomes the text of its
- * value. A bare hole becomes the value itself, or null if it is empty. So no value can end a string or add a field. A
- * field that is exactly one hole becomes its value, with JSON text parsed. Text that is not JSON with any values for
- * its holes stays text. Lists and objects are resolved in `mode`.
+ * value. A bare hole (outside string literals) becomes the value itself, or null if it is empty. So no value can end a
+ * string or add a field. A field that is exactly one hole becomes its value, with JSON text parsed. Text that is not
+ * JSON, whatever the values of its holes, stays text. Lists and objects are resolved in `mode`.
  *
  * Throws BlockError BLOCK_CONFIG_INVALID if a value results in a duplicate key.
  */
@@ -116,7 +116,7 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
       markedText += part;
       isInString = endsInString(part, isInString);
     } else if (isInString) markedText += `${mark}${index}${mark}`;
-    else if (isKey(parts[index + 1])) return undefined;
+    else if (beginsWithColon(parts[index + 1])) return undefined;
     else markedText += `"${mark}${mark}${index}${mark}"`;
   }
   // A mark is not JSON after a backslash or in \u…, so no value can become part of an escape.
@@ -124,8 +124,8 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   return value === undefined ? undefined : { parts, quoted, value, mark };
 }
 
-/** Returns true if a bare hole before `next` is in the position of a key. Only a string literal can be a key. */
-function isKey(next: TextPart | undefined): boolean {
+/** Returns true if a bare hole before `next` is in the position of a key, where JSON allows only a string literal. */
+function beginsWithColon(next: TextPart | undefined): boolean {
   return typeof next === 'string' && next.trimStart().startsWith(':');
 }
 

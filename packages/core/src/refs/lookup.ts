@@ -8,9 +8,9 @@ export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 
 /** Looks up the values of references at one place of a run. */
 export interface Lookup {
-  /** Returns the current output of a block at the address. A failed block or container has an output with `error`. */
+  /** Returns the latest output that `ref` addresses. A failed block or container has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };
-  /** Returns the iteration or branch around the block with the reference; undefined if that block is outside. */
+  /** Returns the values of the container's iteration or branch around the reading block; undefined outside of it. */
   container(ref: ContainerReference): ContainerValues | undefined;
   /** Returns the results of a container; undefined if it has not ended. */
   results(ref: ResultsReference): Json | undefined;

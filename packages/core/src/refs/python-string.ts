@@ -4,7 +4,7 @@ export interface PythonString {
   prefix: string;
   /** `"`, `'`, or three of them. */
   quote: string;
-  /** Start and end of the content. Both are the start for an f-string, which is not scanned to its end. */
+  /** Start and end of the content. For an f-string, which is not scanned to its end, both are the start. */
   contentStart: number;
   contentEnd: number;
   /** After the closing quote. */

@@ -15,10 +15,10 @@ const OPERATOR_WORDS = new Set(
 );
 
 /**
- * Binds the references and placeholders in Python, in one pass over its tokens.
+ * Binds the sites (references and placeholders) in Python, in one pass over its tokens.
  *
- * In code a site becomes an identifier. In quotes the literal is split and joined with `+`; in an f-string the site
- * becomes `{identifier}`. Comments stay. The number of lines stays the same.
+ * In code a site becomes an identifier. A string literal with sites is split and joined with `+`; in an f-string the
+ * site becomes `{identifier}`. Comments stay. The number of lines stays the same.
  */
 export function scanPython(finder: SiteFinder, rewriter: CodeRewriter): void {
   new PythonScanner(finder, rewriter).scan();
@@ -42,49 +42,50 @@ class PythonScanner {
   }
 
   scan(): void {
-    while (this.#offset < this.#text.length) this.#token();
+    while (this.#offset < this.#text.length) this.#readToken();
   }
 
-  #token(): void {
+  #readToken(): void {
     const character = this.#text.charAt(this.#offset);
-    if (/\s/.test(character)) return this.#space(character);
-    if (character === '#') return this.#comment();
+    if (/\s/.test(character)) return this.#readSpace(character);
+    if (character === '#') return this.#readComment();
     const prefix = stringPrefix(this.#text, this.#offset);
-    if (prefix !== undefined) return this.#literal(scanPythonString(this.#text, this.#offset, prefix));
-    if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
+    if (prefix !== undefined) return this.#readLiteral(scanPythonString(this.#text, this.#offset, prefix));
+    if ((character === '<' || character === '{') && this.#bindSiteInCode()) return undefined;
     const end = skipWord(this.#text, this.#offset);
     if (end > this.#offset)
       return this.#moveTo(end, !OPERATOR_WORDS.has(this.#text.slice(this.#offset, end)));
-    return this.#punctuation(character);
+    return this.#readPunctuation(character);
   }
 
-  #space(character: string): void {
+  #readSpace(character: string): void {
     this.#hasLineEnd ||= character === '\n';
     this.#offset++;
   }
 
-  #comment(): void {
+  #readComment(): void {
     const end = skipLine(this.#text, this.#offset);
     this.#finder.checkComment(this.#offset, end);
     this.#offset = end;
   }
 
-  #punctuation(character: string): void {
+  #readPunctuation(character: string): void {
     const top = this.#brackets.at(-1);
-    if (character === ')' || character === ']' || character === '}') return this.#close(top);
-    if (character === ':' && top?.kind === 'expression') return this.#formatSpec(this.#offset + 1, top.quote);
+    if (character === ')' || character === ']' || character === '}') return this.#closeBracket(top);
+    if (character === ':' && top?.kind === 'expression')
+      return this.#readFormatSpec(this.#offset + 1, top.quote);
     if (character === '(' || character === '[' || character === '{') this.#brackets.push({ kind: '(' });
     return this.#moveTo(this.#offset + 1, false);
   }
 
-  #close(top: Bracket | undefined): void {
+  #closeBracket(top: Bracket | undefined): void {
     this.#brackets.pop();
-    if (top?.kind === 'expression') return this.#formattedText(this.#offset + 1, top.quote);
-    if (top?.kind === 'spec') return this.#formatSpec(this.#offset + 1, top.quote);
+    if (top?.kind === 'expression') return this.#readFormattedText(this.#offset + 1, top.quote);
+    if (top?.kind === 'spec') return this.#readFormatSpec(this.#offset + 1, top.quote);
     return this.#moveTo(this.#offset + 1, true);
   }
 
-  #siteInCode(): boolean {
+  #bindSiteInCode(): boolean {
     const isNewStatement = this.#hasLineEnd && this.#brackets.length === 0;
     const precedingToken =
       !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
@@ -97,8 +98,8 @@ class PythonScanner {
     return true;
   }
 
-  #literal(literal: PythonString): void {
-    if (literal.isFormatted) return this.#formattedText(literal.contentStart, literal.quote);
+  #readLiteral(literal: PythonString): void {
+    if (literal.isFormatted) return this.#readFormattedText(literal.contentStart, literal.quote);
     const sites = literal.isClosed ? this.#sitesIn(literal.contentStart, literal.contentEnd) : [];
     if (sites.length > 0)
       this.#rewriter.replace(this.#offset, literal.end, this.#joinLiteral(literal, sites));
@@ -107,8 +108,8 @@ class PythonScanner {
   }
 
   /**
-   * Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. A constant or bytes are in parentheses, unless
-   * another string literal is next to them.
+   * Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. A literal without references, or of bytes, gets
+   * parentheses unless another string literal is next to it.
    */
   #joinLiteral(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
@@ -127,22 +128,22 @@ class PythonScanner {
   }
 
   /** Reads the text of an f-string from `from` up to its end or to the next expression in braces. */
-  #formattedText(from: number, quote: string): void {
+  #readFormattedText(from: number, quote: string): void {
     let offset = from;
     while (offset < this.#text.length && !this.#text.startsWith(quote, offset)) {
       const character = this.#text.charAt(offset);
       if (character === '\n' && quote.length === 1) return this.#moveTo(offset, true);
-      const site = this.#formattedSite(offset, quote);
+      const site = this.#bindFormattedSite(offset, quote);
       if (site !== undefined) offset = site.end;
       else if (character === '\\' || this.#text.startsWith('{{', offset)) offset += 2;
-      else if (character === '{') return this.#expression(offset, quote, 'expression');
+      else if (character === '{') return this.#enterExpression(offset, quote, 'expression');
       else offset++;
     }
     this.#moveTo(Math.min(offset + quote.length, this.#text.length), true);
     this.#isAfterString = true;
   }
 
-  #formattedSite(offset: number, quote: string): Site | undefined {
+  #bindFormattedSite(offset: number, quote: string): Site | undefined {
     const site = this.#finder.findInText(offset, this.#text.length);
     if (
       site === undefined ||
@@ -151,7 +152,7 @@ class PythonScanner {
     )
       return undefined;
     if (site.kind === 'reference' && site.text.includes(quote)) return undefined;
-    // The replacement adds a pair of braces. Without its own outer pair, an unknown placeholder reads as authored.
+    // The text of an unknown placeholder replaces the identifier inside the added braces, so it has one pair less.
     const name =
       site.kind === 'env'
         ? this.#rewriter.bind({ ...site, text: site.text.slice(1, -1) }, 'code')
@@ -160,15 +161,15 @@ class PythonScanner {
     return site;
   }
 
-  #formatSpec(from: number, quote: string): void {
+  #readFormatSpec(from: number, quote: string): void {
     let offset = from;
     while (offset < this.#text.length && !/["'\n{}]/.test(this.#text.charAt(offset))) offset++;
-    if (this.#text.charAt(offset) === '{') return this.#expression(offset, quote, 'spec');
+    if (this.#text.charAt(offset) === '{') return this.#enterExpression(offset, quote, 'spec');
     if (this.#brackets.at(-1)?.kind === 'expression') this.#brackets.pop();
-    return this.#formattedText(this.#text.charAt(offset) === '}' ? offset + 1 : offset, quote);
+    return this.#readFormattedText(this.#text.charAt(offset) === '}' ? offset + 1 : offset, quote);
   }
 
-  #expression(offset: number, quote: string, kind: 'expression' | 'spec'): void {
+  #enterExpression(offset: number, quote: string, kind: 'expression' | 'spec'): void {
     this.#brackets.push({ kind, quote });
     this.#moveTo(offset + 1, false);
   }

@@ -6,18 +6,19 @@ import type { CodeRewriter } from './code-rewriter.ts';
 /** The syntactic context of a character. `double`: inside double quotes. */
 type ShellContext = 'commands' | 'double';
 
-/** A here-document whose text begins after the line, with the word that ends it. */
+/** A here-document: its text begins on the next line and ends before a line that is `endWord`. */
 interface HereDocument {
   readonly endWord: string;
-  readonly isIndented: boolean;
-  /** True if its text is literal. */
+  /** True if leading tabs are ignored (`<<-`). */
+  readonly stripsTabs: boolean;
+  /** True if bash does not expand its text. */
   readonly isLiteral: boolean;
 }
 
 const HERE_DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
 
 /**
- * Binds the references and placeholders in a bash script, in one pass over its characters.
+ * Binds the sites (references and placeholders) in a bash script, in one pass over its characters.
  *
  * A site becomes the expansion of a variable, quoted for its context, so that no value is read as code. The exception
  * is arithmetic, where bash itself evaluates the content of a variable and quotes do not help. Single quotes are closed
@@ -53,9 +54,10 @@ class ShellScanner {
   #scanCommands(): void {
     const character = this.#text.charAt(this.#offset);
     if (character === '\n' && this.#pendingDocuments.length > 0) return this.#scanDocuments();
-    if (character === "'") return this.#singleQuotes();
-    if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#offset - 1))) return this.#comment();
-    if (character === '<' && this.#readDocument()) return undefined;
+    if (character === "'") return this.#scanSingleQuotes();
+    if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#offset - 1)))
+      return this.#scanComment();
+    if (character === '<' && this.#readDocumentStart()) return undefined;
     if (!this.#bindSite((name) => `"\${${name}}"`)) this.#scanCharacter(character);
     return undefined;
   }
@@ -88,7 +90,7 @@ class ShellScanner {
   }
 
   /** Closes the single quotes, puts the value into double quotes, and opens the single quotes again. */
-  #singleQuotes(): void {
+  #scanSingleQuotes(): void {
     const close = this.#text.indexOf("'", this.#offset + 1);
     const end = close < 0 ? this.#text.length : close;
     for (this.#offset++; this.#offset < end;) {
@@ -97,7 +99,7 @@ class ShellScanner {
     this.#offset = end + 1;
   }
 
-  #comment(): void {
+  #scanComment(): void {
     const end = skipLine(this.#text, this.#offset);
     this.#finder.checkComment(this.#offset, end);
     this.#offset = end;
@@ -107,7 +109,7 @@ class ShellScanner {
    * Reads the start of a here-document, which is scanned after the line, or of a here-string. Returns false if there is
    * neither.
    */
-  #readDocument(): boolean {
+  #readDocumentStart(): boolean {
     if (this.#text.startsWith('<<<', this.#offset)) {
       this.#offset += 3;
       return true;
@@ -119,7 +121,7 @@ class ShellScanner {
     const endWord = single ?? double ?? word ?? '';
     this.#pendingDocuments.push({
       endWord,
-      isIndented: dash === '-',
+      stripsTabs: dash === '-',
       isLiteral: word === undefined || match[0].includes('\\'),
     });
     this.#offset = HERE_DOCUMENT.lastIndex;
@@ -130,7 +132,7 @@ class ShellScanner {
   #scanDocuments(): void {
     this.#offset++;
     for (const document of this.#pendingDocuments.splice(0)) {
-      while (this.#offset < this.#text.length && !this.#endsAtLine(document)) {
+      while (this.#offset < this.#text.length && !this.#skipEndLine(document)) {
         const end = skipLine(this.#text, this.#offset);
         while (this.#offset < end) {
           const isEscape = this.#text.charAt(this.#offset) === '\\';
@@ -142,10 +144,11 @@ class ShellScanner {
     }
   }
 
-  #endsAtLine({ endWord, isIndented }: HereDocument): boolean {
+  /** Moves to the end of the line and returns true if the line ends the document. */
+  #skipEndLine({ endWord, stripsTabs }: HereDocument): boolean {
     const lineEnd = skipLine(this.#text, this.#offset);
     const line = this.#text.slice(this.#offset, lineEnd);
-    if ((isIndented ? line.replace(/^\t+/, '') : line) !== endWord) return false;
+    if ((stripsTabs ? line.replace(/^\t+/, '') : line) !== endWord) return false;
     this.#offset = lineEnd;
     return true;
   }

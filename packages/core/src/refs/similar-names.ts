@@ -5,12 +5,12 @@ const MAX_DISTANCE = 2;
 const MAX_NAME_CHARS = 100;
 
 /**
- * Maximum number of rows that all searches of one `SimilarNames` compute, so that crafted names cannot cause
+ * Maximum number of table rows that all searches of one `SimilarNames` compute, so that crafted names cannot cause
  * quadratic time.
  */
 const MAX_ROWS = 100_000;
 
-/** Number of cells per row: only those within MAX_DISTANCE of the diagonal can matter. */
+/** Number of cells per row of the distance table: only those within MAX_DISTANCE of the diagonal can matter. */
 const BAND_WIDTH = 2 * MAX_DISTANCE + 1;
 
 const OUT_OF_RANGE = MAX_DISTANCE + 1;

@@ -42,9 +42,9 @@ export class SiteFinder {
   /** Returns the site at `offset` that ends before `limit`, in an ordinary field or inside a literal of code. */
   findInText(offset: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(offset);
-    if (code === OPEN_BRACE) return this.#placeholder(offset, limit);
+    if (code === OPEN_BRACE) return this.#siteOfPlaceholder(offset, limit);
     const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
-    return tag && this.#tag(tag, this.#kind === 'text' ? 'text' : 'string');
+    return tag && this.#siteOfTag(tag, this.#kind === 'text' ? 'text' : 'string');
   }
 
   /**
@@ -53,15 +53,15 @@ export class SiteFinder {
   findInCode(offset: number, precedingToken: PrecedingToken): Site | undefined {
     const code = this.text.charCodeAt(offset);
     const limit = this.text.length;
-    if (code === OPEN_BRACE) return this.#placeholder(offset, limit, true);
+    if (code === OPEN_BRACE) return this.#siteOfPlaceholder(offset, limit, true);
     const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
     if (tag === undefined) return undefined;
-    if (precedingToken === 'open') return this.#tag(tag, 'code');
+    if (precedingToken === 'open') return this.#siteOfTag(tag, 'code');
     const isPlausible =
       tag.shape === 'plain' && tag.path !== undefined && hasOnlyWords(tag.text.slice(1, -1));
     if (!isPlausible || (precedingToken === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
       return undefined;
-    return this.#tag(tag, 'code');
+    return this.#siteOfTag(tag, 'code');
   }
 
   /** Collects the findings of a comment. References in comments are not replaced. */
@@ -73,7 +73,7 @@ export class SiteFinder {
     }
   }
 
-  #placeholder(offset: number, limit: number, isInCode = false): Site | undefined {
+  #siteOfPlaceholder(offset: number, limit: number, isInCode = false): Site | undefined {
     const placeholder = placeholderAt(this.text, offset, limit);
     if (placeholder === undefined || (isInCode && !hasOnlyWords(placeholder.name))) return undefined;
     const name = this.#kind === 'function' ? placeholder.name.trim() : placeholder.name;
@@ -81,7 +81,7 @@ export class SiteFinder {
     return { kind: 'env', start: offset, end: placeholder.end, text: placeholder.text, name };
   }
 
-  #tag(tag: Tag, where: SyntaxPosition): Site | undefined {
+  #siteOfTag(tag: Tag, where: SyntaxPosition): Site | undefined {
     const meaning = readTag(tag, this.#context);
     if (tag.shape !== 'plain' && !isSpacedVariable(tag, meaning)) return this.#blankSite(tag, meaning);
     if (meaning.kind !== 'reference') {

@@ -46,7 +46,7 @@ export type ContainerField = 'index' | 'currentItem' | 'items' | 'all';
 /** A piece of authored text: plain text, a reference, or an environment placeholder `{{NAME}}`. */
 export type TextPart = string | { ref: Reference } | { env: string; text: string };
 
-/** A compiled field value. Only authored text is a template: values of its parts are not scanned. */
+/** A compiled field value. References are found only in authored text, never in the values that replace them. */
 export type Template =
   | { kind: 'literal'; value: Json }
   /** If the only part is a reference, the text is exactly that reference, and executors may read its native value. */
@@ -76,7 +76,7 @@ export type Quote = '"' | "'" | '`';
 /** `condition`: a row of a condition block. `loop`: a while or doWhile condition, or a count. */
 export type ExpressionKind = 'condition' | 'loop';
 
-/** Code of a function block with its references bound to identifiers. Its lines are those of the authored code. */
+/** Code of a function block with its references bound to identifiers. Line numbers are those of the authored code. */
 export interface CodeTemplate {
   language: 'javascript' | 'python' | 'shell';
   /** As authored, for error messages. */

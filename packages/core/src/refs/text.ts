@@ -30,17 +30,17 @@ export function singleReference(
 export function compileText(text: string, finder: SiteFinder): TextPart[] {
   const parts: TextPart[] = [];
   let copiedUntil = 0;
-  let offset = nextMark(text, 0);
+  let offset = nextSiteCandidate(text, 0);
   while (offset < text.length) {
     const site = finder.findInText(offset, text.length);
     if (site === undefined || site.kind === 'blank') {
-      offset = nextMark(text, offset + 1);
+      offset = nextSiteCandidate(text, offset + 1);
       continue;
     }
     if (site.start > copiedUntil) parts.push(text.slice(copiedUntil, site.start));
     parts.push(site.kind === 'env' ? { env: site.name, text: site.text } : { ref: site.ref });
     copiedUntil = site.end;
-    offset = nextMark(text, copiedUntil);
+    offset = nextSiteCandidate(text, copiedUntil);
   }
   if (copiedUntil < text.length) parts.push(text.slice(copiedUntil));
   return parts;
@@ -75,8 +75,8 @@ function isLiteral(template: Template): boolean {
   return template.kind === 'literal';
 }
 
-/** Returns the offset of the next `<` or `{`, or the length of the text. */
-function nextMark(text: string, start: number): number {
+/** Returns the offset of the next `<` or `{`, where a site may begin, or the length of the text. */
+function nextSiteCandidate(text: string, start: number): number {
   for (let offset = start; offset < text.length; offset++) {
     const code = text.charCodeAt(offset);
     if (code === LESS || code === OPEN_BRACE) return offset;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readJsonText } from './read-json-text.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 
-// Allowed values of non-empty fields without references. The message of a schema names the expected value.
+// The compiler checks non-empty fields without references against these schemas. An `error` completes "allowed: …".
 
 /** Returns a schema for one of these strings. */
 function oneOf<const T extends readonly string[]>(values: T): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
@@ -23,7 +23,7 @@ const httpMethod = z
   .toUpperCase()
   .pipe(oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']));
 
-/** The unit of a wait, without and with `async`. */
+/** The units of waits. Waits with `async` have no seconds. */
 const waitUnit = oneOf(['seconds', 'minutes', 'hours', 'days']);
 const longWaitUnit = waitUnit.exclude(['seconds'], { error: 'one of minutes, hours, days' });
 
@@ -57,8 +57,8 @@ const parseText = (value: unknown): unknown =>
 const listSchema = z.array(anything, { error: 'a list, or its JSON text' });
 const inputFormat = z.preprocess(parseText, listSchema);
 
-// Accepts text that is not JSON. For fields of blocks that are not triggers, another check reports it: that check also
-// considers references.
+// Accepts text that is not JSON. A separate check reports such text in blocks other than triggers, because it may
+// contain references.
 const parseTextOrEmpty = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
 const list = z.preprocess(parseTextOrEmpty, listSchema);

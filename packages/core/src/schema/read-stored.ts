@@ -27,11 +27,11 @@ function readMap(
   return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {
     if (entry === null) return [];
     const raw = parseShape(containerShape, entry, [key, id], sink);
-    return raw ? [{ id, kind, nodes: raw.nodes ?? [], container: rename(kind, raw as JsonObject) }] : [];
+    return raw ? [{ id, kind, nodes: raw.nodes ?? [], container: toSettings(kind, raw as JsonObject) }] : [];
   });
 }
 
-function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
+function toSettings(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
   const data: { [key: string]: Json } = { ...raw };
   for (const [from, to] of Object.entries(RENAMED_KEYS[kind])) {
     const value = own(raw, from);

@@ -5,7 +5,7 @@ import type { Block, Workflow } from './workflow.ts';
 /** Returns the workflow as an export, from which `parseWorkflow` reads an equal workflow. Editor data is omitted. */
 export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
-  const containers = (kind: 'loop' | 'parallel'): JsonObject =>
+  const serializeContainers = (kind: 'loop' | 'parallel'): JsonObject =>
     objectOf(
       workflow.stored
         .filter((each) => each.kind === kind)
@@ -22,8 +22,8 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
         target,
         ...(port !== undefined && { sourceHandle: port }),
       })),
-      loops: containers('loop'),
-      parallels: containers('parallel'),
+      loops: serializeContainers('loop'),
+      parallels: serializeContainers('parallel'),
       ...(dialect === 'heddle' && { metadata: { engine: 'heddle' } }),
       variables: objectOf(workflow.variables.map((variable) => [variable.id, { ...variable }])),
     },

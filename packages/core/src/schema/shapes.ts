@@ -3,8 +3,8 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { PARSE_LIMITS } from './validate.ts';
 
-// Only the keys that the engine reads: other keys belong to editors and are omitted. The input is validated, so
-// `unknown` is JSON here.
+// The schemas have only the keys that the engine reads: other keys belong to editors and are omitted. The input is
+// validated, so `unknown` is JSON here.
 
 const anything = z.unknown().optional();
 const name = z.string().max(PARSE_LIMITS.nameChars);

@@ -13,9 +13,10 @@ export const PARSE_LIMITS = {
   nameChars: 1000,
 } as const;
 
+/** The progress of one copy. */
 interface Walk {
   sink: DiagnosticSink;
-  values: number;
+  valueCount: number;
   path: (string | number)[];
 }
 
@@ -26,12 +27,12 @@ interface Walk {
  * Anything else is omitted and reported to `sink`. Never throws.
  */
 export function validateInput(input: unknown, sink: DiagnosticSink): Json | undefined {
-  return copy({ sink, values: 0, path: [] }, input);
+  return copy({ sink, valueCount: 0, path: [] }, input);
 }
 
 function copy(walk: Walk, value: unknown): Json | undefined {
-  if (++walk.values > PARSE_LIMITS.values) {
-    if (walk.values === PARSE_LIMITS.values + 1)
+  if (++walk.valueCount > PARSE_LIMITS.values) {
+    if (walk.valueCount === PARSE_LIMITS.values + 1)
       reportTooLarge(walk, `more than ${PARSE_LIMITS.values} values`);
     return undefined;
   }
@@ -68,7 +69,7 @@ function copyNumber(walk: Walk, value: number): number | null {
 
 function copyArray(walk: Walk, value: readonly unknown[]): Json[] {
   const list: Json[] = [];
-  for (let index = 0; index < value.length && walk.values <= PARSE_LIMITS.values; index++) {
+  for (let index = 0; index < value.length && walk.valueCount <= PARSE_LIMITS.values; index++) {
     walk.path.push(index);
     list.push(copy(walk, value[index]) ?? null);
     walk.path.pop();
@@ -88,7 +89,7 @@ function copyObject(walk: Walk, value: object): JsonObject {
       if (item !== undefined) object[key] = item;
     }
     walk.path.pop();
-    if (walk.values > PARSE_LIMITS.values) break;
+    if (walk.valueCount > PARSE_LIMITS.values) break;
   }
   return object;
 }

@@ -16,7 +16,7 @@ export interface AttemptHeader extends Place {
   input: Stored;
 }
 
-/** The place and the numbers of an attempt that opens a pause point. */
+/** The place of an attempt that opens a pause point, its number, and the number of its resumes. */
 export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
 /**

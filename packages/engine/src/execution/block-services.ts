@@ -89,10 +89,10 @@ export function createBlockServices(
     executorOf: (block, countExecutions) => {
       const mockValues = mocks.valuesFor(block);
       if (mockValues) {
-        const earlierExecutions = countExecutions();
+        const earlierExecutionCount = countExecutions();
         return computeExecutor(block, (context) => {
           readFields(context);
-          return { output: {}, ...mockResult(block, mockValues, earlierExecutions) };
+          return { output: {}, ...mockResult(block, mockValues, earlierExecutionCount) };
         });
       }
       return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
@@ -202,7 +202,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
       if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
-    credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
+    credential: (query) => findCredential(credentialContext(parts, run, tenant), query),
     skills: skillsOf({ skills: parts.skills, ...tenantParts }),
     tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
     tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
@@ -257,7 +257,8 @@ function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resum
 }
 
 /**
- * Calls the notification tools of a pause. After a crash, the pause opens at the URL that the tools have already sent.
+ * Calls the notification tools of a pause. A step stores the pause token first, so that after a crash the pause opens at
+ * the URL that the tools have already sent.
  */
 async function callNotifiers(
   { parts, run, place, task }: ServiceParts,
@@ -307,7 +308,7 @@ function sharedRates(parts: RuntimeParts): Rates {
   };
 }
 
-function credentialSource(
+function credentialContext(
   parts: RuntimeParts,
   { header, environment }: ServedRun,
   tenant: () => Promise<string | undefined>,

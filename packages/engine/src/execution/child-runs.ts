@@ -71,11 +71,11 @@ export async function findChildRun(
   child: ChildAttempt,
 ): Promise<RunHeader | undefined> {
   const header = await runs.header(childRunId(parent, child));
-  if (header && !isChildAt(header, parent, child)) throw foreignChild(header.runId);
+  if (header && !isChildAt(header, parent, child)) throw foreignChildError(header.runId);
   return header;
 }
 
-function foreignChild(runId: string): BlockError {
+function foreignChildError(runId: string): BlockError {
   return new BlockError(
     'CHILD_FAILED',
     `The child run cannot start: its id ${runId} belongs to a run that this block has not started. Run the workflow again.`,

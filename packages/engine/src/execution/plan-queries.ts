@@ -41,7 +41,7 @@ export function envNames(plan: Plan): readonly string[] {
 /** The environment values that the blocks of a plan can read. */
 export interface EnvironmentReads {
   names: readonly string[];
-  /** True: the blocks can read every name. */
+  /** True if the blocks can read all values, not only those in `names`. */
   all: boolean;
   /** Ids of the blocks that read at least one value. */
   blocks: ReadonlySet<string>;
@@ -96,8 +96,8 @@ export function declaredInputs(plan: Plan): InputField[] {
 export function findBlock(plan: Plan, reference: string): BlockConfig {
   const byId = Object.hasOwn(plan.blocks, reference) ? plan.blocks[reference] : undefined;
   const wantedName = normalizeName(reference);
-  const found = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wantedName);
-  if (found) return found;
+  const match = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wantedName);
+  if (match) return match;
   const names = Object.values(plan.blocks).map((block) => `"${block.name}"`);
   throw new EngineError(
     'BLOCK_NOT_FOUND',

@@ -34,7 +34,7 @@ interface ResolverSources {
 interface Reads {
   references: readonly Reference[];
   /** True if a path may select the content of a file. */
-  fileContents: boolean;
+  mayReadFiles: boolean;
   /** Ids of the blocks with an edge into this one. Enclosing containers are omitted: they have no output yet. */
   sources: readonly string[];
 }
@@ -87,7 +87,7 @@ export class ReferenceResolver implements Lookup {
       if (stored && !('v' in stored)) largeValues.push(stored);
     const fetching =
       largeValues.length === 0 ? undefined : values.fetch(largeValues, (this.#loaded = new Map()));
-    return reads.fileContents ? this.#readFiles(reads.references, files(), fetching) : fetching;
+    return reads.mayReadFiles ? this.#readFiles(reads.references, files(), fetching) : fetching;
   }
 
   async #readFiles(
@@ -253,7 +253,7 @@ function findReads(config: BlockConfig): Reads {
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);
-  const fileContents = references.some((each) => 'path' in each && each.path.includes('base64'));
+  const mayReadFiles = references.some((each) => 'path' in each && each.path.includes('base64'));
   const sources = config.sources.filter((id) => !config.containers.includes(id));
-  return { references, fileContents, sources };
+  return { references, mayReadFiles, sources };
 }

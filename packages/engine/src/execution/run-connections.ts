@@ -16,7 +16,7 @@ export class Connections {
     });
   }
 
-  /** Resolves when all connections that were being closed are closed. */
+  /** Resolves when the connections that are being closed now are closed. */
   async waitUntilClosed(): Promise<void> {
     await Promise.all(this.#closing);
   }

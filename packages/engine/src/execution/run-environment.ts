@@ -74,7 +74,7 @@ export class Environments {
 
   constructor(parts: EnvironmentSources) {
     this.#parts = parts;
-    this.#warn(parts.env);
+    this.#warnAboutShortSecrets(parts.env);
   }
 
   /**
@@ -136,7 +136,7 @@ export class Environments {
     try {
       const requested = all ? await tenants.names(tenant) : names;
       const values = requested.length === 0 ? {} : pick(await tenants.values(tenant, requested), requested);
-      this.#warn(values);
+      this.#warnAboutShortSecrets(values);
       return values;
     } catch (error) {
       this.#parts.report(error, undefined);
@@ -157,7 +157,7 @@ export class Environments {
   }
 
   /** Warns once about each secret that is too short. */
-  #warn(values: EnvironmentValues): void {
+  #warnAboutShortSecrets(values: EnvironmentValues): void {
     for (const [name, value] of Object.entries(secretsOf(values))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);

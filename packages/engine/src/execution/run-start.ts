@@ -23,12 +23,14 @@ export interface StartRequest {
   input: Json;
   /** Id of the start block. */
   start: string;
+  /** Id of the block after which the run stops. */
   until?: string;
   timeoutMs?: number;
   /** If it is already aborted, the run is recorded but executes no block, so that a cancellation can end it. */
   signal?: AbortSignal;
   mocks: Json;
   parent?: RunHeader['parent'];
+  /** The call chain: the workflows whose calls led to this run. */
   via?: readonly string[];
   /** True: a runtime of several processes will execute the run. */
   remote?: true;
@@ -66,7 +68,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
 type StartedEntry = Extract<Entry, { type: 'started' }>;
 type StoredReuse = NonNullable<StartedEntry['reused']>;
 
-/** Returns the data of the earlier run for the journal. */
+/** Returns the reused data of the earlier run, with the edits applied, as the journal stores it. */
 function reuseOf(
   { sanitizer }: RunEnvironment,
   reused: ReusedData | undefined,
@@ -76,7 +78,7 @@ function reuseOf(
 }
 
 /**
- * Returns the data that the run takes over. `replacements`: outputs that replace those of the earlier run, by block id.
+ * Returns the data that the run reuses. `replacements`: outputs that replace those of the earlier run, by block id.
  */
 function storedReuse(
   { runId, outputs, inside }: ReusedData,

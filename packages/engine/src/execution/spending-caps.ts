@@ -36,7 +36,7 @@ export interface SpendingCaps {
   tenant?: Amount;
 }
 
-/** The calls that a cap limits together. */
+/** The scope of a cap: the calls whose total cost it limits. */
 export interface Cap {
   scope: 'block' | 'call' | 'run' | 'conversation' | 'workspace';
 }

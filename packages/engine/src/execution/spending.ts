@@ -23,7 +23,7 @@ interface SpendingRun {
   tenant: () => Promise<string | undefined>;
 }
 
-type Parts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'report'>;
+type SpendingParts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'report'>;
 
 /** A cap that applies to a call, and the account that it limits. */
 interface AppliedCap extends SpendingAccount {
@@ -33,7 +33,10 @@ interface AppliedCap extends SpendingAccount {
 }
 
 /** Returns a function that creates the `Spending` service of a block of the run. */
-export function runSpending(parts: Parts, run: SpendingRun): (place: Place, blockName: string) => Spending {
+export function runSpending(
+  parts: SpendingParts,
+  run: SpendingRun,
+): (place: Place, blockName: string) => Spending {
   let rootId: Promise<string> | undefined;
   const getRootId = (): Promise<string> => (rootId ??= findRootId(parts, run.header));
   return (place, blockName) => ({
@@ -61,7 +64,7 @@ async function appliedCaps(
     run,
     place,
     getRootId,
-  }: { parts: Parts; run: SpendingRun; place: Place; getRootId: () => Promise<string> },
+  }: { parts: SpendingParts; run: SpendingRun; place: Place; getRootId: () => Promise<string> },
 ): Promise<AppliedCap[]> {
   const { maxCost, clock } = parts;
   const nowMs = clock.now();
@@ -123,7 +126,7 @@ function amountsOf(
 }
 
 async function reserve(
-  parts: Parts,
+  parts: SpendingParts,
   {
     accounts,
     maxMicros,
@@ -145,14 +148,14 @@ async function reserve(
 
 /** A reservation that is renewed until the call is settled. */
 class ActiveReservation implements SpendingReservation {
-  readonly #parts: Parts;
+  readonly #parts: SpendingParts;
   readonly #id: string;
   readonly #maxMicros: number;
   #minMicros: number;
   #cancelRenewal: () => void;
 
   constructor(
-    parts: Parts,
+    parts: SpendingParts,
     { id, maxMicros, minMicros }: { id: string; maxMicros: number; minMicros: number },
   ) {
     this.#parts = parts;
@@ -195,7 +198,7 @@ class ActiveReservation implements SpendingReservation {
 
 /** Returns the id of the root run of the call chain. All its descendants share its cap. */
 async function findRootId(
-  { stores }: Parts,
+  { stores }: SpendingParts,
   { runId, parent }: Pick<RunHeader, 'runId' | 'parent'>,
 ): Promise<string> {
   let id = runId;

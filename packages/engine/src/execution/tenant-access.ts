@@ -12,8 +12,8 @@ export interface TenantPortContext {
   report: (error: unknown) => void;
 }
 
-/** The error of a block whose call to the host failed. */
-interface Unavailable {
+/** The code and message of the error of a block whose call to the host failed. */
+interface HostErrorText {
   code: BlockErrorCode;
   message: string;
 }
@@ -40,13 +40,13 @@ export type ForTenant<Port> = {
 export function tenantAccess<Port>(
   port: Port,
   { tenant, report }: TenantPortContext,
-  unavailable: Unavailable,
+  errorText: HostErrorText,
 ): TenantAccess<Port> {
   return async (call) => {
     try {
       return await call(port, await tenant());
     } catch (error) {
-      throw hostFailure(error, report, unavailable);
+      throw hostFailure(error, report, errorText);
     }
   };
 }
@@ -55,7 +55,7 @@ export function tenantAccess<Port>(
 export function hostFailure(
   error: unknown,
   report: TenantPortContext['report'],
-  { code, message }: Unavailable,
+  { code, message }: HostErrorText,
 ): BlockError {
   if (isBlockError(error)) return error;
   report(error);

@@ -5,7 +5,7 @@ import type { TextPart } from '@heddle/core/fields';
 import type { FieldContext } from '../services.ts';
 import { asPairs, asText } from '../values.ts';
 
-const FORM = 'application/x-www-form-urlencoded';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /**
  * Returns the body of a request: text, or a value that is sent as JSON.
@@ -18,7 +18,7 @@ const FORM = 'application/x-www-form-urlencoded';
  */
 export function readBody(template: Template, { lookup, field }: FieldContext): Json {
   const type = contentType(field('headers'));
-  if (type.name === FORM) return formBody(template, lookup);
+  if (type.name === FORM_TYPE) return formBody(template, lookup);
   const { boundary } = type;
   if (boundary !== undefined && template.kind === 'text' && !findSingleHole(template))
     return multipartBody(template.parts, boundary, lookup);
@@ -54,11 +54,11 @@ function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Loo
     if (typeof part !== 'string') return fillHole(part, lookup, isInHeaders ? encodeHeader : String);
     const partStart = part.lastIndexOf(delimiter);
     isInHeaders = (isInHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
-    delimiterCount += countOf(part, delimiter);
+    delimiterCount += countOccurrences(part, delimiter);
     return part;
   });
   const body = pieces.join('');
-  if (countOf(body, delimiter) === delimiterCount) return body;
+  if (countOccurrences(body, delimiter) === delimiterCount) return body;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',
     'A value in the multipart body of the request contains the boundary between its parts: choose another boundary, in the Content-Type header and in the body.',
@@ -78,6 +78,6 @@ function encodeHeader(text: string): string {
   return text.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-function countOf(text: string, substring: string): number {
+function countOccurrences(text: string, substring: string): number {
   return text.split(substring).length - 1;
 }
