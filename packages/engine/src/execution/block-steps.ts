@@ -17,11 +17,12 @@ export interface StepParts {
   runId: string;
   place: Place;
   block: Pick<BlockConfig, 'name'>;
-  /**
-   * `stopped`: the reason why the attempt was stopped; its result is ignored. `fault`: the error that prevents the run
-   * from continuing.
-   */
-  task: { readonly stopped: Error | undefined; readonly fault?: { error: unknown } | undefined };
+  task: {
+    /** The reason why the attempt was stopped. If set, its result is ignored. */
+    readonly stopped: Error | undefined;
+    /** The error that prevents the run from continuing. */
+    readonly fault?: { error: unknown } | undefined;
+  };
 }
 
 /** The steps of one attempt of a block (`BlockContext.step`). */

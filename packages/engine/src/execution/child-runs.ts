@@ -23,7 +23,7 @@ export interface ChildAttempt {
 /** A UUID of version 8 (RFC 9562). */
 const CHILD_RUN_ID = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
 
-/** True for an id in the form of child run ids, which callers may not choose. */
+/** True for an id that has the form of child run ids. Callers may not choose such ids. */
 export function isChildRunId(runId: string): boolean {
   return CHILD_RUN_ID.test(runId);
 }
@@ -61,7 +61,7 @@ export function isChildAt(
 }
 
 /**
- * Returns the header of the child run that this attempt of a block has started; undefined if it has not started one.
+ * Returns the header of the child run that this call has started; undefined if it has not started one.
  * Throws CHILD_FAILED if the id belongs to a run that this block did not start, whose result must not count as the
  * child's.
  */

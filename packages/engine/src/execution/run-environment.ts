@@ -175,7 +175,7 @@ export class Environments {
   }
 }
 
-/** Values that a run reads, and the redactor of the secrets among them. */
+/** The values that a run can read, the secrets among them, and the redactor of these secrets. */
 interface RunValues {
   strings: Strings;
   secrets: Strings;
