@@ -28,8 +28,8 @@ export function jsonCopy(value: unknown, label: string): JsonCopy {
 }
 
 /**
- * Returns a copy of a caller's value like `jsonCopy`. Throws an EngineError with this code, and with the path, for a value
- * that is not JSON.
+ * Returns a copy of a caller's value like `jsonCopy`. For a value that is not JSON, throws an EngineError with this
+ * code, whose message contains the path.
  */
 export function callerJson(value: unknown, label: string, code: EngineErrorCode): Json {
   try {

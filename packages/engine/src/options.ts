@@ -15,8 +15,8 @@ import type { PostgresOptions } from './store/postgres/open.ts';
 /** Options of an engine. All have defaults. */
 export interface EngineOptions {
   /**
-   * Executes the runs. Default: this process, over `data`. Another runtime provides its own stores: then `durability`
-   * does not apply, and `data` contains only files of the sandbox.
+   * Executes the runs. Default: this process executes them and stores them in `data`. Another runtime provides its own
+   * stores: then `durability` does not apply, and `data` contains only files of the sandbox.
    */
   runtime?: RuntimeProvider;
   /** Data folder. Default: none; everything is in memory and lost with the process. */

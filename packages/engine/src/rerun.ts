@@ -92,15 +92,15 @@ function fieldError({ name, trigger, params }: BlockConfig, field: string): Engi
       `"${name}" is a trigger and has no fields to replace: replace the input of the run.`,
     );
   const names = Object.keys(params).map((each) => `"${each}"`);
-  const others = names.length === 0 ? 'the block has no fields' : `its fields are ${names.join(', ')}`;
-  return optionsInvalid(`The field "${field}" of "${name}" cannot be replaced: ${others}.`);
+  const hint = names.length === 0 ? 'the block has no fields' : `its fields are ${names.join(', ')}`;
+  return optionsInvalid(`The field "${field}" of "${name}" cannot be replaced: ${hint}.`);
 }
 
 function optionsInvalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns a preview of `reuse`. A refusal is part of the result. */
+/** Returns a preview of `collectReusedData`. Does not throw if a run cannot start at the block: see `refusal`. */
 export function previewReuse(
   plan: Plan,
   block: BlockConfig,

@@ -9,11 +9,11 @@ import type { RunEvent } from './types.ts';
 export interface LiveRun {
   readonly runId: string;
   /**
-   * Resolves when, according to the record, the run has ended, only a person can continue it, or it is suspended.
-   * Rejects if the run cannot continue in this process.
+   * Resolves when the record shows that the run has ended, is paused for human input, or is suspended. Rejects if the
+   * run cannot continue in this process.
    */
   whenIdle(): Promise<void>;
-  /** Returns the events since the run was started or opened, until it has ended or only a person can continue it. */
+  /** Returns the events since the run was started or opened, until it has ended or is paused for human input. */
   events(): AsyncIterable<RunEvent>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Returns a workflow id as an item of a call chain. An item of the HTTP header can contain neither commas nor
- * non-ASCII characters.
+ * Returns a workflow id as an item of a call chain. The chain is sent as a comma-separated HTTP header, whose items can
+ * contain neither commas nor non-ASCII characters.
  */
 export function toCallChainItem(workflowId: string): string {
   // Ids can come from files, so they can contain any characters.

@@ -69,7 +69,7 @@ export async function callWorkflow(
       { retryable: false, details: { workflow: reference } },
     );
   }
-  // A model decides whether to make a named call. In a cycle, it could make the call again at every level.
+  // Named calls are made by a model, which could call the same workflow again at every level of a cycle.
   if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
   const outcome = await services.runChild({ workflow, input: input(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);

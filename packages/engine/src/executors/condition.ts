@@ -16,7 +16,7 @@ const OMITTED_FIELDS: ReadonlySet<string> = new Set([
   '_pauseMetadata',
 ]);
 
-/** Takes the port of the first true row. Evaluates all rows in one call to the sandbox. */
+/** Selects the port of the first row whose condition is true. Evaluates all rows in one call to the sandbox. */
 export const conditionExecutor: EngineExecutor = {
   types: ['condition'],
   class: 'compute',
@@ -82,7 +82,7 @@ async function firstTrueRow(
   const otherwiseIndex = rows.findIndex((row) => row.otherwise);
   const testedRows = otherwiseIndex === -1 ? rows : rows.slice(0, otherwiseIndex);
   const { boundRows, failure } = bindRows(context, testedRows);
-  const index = boundRows.length === 0 ? -1 : await evaluate(context, boundRows, sourceOutput);
+  const index = boundRows.length === 0 ? -1 : await firstTrueIndex(context, boundRows, sourceOutput);
   if (index >= 0) return boundRows[index]?.row;
   if (failure !== undefined) throw failure;
   return otherwiseIndex === -1 ? undefined : rows[otherwiseIndex];
@@ -117,7 +117,8 @@ function withTitle(row: ConditionRow, error: Failure): Failure {
   });
 }
 
-async function evaluate(
+/** Returns the index of the first true row, negative if there is none. Throws CANCELLED, EXPRESSION_FAILED. */
+async function firstTrueIndex(
   context: EngineContext,
   boundRows: readonly BoundRow[],
   sourceOutput: JsonObject,

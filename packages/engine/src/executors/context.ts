@@ -44,9 +44,9 @@ export interface BlockContextOptions {
   liveSources?: readonly string[];
 }
 
-/** Returns the context of one attempt of a block. Executors may change the values of their fields. */
+/** Returns the context of one attempt of a block. Field values are copies, so executors may modify them. */
 export function createBlockContext(options: BlockContextOptions): EngineContext {
-  return new BlockAttempt(options);
+  return new LazyBlockContext(options);
 }
 
 /** Returns the key of an execution of a block: `runId/blockId/scope`. */
@@ -57,7 +57,7 @@ export function idempotencyKeyOf(runId: string, blockId: string, scope: readonly
 type FieldMode = NonNullable<Parameters<EngineContext['field']>[1]>;
 
 /** Most blocks use few members, so expensive ones are created on access. */
-class BlockAttempt implements EngineContext {
+class LazyBlockContext implements EngineContext {
   readonly runId: string;
   readonly workflowId: string;
   readonly block: BlockConfig;
@@ -184,20 +184,20 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
 }
 
 /**
- * Returns the id of the first block that `port` of `node` leads to; undefined if there is none. Implements
+ * Returns the id of the first block that `port` of the node leads to; undefined if there is none. Implements
  * `services.target` of executors.
  */
-export function targetOf(region: Region, node: number, port: string): string | undefined {
-  const target = region.nodes[node]?.outs.find((out) =>
-    region.nodes[out]?.ins.some((edge) => edge.from === node && edge.port === port),
+export function targetOf(region: Region, nodeIndex: number, port: string): string | undefined {
+  const target = region.nodes[nodeIndex]?.outs.find((out) =>
+    region.nodes[out]?.ins.some((edge) => edge.from === nodeIndex && edge.port === port),
   );
   return target === undefined ? undefined : region.nodes[target]?.id;
 }
 
-/** Returns the ports by which edges leave `node`, without repetitions. Implements `services.ports` of executors. */
-export function portsOf(region: Region, node: number): string[] {
-  const outs = region.nodes[node]?.outs ?? [];
-  const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === node);
+/** Returns the ports by which edges leave the node, without repetitions. Implements `services.ports` of executors. */
+export function portsOf(region: Region, nodeIndex: number): string[] {
+  const outs = region.nodes[nodeIndex]?.outs ?? [];
+  const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === nodeIndex);
   return [...new Set(edges.map(({ port }) => port))];
 }
 

@@ -68,7 +68,8 @@ function readChildInput(template: Template, { lookup }: FieldContext): Json {
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);
 
 /**
- * Returns a reader of a list of rows `{type, value, …}`. The value of a row for an object or a list may be JSON text.
+ * Returns a reader of a list of rows `{type, value, …}`. In a row of the type `object`, `array` or `file[]`, the value
+ * may be JSON text.
  */
 function typedRowsReader(mode: 'text' | 'native'): FieldReader {
   return (template, { lookup }) => {

@@ -7,7 +7,7 @@ import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
-/** The maximum of the sandbox's time limits. */
+/** Maximum time limit that the sandbox accepts. */
 const MAX_MS = 3_600_000;
 
 /**
@@ -55,8 +55,8 @@ function codeOf({ block }: EngineContext): CodeTemplate {
 }
 
 /**
- * Returns the globals that the code mentions. Other globals would cost time and expose secrets unnecessarily. Scripts
- * always get the environment values, because the programs that they call may read them.
+ * Returns the globals that the code mentions. Other globals would cost time and expose secrets unnecessarily. Shell
+ * scripts always get the environment values, because the programs that they call may read them.
  */
 function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
@@ -116,20 +116,20 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
  * limit. Without a timeout, the sandbox's default CPU time limit applies.
  */
 function limitsOf(context: EngineContext): Partial<JobLimits> {
-  const max = context.services.run.codeLimits ?? {};
+  const engineLimits = context.services.run.codeLimits ?? {};
   const timeout = Number(context.field('timeout') ?? Number.NaN);
   const configured = Number.isFinite(timeout) && timeout > 0 ? timeout : undefined;
   const wallMs = atLeastOne(
     Math.min(
       configured ?? DEFAULT_TIMEOUT_MS,
       (context.remainingMs ?? MAX_MS) + DEADLINE_MARGIN_MS,
-      max.wallMs ?? MAX_MS,
+      engineLimits.wallMs ?? MAX_MS,
       MAX_MS,
     ),
   );
   return configured === undefined
     ? { wallMs }
-    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, max.cpuMs ?? MAX_MS)) };
+    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, engineLimits.cpuMs ?? MAX_MS)) };
 }
 
 function atLeastOne(ms: number): number {

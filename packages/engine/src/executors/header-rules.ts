@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Characters that a header value cannot contain (RFC 9110 §5.5): a line break would begin another header. */
 const FORBIDDEN_CHARACTER = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -10,7 +10,7 @@ export function checkHeaders(
   messageKind: 'request' | 'response',
 ): void {
   for (const [name, value] of headers) {
-    if (!NAME.test(name))
+    if (!HEADER_NAME.test(name))
       throw invalidHeader(
         `The ${messageKind} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and characters such as -, without spaces.`,
       );

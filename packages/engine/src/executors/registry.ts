@@ -31,7 +31,7 @@ export function createRegistry(
   return registry;
 }
 
-/** A notifier calls all tools of a pause, so a second one would be ignored, or would call them again. */
+/** A notifier calls all notification tools of a pause: a second one would be ignored, or would call them again. */
 function expectOneNotifier(custom: readonly BlockExecutor[]): void {
   const notifiers = custom.filter((executor) => executor.notify !== undefined);
   if (notifiers.length <= 1) return;

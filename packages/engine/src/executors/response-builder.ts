@@ -34,7 +34,7 @@ export function buildObject(entries: readonly Json[]): JsonObject {
  * the names contains a reference.
  */
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
-  /** Whether the name of an entry has no references, by name. */
+  /** By name of an entry: true if the name contains no references. */
   const authoredByName = new Map<string, boolean>();
   return entries.flatMap((entry) => {
     const result = readEntry(entry, lookup);
@@ -42,13 +42,13 @@ function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[]
     const name = asText(own(result, 'name')).trim();
     const isAuthored = templateFields(entry)?.get('name')?.kind !== 'text';
     if (name !== '' && authoredByName.has(name) && !(isAuthored && authoredByName.get(name) === true))
-      throw duplicateName();
+      throw duplicateNameError();
     authoredByName.set(name, isAuthored);
     return [result];
   });
 }
 
-function duplicateName(): BlockError {
+function duplicateNameError(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
     'A reference in the name of a field resolves to the name of another field. Put fields whose names come from data into a separate object.',
@@ -108,8 +108,8 @@ function structuredValue(value: Template, lookup: Lookup): Json {
 }
 
 /**
- * Reads the value of a field of another type. Authored text that is a JSON object or list, and a reference to an object
- * or list, become an object or list. Text from a reference stays text.
+ * Reads the value of a field of any other type, or a plain item of a list. Authored text that is a JSON object or list,
+ * and a reference to an object or list, become an object or list. Text from a reference stays text.
  */
 function textValue(value: Template, lookup: Lookup): Json {
   switch (value.kind) {

@@ -116,7 +116,8 @@ export interface Conversation {
   /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
   newest(maxChars: number): Promise<Json[]>;
   /**
-   * Adds the exchange of this execution, without secrets. Later calls, including those of other attempts, do nothing.
+   * Adds the exchange of this execution, without secrets. Further calls of `add`, including those of other attempts, do
+   * nothing.
    */
   add(exchange: Json): Promise<void>;
   /** Removes all exchanges. */
@@ -257,7 +258,7 @@ export interface ChildRequest {
    * run. Undefined: the block makes a single call.
    */
   call?: string;
-  /** Resolves when the block only waits for child runs. Undefined: the block does no other work. */
+  /** Resolves when the block has no work left except waiting for child runs. Undefined: it has no other work. */
   othersDone?: Promise<unknown>;
 }
 

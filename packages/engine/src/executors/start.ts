@@ -5,7 +5,7 @@ import type { InputField } from '@heddle/core/fields';
 import { fillFields } from './input-format.ts';
 import { isOn } from './values.ts';
 
-/** Names that control runs: inputs and fields with these names would be ambiguous. */
+/** Names with a meaning for the engine in block outputs: inputs and fields with these names would be ambiguous. */
 const RESERVED_NAMES: readonly string[] = ['error', 'selectedOption', 'selectedRoute', '_pauseMetadata'];
 
 type StartKind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
@@ -18,7 +18,7 @@ interface Start {
   input: Json;
 }
 
-const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
+const OUTPUT_BUILDERS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
@@ -50,13 +50,13 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
       fields.map((field) => field.name),
       ['metadata'],
     );
-  const output = OUTPUTS[kind]({ block, fields, inputObject, input });
+  const output = OUTPUT_BUILDERS[kind]({ block, fields, inputObject, input });
   if (acceptsFiles(kind)) setFiles(output, inputObject);
   if (hasMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
 
-/** Returns the names of the start block's fields that contain files: those of the type `file[]`, and `files`. */
+/** Returns the names of the start block's fields that can contain files: those of the type `file[]`, and `files`. */
 export function fileFields(block: BlockConfig): string[] {
   const declared = inputFields(authoredValue(block.params['inputFormat']));
   const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);

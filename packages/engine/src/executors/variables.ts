@@ -22,20 +22,20 @@ function assign(context: EngineContext): BlockResult {
   const byId = new Map<Json | undefined, VariableConfig>(variables.map((item) => [item.id, item]));
   const byName = new Map(variables.map((item) => [item.name, item]));
   const output = new Map<string, Json>();
-  const set = new Map<string, Json>();
+  const valuesById = new Map<string, Json>();
   for (const row of rows) {
     const variable = byId.get(own(row, 'variableId')) ?? byName.get(asText(own(row, 'variableName')).trim());
     const name = asText(own(row, 'variableName')).trim() || variable?.name;
     if (name === undefined) continue;
     const value = assignedValue(name, asText(own(row, 'type')) || 'string', own(row, 'value'));
     output.set(name, value);
-    if (variable !== undefined) set.set(variable.id, coerceVariable(variable.type, value));
+    if (variable !== undefined) valuesById.set(variable.id, coerceVariable(variable.type, value));
   }
-  return { output: Object.fromEntries(output), set: Object.fromEntries(set) };
+  return { output: Object.fromEntries(output), set: Object.fromEntries(valuesById) };
 }
 
 /**
- * Returns the value that a row assigns, by the type of the row. JSON text has been parsed already. Throws
+ * Returns the value that a row assigns, converted to the type of the row. JSON text has been parsed already. Throws
  * VARIABLE_INVALID.
  */
 function assignedValue(name: string, type: string, value: Json | undefined): Json {

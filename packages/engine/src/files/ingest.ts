@@ -154,7 +154,7 @@ async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: Ab
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { name, type, base64: bytes.toString('base64') };
   } catch (error) {
-    // The HTTP client has loaded this module already.
+    // Costs nothing: the HTTP client has loaded this module already.
     const { isEgressError } = await import('@heddle/sandbox/egress');
     if (!isEgressError(error)) throw error;
     throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLarge() : new FileRejectedError(error.message);

@@ -112,14 +112,14 @@ export function fileReader(
   run: RunHeader,
   { files = Infinity, bytes = Infinity, signal, tenant, tooLargeError }: ReadLimits & ReaderOptions = {},
 ): FileReader {
-  const reads = new Map<string, Promise<ReadFile | undefined>>();
+  const reads = new Map<string, Promise<LoadedFile | undefined>>();
   let remaining = bytes;
   const readText = async (key: string): Promise<string> => {
     const text = (await storedText(sources.stores.values, key)) ?? '';
     remaining -= Buffer.byteLength(text);
     return text;
   };
-  const read = async (key: string): Promise<ReadFile | undefined> => {
+  const read = async (key: string): Promise<LoadedFile | undefined> => {
     const file = await parseTenantFile(sources, run, { key, text: await readText(key), tenant });
     if (!file) return undefined;
     const isReadable =
@@ -139,7 +139,7 @@ export function fileReader(
   };
 }
 
-interface ReadFile extends StoredFile {
+interface LoadedFile extends StoredFile {
   content: string | undefined;
 }
 

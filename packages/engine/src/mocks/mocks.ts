@@ -66,7 +66,7 @@ export function parseMocks(json: Json): Mocks {
   };
 }
 
-/** Returns the values of a mock in order. A single value is never a list. */
+/** Returns the values of a mock in order. A mock that is not a list is a single value. */
 function toValueList(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value];
 }

@@ -18,7 +18,7 @@ import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
 /** A run as seen by a process that does not execute it. */
 export interface ShownRun extends RunDetail {
-  /** True if the run needs no person to continue but no process executes it. */
+  /** True if no process executes the run, although it has neither ended nor paused for human input. */
   interrupted: boolean;
 }
 

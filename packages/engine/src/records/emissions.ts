@@ -61,9 +61,9 @@ interface EmissionsOptions {
 /**
  * Publishes the emissions of a run's blocks in this process, without secrets. The first emission is published
  * immediately; later ones are collected for a few milliseconds. The last word of a text in a run with secrets is
- * published with the text that follows, because it may be the beginning of a secret. An attempt that repeats another
- * one first discards the emissions of that attempt. A slow or failing store does not stop the run: events are lost, and
- * another event reports the loss.
+ * published with the text that follows, because it may be the beginning of a secret. If a block is attempted again,
+ * an event first discards the emissions of the earlier attempt. A slow or failing store does not stop the run: events
+ * are lost, and another event reports the loss.
  */
 export class Emissions {
   readonly #options: EmissionsOptions;
@@ -149,14 +149,14 @@ export class Emissions {
 
   /** Queues an emission whose secrets are redacted. */
   #enqueue(attempt: OpenAttempt, emission: BlockEmission): void {
-    const { streams, ...header } = attempt;
+    const { streams, ...queuedFields } = attempt;
     if (emission.type === 'reset') streams.delete('text');
     for (const each of splitEmission(emission)) {
       if (this.#queue.length >= MAX_WAITING) {
         this.#lostPlace = attempt.place;
         return;
       }
-      this.#queue.push({ ...header, isFirst: attempt.isFirst, emission: each });
+      this.#queue.push({ ...queuedFields, isFirst: attempt.isFirst, emission: each });
       attempt.isFirst = false;
     }
   }
@@ -186,16 +186,16 @@ export class Emissions {
           .catch((error: unknown) => this.#fail(error, batch))
           .finally(() => {
             this.#publishing = undefined;
-            this.#collect();
+            this.#startBatchTimer();
           });
     } catch (error) {
       this.#fail(error, batch);
     }
-    this.#collect();
+    this.#startBatchTimer();
   }
 
-  /** Collects further emissions for a while, by the machine's clock, even if the run uses another clock. */
-  #collect(): void {
+  /** Starts the timer that publishes further emissions, by the machine's clock even if the run uses another clock. */
+  #startBatchTimer(): void {
     const { batchMs } = this.#options.store;
     if (batchMs === 0 || this.#publishing || this.#isStopped) return;
     clearTimeout(this.#timer);
@@ -226,17 +226,17 @@ export class Emissions {
         key: placeKey(lostPlace),
         emission: { type: 'error', message: LOST_MESSAGE },
       });
-    return thenMaybe(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
+    return thenMaybe(store.publish(replica.runId, events.map(toLiveEvent)), (lastNumber) => {
       this.#hasFailed = false;
-      this.#notify(events, last);
+      this.#notify(events, lastNumber);
     });
   }
 
-  #notify(events: readonly QueuedEmission[], last: number): void {
+  #notify(events: readonly QueuedEmission[], lastNumber: number): void {
     const { replica } = this.#options;
     for (const [index, { place, atMs, emission }] of events.entries()) {
       const { block, scope } = place;
-      const number = last - events.length + 1 + index;
+      const number = lastNumber - events.length + 1 + index;
       this.#options.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
     }
   }

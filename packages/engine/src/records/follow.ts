@@ -28,7 +28,7 @@ interface FollowContext {
   signal?: AbortSignal;
 }
 
-interface Start {
+interface FollowStart {
   /** Starts after the entries in this replica; default: at the beginning. */
   replica?: Replica;
   /** Starts after this emission; default 0. */
@@ -43,7 +43,7 @@ export async function* follow(
   context: FollowContext,
   runId: string,
   plan: Plan,
-  { replica = new Replica(runId, plan), emission = 0 }: Start = {},
+  { replica = new Replica(runId, plan), emission = 0 }: FollowStart = {},
 ): AsyncGenerator<RunEvent> {
   const emissions = new FollowedEmissions(context.stores.live, replica, emission);
   const stop = emissions.watch();
@@ -79,7 +79,7 @@ export async function* eventsBetween(
 }
 
 /**
- * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no
+ * Returns the events of the journal and the emissions, until the run has ended or is paused for human input, or no
  * process executes it.
  */
 async function* mergedEvents(
@@ -113,7 +113,7 @@ export interface EventPosition {
   emission: number;
 }
 
-/** Before the first event of a run. */
+/** The position before the first event of a run. */
 export const RUN_START: EventPosition = { seq: 0, emission: 0 };
 
 /** Returns the current position in the events of a run. `record` may be older than the journal. */

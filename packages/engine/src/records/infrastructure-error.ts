@@ -14,9 +14,9 @@ export class InfrastructureError extends Error {
 export function wrapStoreErrors<T>(access: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = access();
-    return result instanceof Promise ? result.catch(rethrow) : result;
+    return result instanceof Promise ? result.catch(throwWrapped) : result;
   } catch (error) {
-    return rethrow(error);
+    return throwWrapped(error);
   }
 }
 
@@ -24,7 +24,7 @@ export function wrapStoreErrors<T>(access: () => T | Promise<T>): T | Promise<T>
 export function wrapReadErrors<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error: unknown) => {
     if (isBlockError(error)) throw error;
-    return rethrow(error);
+    return throwWrapped(error);
   });
 }
 
@@ -33,6 +33,6 @@ export function unwrapInfrastructureError(error: unknown): unknown {
   return error instanceof InfrastructureError ? error.cause : error;
 }
 
-function rethrow(error: unknown): never {
+function throwWrapped(error: unknown): never {
   throw new InfrastructureError(error);
 }

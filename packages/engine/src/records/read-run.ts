@@ -19,7 +19,7 @@ export interface RunState {
 
 export interface ReadRunOptions {
   logs: boolean;
-  /** The stored record of the run, which a list has just read. It is not read again. */
+  /** The stored record of the run, if the caller has just read it in a list. Then it is not read again. */
   listed?: RunRecord;
 }
 
@@ -38,7 +38,7 @@ export async function readRun(
   const stored = record && { record, logs: withLogs ? await runs.logs(runId) : [] };
   if (stored && isEnded(stored.record.status)) return stored;
   try {
-    // Record and logs are stored together, after their entries: without newer entries they belong together.
+    // Record and logs are stored together, after their entries: without newer entries, both are up to date.
     if (stored && (await runs.tail(runId, stored.record.seq)).length === 0) return stored;
     return await foldStored(sources, runId, record?.suspended);
   } catch (error) {
@@ -65,8 +65,8 @@ export async function readDefinition(
 }
 
 /**
- * Writes to the record of a run why it does not continue, unless the run has ended. Updates record and logs to the end
- * of the journal if the journal can be read.
+ * Writes the reason why a run does not continue to its record, unless the run has ended. If the journal can be read,
+ * brings the record and the logs up to date with it.
  */
 export async function recordSuspension(sources: Sources, runId: string, reason: string): Promise<void> {
   const { runs } = sources.stores;

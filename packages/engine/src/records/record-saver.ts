@@ -11,7 +11,7 @@ interface RecordSaverOptions {
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
   /** True while the run's state includes entries that the journal does not contain yet. */
   isWriting(): boolean;
-  /** True if the run has ended, is paused or waits for a time. */
+  /** True if the run has ended, or is paused for human input or until a point in time. */
   isIdle(): boolean;
   report: (error: unknown) => void;
 }
@@ -34,7 +34,7 @@ export class RecordSaver {
   #cancelDelay: (() => void) | undefined;
   #isDirty = true;
   #lastWrite: Promise<void> = Promise.resolve();
-  #writes = 0;
+  #pendingWrites = 0;
 
   constructor(options: RecordSaverOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class RecordSaver {
 
   /** True if the stored record and logs are up to date. */
   get isSaved(): boolean {
-    return !this.#isDirty && this.#writes === 0 && !this.#stoppedBy && !this.#options.isWriting();
+    return !this.#isDirty && this.#pendingWrites === 0 && !this.#stoppedBy && !this.#options.isWriting();
   }
 
   /** Saves within SAVE_DELAY_MS. */
@@ -135,7 +135,7 @@ export class RecordSaver {
 
   async #write(): Promise<void> {
     const { record, logs } = this.#take();
-    this.#writes++;
+    this.#pendingWrites++;
     try {
       await this.#options.save(record, logs);
     } catch (error) {
@@ -143,7 +143,7 @@ export class RecordSaver {
       for (const log of logs) this.#addLog(log);
       throw error;
     } finally {
-      this.#writes--;
+      this.#pendingWrites--;
     }
   }
 }

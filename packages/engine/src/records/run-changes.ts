@@ -46,9 +46,9 @@ export async function readChanges(context: ReadChangesContext, limit: number): P
   const changes: RunChanges['changes'] = [];
   for (const change of latest.values()) {
     const { runId } = change;
-    const run = await summaryOf(change, definitions);
-    if (isEngineError(run)) context.report(run, runId);
-    else changes.push({ runId, run });
+    const summary = await summaryOf(change, definitions);
+    if (isEngineError(summary)) context.report(summary, runId);
+    else changes.push({ runId, run: summary });
   }
   return {
     changes,

@@ -47,17 +47,17 @@ export interface CredentialContext {
  * Returns a credential of the run's tenant; undefined if there is none. Throws a BlockError if it cannot be used now.
  */
 export async function findCredential(
-  source: CredentialContext,
+  context: CredentialContext,
   query: CredentialQuery,
 ): Promise<Credential | undefined> {
-  if (!source.credentials) return undefined;
+  if (!context.credentials) return undefined;
   try {
-    const credential = await source.credentials.find(await source.tenant(), query);
-    if (credential) source.addSecret(credential.name, credential.secret);
+    const credential = await context.credentials.find(await context.tenant(), query);
+    if (credential) context.addSecret(credential.name, credential.secret);
     return credential;
   } catch (error) {
     if (isBlockError(error)) throw error;
-    source.report(error);
+    context.report(error);
     throw new BlockError('CREDENTIAL_UNAVAILABLE', 'The stored credentials cannot be read now.', {
       retryable: true,
     });

@@ -93,8 +93,8 @@ function hostForms(text: string): string[] {
 }
 
 /**
- * Returns the base64 of the bytes, and for each of the three alignments inside longer data the characters that depend
- * on these bytes alone; the characters at both ends also depend on the neighbouring bytes.
+ * Returns the base64 of the bytes, and the base64 characters that they produce inside longer data, for each of the
+ * three alignments. Omits the characters at both ends, which also depend on the neighbouring bytes.
  */
 function base64Forms(bytes: Buffer): string[] {
   const cores = [0, 1, 2].map((offset) => {

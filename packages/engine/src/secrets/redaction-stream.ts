@@ -20,11 +20,11 @@ export interface RedactionStream {
 export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
 /** Returns a stream that always uses the current redactor, which may change between two parts. */
-export function dynamicRedactionStream(current: () => { stream(): RedactionStream }): RedactionStream {
-  let redactor = current();
+export function dynamicRedactionStream(currentRedactor: () => { stream(): RedactionStream }): RedactionStream {
+  let redactor = currentRedactor();
   let stream = redactor.stream();
   const push = (part: string): string => {
-    const latest = current();
+    const latest = currentRedactor();
     if (latest === redactor) return stream.push(part);
     const { buffered } = stream;
     redactor = latest;
@@ -76,7 +76,7 @@ export class FormStream implements RedactionStream {
   /** The position at which the last word begins; 0 if forms contain white space. */
   #wordStart = 0;
   /** The first half of a surrogate pair that was taken from the held text and not returned yet. */
-  #half = '';
+  #highSurrogate = '';
 
   constructor(automaton: FormAutomaton, replacement: (name: string) => string) {
     this.#automaton = automaton;
@@ -87,7 +87,7 @@ export class FormStream implements RedactionStream {
   }
 
   get buffered(): string {
-    return this.#half + this.#held.text();
+    return this.#highSurrogate + this.#held.text();
   }
 
   push(part: string): string {
@@ -107,16 +107,16 @@ export class FormStream implements RedactionStream {
     }
     const held = Math.min(this.#length - this.#wordStart, this.#limit);
     const published =
-      this.#half + this.#publish(this.#length - Math.max(held, this.#state.incomplete?.depth ?? 0));
-    this.#half = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
-    return this.#half === '' ? published : published.slice(0, -1);
+      this.#highSurrogate + this.#publish(this.#length - Math.max(held, this.#state.incomplete?.depth ?? 0));
+    this.#highSurrogate = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
+    return this.#highSurrogate === '' ? published : published.slice(0, -1);
   }
 
   end(options?: { isCut: boolean }): string {
     this.#state = this.#automaton.root;
     if (options?.isCut) return '';
-    const remaining = this.#half + this.#publish(this.#length);
-    this.#half = '';
+    const remaining = this.#highSurrogate + this.#publish(this.#length);
+    this.#highSurrogate = '';
     return remaining;
   }
 

@@ -12,25 +12,25 @@ interface ReferenceValue {
 }
 
 /**
- * Marks the position of a value in a URL. Authored text cannot contain it, because its line breaks and tabs are
- * removed.
+ * Marks the position of a value in a URL. Authored text cannot contain the mark, because line breaks and tabs are
+ * removed from that text.
  */
 const SLOT = '\n';
 
 const LABELS = String.raw`[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*`;
-const HOST = new RegExp(`^${LABELS}$`, 'u');
-const IN_BRACKETS = /^[0-9a-f:.]+$/i;
-const WHOLE_HOST = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])$`, 'iu');
+const HOST_NAME = new RegExp(`^${LABELS}$`, 'u');
+const IPV6_ADDRESS = /^[0-9a-f:.]+$/i;
+const HOST = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])$`, 'iu');
 const HOST_WITH_PORT = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])(?::\d{1,5})?$`, 'iu');
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
 
 /**
  * Returns the URL of a request with resolved references, without surrounding quotes and spaces.
  *
- * In path, query and fragment, values are percent-encoded, so that they stay in their segment, name or value. A value
- * in the position of a host or a port must be a host or a port. A URL that is or begins with a reference gets that
- * value unchanged. Placeholders belong to the author and are inserted unchanged; with `compat`, all values are inserted
- * unchanged.
+ * In path, query and fragment, values of references are percent-encoded, so that a value cannot extend beyond its path
+ * segment, parameter name or parameter value. A value in the position of a host or a port must be a host or a port. A
+ * reference that is the whole URL, or its beginning, is inserted unchanged. So are environment placeholders
+ * (`{{NAME}}`), whose values do not come from the data of the run, and with `compat` all values.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that is not a valid scheme, host or port in that position, or that would lead
  * to another path.
@@ -116,20 +116,20 @@ class UrlFiller {
 
   #host(host: string, hasPort: boolean): string {
     if (host === SLOT) {
-      const pattern = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
+      const pattern = hasPort ? HOST : HOST_WITH_PORT;
       return this.#insert(host, (value) => requireMatch(value, pattern, 'the host', 'a host name'));
     }
     const inBrackets = host.startsWith('[');
     const filled = this.#insert(host.slice(0, host.length - SLOT.length), (value) =>
-      requireMatch(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
+      requireMatch(value, inBrackets ? IPV6_ADDRESS : HOST_NAME, 'the host', 'part of a host name'),
     );
     return `${filled}${this.#endOfHost(filled, host.slice(host.length - SLOT.length))}`;
   }
 
-  /** A value directly after a host would change it: `example.com` and `.org`. */
+  /** Inserts a value that directly follows the host, and extends it: `.org` would change the host `example.com`. */
   #endOfHost(host: string, end: string): string {
     if (host.endsWith('.'))
-      return this.#insert(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
+      return this.#insert(end, (value) => requireMatch(value, HOST_NAME, 'the host', 'a host name'));
     return this.#insert(end, (value) => {
       if (host.includes('.'))
         throw urlError(value, 'directly follows the host: write a / before it, or pass it as a parameter');

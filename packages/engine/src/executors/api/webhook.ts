@@ -9,7 +9,7 @@ import { apiOutput } from './response.ts';
 
 const DELIVERY_ID_CHARS = 32;
 
-/** Sends a signed POST request: output `{data, status, headers}`. */
+/** Sends a POST request, signed if the block has a secret: output `{data, status, headers}`. */
 export const webhookExecutor: EngineExecutor = {
   types: ['webhook_request'],
   class: 'effect',
@@ -21,7 +21,7 @@ export const webhookExecutor: EngineExecutor = {
 };
 
 /**
- * Returns the request. The delivery id is the same each time the block sends it; the signature covers the time and the
+ * Returns the request. All attempts of the block send the same delivery id. The signature covers the timestamp and the
  * body. Throws BLOCK_CONFIG_INVALID.
  */
 function webhookRequest(context: EngineContext): ApiRequest {
@@ -34,7 +34,7 @@ function webhookRequest(context: EngineContext): ApiRequest {
     ['Content-Type', 'application/json'],
     ['X-Webhook-Timestamp', timestamp],
     ['X-Delivery-ID', deliveryIdOf(context.idempotencyKey)],
-    ...(secret === '' ? [] : [signature(secret, timestamp, body)]),
+    ...(secret === '' ? [] : [signatureHeader(secret, timestamp, body)]),
   ];
   const authoredHeaders = pairsOf(context, 'headers');
   const remainingDefaults = defaultHeaders.filter((header) => !isReplaced(header, authoredHeaders));
@@ -44,7 +44,7 @@ function webhookRequest(context: EngineContext): ApiRequest {
   return { url: urlOf(url, []), method: 'POST', headers: sentHeaders, body, hasIdempotencyKey: true };
 }
 
-function signature(secret: string, timestamp: string, body: string): [string, string] {
+function signatureHeader(secret: string, timestamp: string, body: string): [string, string] {
   const mac = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
   return ['X-Webhook-Signature', `t=${timestamp},v1=${mac}`];
 }

@@ -21,7 +21,7 @@ export class LeasedRuntime extends LocalRuntime {
     this.#peers = peers;
   }
 
-  /** Returns the live run, which continues even if another process takes over the run. */
+  /** Returns the live run, whose promise and events continue even if another process takes over the run. */
   protected override toLiveRun(run: ActiveRun, after: EventPosition): LiveRun {
     const local = super.toLiveRun(run, after);
     const { runId } = local;
@@ -94,7 +94,7 @@ export class LeasedRuntime extends LocalRuntime {
 
   override cancel(runId: string, reason: string | undefined): Promise<boolean> {
     // The request is stored only if the run is open. If it is executed twice, the second execution finds the run ended,
-    // so the end of the run is the result, not the outcome of an execution.
+    // so the result is read from the run's record, not from the outcome of the request.
     const isCancelled = async (): Promise<boolean> =>
       (await this.readRun(runId))?.record.status === 'cancelled';
     return this.#peers.request(

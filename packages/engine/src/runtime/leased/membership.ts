@@ -22,8 +22,8 @@ const HEARTBEATS_PER_LEASE = 3;
  * has expired.
  *
  * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the
- * moment *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if
- * the response was late.
+ * time at which it sent the renewal, not from the response. Therefore it stops its runs before other processes take
+ * them over, even if the response was late.
  */
 export class Membership {
   readonly #options: MembershipOptions;

@@ -64,9 +64,9 @@ export class PeerRuns {
   }
 
   /**
-   * Calls `executeLocally` if this process can own the run, with true if the owner may have executed the request before.
-   * Otherwise sends the request to the run's owner, and returns the result, converted by `fromOutcome`. A request may be
-   * executed twice, so it must be idempotent. Throws the EngineError with which the owner rejects it.
+   * Calls `executeLocally` if this process can own the run. `isRepeated`: an earlier owner may already have executed
+   * the request. Otherwise sends the request to the run's owner, and returns the result, converted by `fromOutcome`. A
+   * request may be executed twice, so it must be idempotent. Throws the EngineError with which the owner rejects it.
    */
   async request<T>(
     request: NewControlRequest,

@@ -31,7 +31,7 @@ interface PeerServiceOptions {
 /** Serves the requests of other processes, and takes over the runs of processes that have died. */
 export class PeerService {
   readonly #options: PeerServiceOptions;
-  readonly #stops: (() => Promise<void>)[] = [];
+  readonly #stopFunctions: (() => Promise<void>)[] = [];
   readonly #server: ControlServer;
 
   constructor(options: PeerServiceOptions) {
@@ -52,14 +52,14 @@ export class PeerService {
     await requests.prune();
     if (recover) {
       await this.#sweep();
-      this.#stops.push(repeat(clock, SWEEP_MS, () => this.#sweep(), report));
+      this.#stopFunctions.push(repeat(clock, SWEEP_MS, () => this.#sweep(), report));
     }
-    this.#stops.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), report));
+    this.#stopFunctions.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), report));
   }
 
   /** Stops polls and sweeps. Resolves when the current ones have ended. */
   async stop(): Promise<void> {
-    await Promise.all(this.#stops.splice(0).map((stop) => stop()));
+    await Promise.all(this.#stopFunctions.splice(0).map((stop) => stop()));
     await this.#server.stop();
   }
 

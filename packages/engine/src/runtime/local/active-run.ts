@@ -274,7 +274,7 @@ export class ActiveRun {
     return this.#listeners.addForAll(listener);
   }
 
-  /** Resolves when the run has ended, only a person can continue it, or it is suspended. Rejects when it stops here. */
+  /** Resolves when the run has ended, is paused for human input, or is suspended. Rejects when it stops here. */
   whenIdle(): Promise<void> {
     return this.#waitUntil(() => this.suspended !== undefined || this.#isIdle());
   }
@@ -388,7 +388,7 @@ export class ActiveRun {
     this.#checkIdleState();
   }
 
-  /** Notifies listeners of a new idle state, even if the run left it and returned to it. */
+  /** Notifies listeners if the idle state has changed, or if the run has left it and returned to it. */
   #checkIdleState(): void {
     const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
     const isUnchanged =

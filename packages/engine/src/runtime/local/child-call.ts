@@ -54,7 +54,7 @@ export async function callChild(
     throw childError(error);
   } finally {
     children.remove(runId);
-    // The block continues, or waits for its other children.
+    // A block with several calls continues, or waits for its other children.
     if (call.call !== undefined) postBlocked(call, runId);
   }
 }
@@ -67,7 +67,7 @@ function postBlocked({ parent, place, task, call }: ChildCall, childRunId: strin
   if (task.stopped) return;
   const { blockedOn } = task.children;
   parent.post({ type: 'blocked', ...place, childRunId, on: blockedOn });
-  // A block with several children has reported its status only when it is blocked on all of them.
+  // The status of a block with several calls counts as reported only once the block waits for all its children.
   if (call === undefined || blockedOn !== null) parent.childReported(place);
 }
 

@@ -26,9 +26,9 @@ export function serveControl(
 }
 
 /**
- * Cancels or resumes a run as requested. In the result of a cancel, `cancelled` is false if the run had ended before the
- * request, or did not end as cancelled. The result of a resume contains `seq`, the number of the last journal entry
- * once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
+ * Cancels or resumes a run as requested. In the result of a cancellation, `cancelled` is false if the run had ended
+ * before the request, or did not end as cancelled. The result of a resume contains `seq`, the number of the last
+ * journal entry once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
  */
 export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;

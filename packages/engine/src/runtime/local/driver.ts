@@ -3,7 +3,7 @@ import type { Command, Entry, EntryBody, Replica } from '@heddle/core/run';
 import type { AppliedEntry } from '../../records/fold.ts';
 
 /** Number of batches after which the driver lets other work of the process run. */
-const BATCHES_PER_TURN = 256;
+const BATCHES_PER_YIELD = 256;
 
 interface DriverOptions {
   replica: Replica;
@@ -78,7 +78,7 @@ export class Driver {
         if (batch.length === 0) continue;
         const write = this.#options.append(batch);
         this.isWriting = write !== undefined;
-        if (write ?? batches % BATCHES_PER_TURN === 0) {
+        if (write ?? batches % BATCHES_PER_YIELD === 0) {
           this.#options.onYield();
           await (write ?? new Promise(setImmediate));
         }

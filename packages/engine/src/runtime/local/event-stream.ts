@@ -66,7 +66,7 @@ interface EventOptions {
 
 /**
  * Returns the events of a run: those that the listener missed, and all later ones. The stream ends when the run has
- * ended or only a person can continue it. The run never waits for readers: unread events are buffered.
+ * ended or is paused for human input. The run never waits for readers: unread events are buffered.
  */
 export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerator<RunEvent> {
   const { lastNotifiedSeq, notifiedIdleState } = run;

@@ -39,7 +39,7 @@ export class LocalRuntime implements RuntimePort {
     if (run.hasEnded()) return;
     const { runId } = run;
     const cancel = (): void => {
-      // If the run cannot be cancelled, the error is reported, and the result of the run rejects.
+      // If the run cannot be cancelled, the error is reported, and the promise of the run's result rejects.
       this.cancel(runId, 'The caller aborted.').catch(() => undefined);
     };
     if (signal.aborted) return cancel();

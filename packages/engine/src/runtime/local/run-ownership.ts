@@ -16,7 +16,7 @@ export interface RunOwnership {
   acquire(runId: string): TailableRunStore | Promise<TailableRunStore>;
   /** Returns the store that writes an owned run. Throws RUN_ELSEWHERE if another process owns the run. */
   writer(runId: string): TailableRunStore;
-  /** Called when the run was evicted because only a person can continue it. */
+  /** Called when the run was evicted from memory because it is paused for human input. */
   onEvicted(runId: string): void;
   /** Called when the run has ended or another process owns it. */
   forget(runId: string): void;

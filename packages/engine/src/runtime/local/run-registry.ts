@@ -47,7 +47,7 @@ export class RunRegistry {
   readonly #runs = new Map<string, Registration>();
   /** Runs that this process has started or opened and that have not ended, even if they were evicted. */
   readonly #ownRunIds = new Set<string>();
-  /** Active runs that only a person can continue, the longest idle first. */
+  /** Active runs that are paused for human input, the longest idle first. */
   readonly #idleRuns = new Set<ActiveRun>();
   readonly #queue: PQueue;
   #isClosing = false;

@@ -17,7 +17,7 @@ export class DetachedSegments {
   readonly #byRun = new Map<string, DetachedSegment>();
 
   /**
-   * Keeps `segment` running. `lastItemId`: id of the `OrderItem` that will contain the segment's entries so far; if
+   * Keeps `segment` running. `lastItemId`: id of the `JournalItem` that will contain the segment's entries so far; if
    * there are none, id of the last item before the segment.
    */
   add(segment: Segment, runReplica: RunReplica, lastItemId: string): void {

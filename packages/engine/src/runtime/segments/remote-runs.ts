@@ -47,7 +47,7 @@ export class RemoteRuns {
     return run;
   }
 
-  /** Throws RUN_ELSEWHERE for a run that was started by an engine of one process. */
+  /** Throws RUN_ELSEWHERE for a run that was started by an engine that executes its runs itself. */
   async expectRemote(runId: string): Promise<void> {
     const header = await this.#parts.stores.runs.header(runId);
     if (header && !header.elsewhere) throw runElsewhere(header);
@@ -61,7 +61,7 @@ export class RemoteRuns {
     return header && readRecordedRun(this.#parts, header);
   }
 
-  /** Writes to the run's record why the run does not continue. */
+  /** Writes the reason why the run does not continue to its record. */
   suspend(runId: string, reason: string): Promise<void> {
     return recordSuspension(this.#parts, runId, reason);
   }
@@ -86,11 +86,11 @@ export class RemoteRuns {
       added.push(entry);
     };
     add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });
-    // No running block could use the grace period.
-    const grace = replica
+    // No block is running, so the grace period ends immediately.
+    const graceTimer = replica
       .pendingCommands()
       .find((command) => command.type === 'timer' && command.timer === 'grace');
-    if (grace?.type === 'timer') add({ atMs: grace.dueMs, type: 'fired', timer: 'grace' });
+    if (graceTimer?.type === 'timer') add({ atMs: graceTimer.dueMs, type: 'fired', timer: 'grace' });
     await runs.upsert(runId, added);
     const { record, logs } = foldRun({ header, plan, suspended: undefined }, [...journal, ...added]);
     await runs.saveRecord(record, logs);
@@ -111,8 +111,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Returns the stored record and logs of the run; undefined if the run does not exist. Newer entries are not included:
-   * if their process has died, another process replaces them.
+   * Returns the stored record and logs of the run; undefined if the run does not exist. Newer journal entries are not
+   * included: if the process that wrote them has died, another process replaces them.
    */
   async readRun(
     runId: string,

@@ -23,13 +23,13 @@ export class ReplicaCache {
   }
 
   /**
-   * Writes the stores up to `position`, and returns a replica there. The replica belongs to the caller until `release`.
+   * Brings the stores up to `position`, and returns a replica there. The replica belongs to the caller until `release`.
    */
   async take(runId: string, position: Position): Promise<RunReplica> {
     return this.#replicaAt(runId, position, false);
   }
 
-  /** Writes the stores up to `position`, and returns a replica there that the caller only reads. */
+  /** Brings the stores up to `position`, and returns a replica there that the caller only reads. */
   async read(runId: string, position: Position): Promise<RunReplica> {
     return this.#replicaAt(runId, position, true);
   }

@@ -51,7 +51,7 @@ export class RunReplica {
     const { runId } = this.header;
     const written = await this.write({ unwritten });
     if (!this.#isAt(seq, tip)) {
-      // Speculative entries may not be part of the journal.
+      // Speculative entries might be missing from the journal.
       if (!this.canReach({ seq, tip, unwritten })) this.#restart();
       const currentSeq = this.replica.seq;
       const index = written.findIndex((entry) => entry.seq === currentSeq + 1);
@@ -137,9 +137,9 @@ export class RunReplica {
     const { runId, seq } = this.replica;
     if ((await runs.tail(runId, seq)).length === 0) return;
     const journal = await runs.journal(runId);
-    const reader = new Replica(runId, plan);
+    const freshReplica = new Replica(runId, plan);
     // If the later entries follow from the earlier ones, the run has continued, and this position is outdated.
-    if (journal.every((entry) => reader.apply(entry).changed)) return;
+    if (journal.every((entry) => freshReplica.apply(entry).changed)) return;
     const remaining = journal.filter((entry) => entry.seq <= seq);
     const { record, logs } = foldRun({ header, plan, suspended: undefined }, remaining);
     this.#parts.stalls.expectNoStall(runId);

@@ -89,7 +89,7 @@ export class Segment {
       isNew: false,
       report: (error) => runtime.report(error, header.runId),
     });
-    // An attempt whose result is lost runs again, and a person may already have its token.
+    // An attempt whose result is lost runs again and must get the same token, because a person may already have it.
     const token = (attempt: AttemptPlace): string =>
       header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, attempt);
     this.#executor = new CommandExecutor({
@@ -117,9 +117,9 @@ export class Segment {
   }
 
   /**
-   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted.
-   * Running blocks then continue until `halt` and stay pending. Returns the results since the last call. Throws errors
-   * that prevent the run from continuing.
+   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted. After
+   * an abort, running blocks continue until `halt`, and their commands stay pending. Returns the results since the last
+   * call. Throws errors that prevent the run from continuing.
    */
   async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
     this.#startedMs = performance.now();

@@ -44,7 +44,7 @@ export interface SegmentRequest {
 }
 
 type SegmentResponse = SegmentOutcome & {
-  /** Id of the item that the entries will become. */
+  /** Id of the `JournalItem` that will contain the entries. */
   id: string;
   /** True if the segment was detached at `hardMs`. */
   over: boolean;
