@@ -2,7 +2,8 @@ import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { JobErrorCode, SandboxFailure } from '@heddle/sandbox';
 
-const BLOCK_ERROR_CODES: Partial<Record<JobErrorCode, string>> = {
+/** Codes of block failures, by the code of the sandbox. Default: BLOCK_FAILED. */
+const BLOCK_CODES: Partial<Record<JobErrorCode, string>> = {
   TIMEOUT_CPU: 'BLOCK_TIMEOUT',
   TIMEOUT_WALL: 'BLOCK_TIMEOUT',
   CANCELLED: 'CANCELLED',
@@ -26,7 +27,7 @@ const IMPORT_MESSAGES: readonly RegExp[] = [
 /** Returns the failure of a block whose code failed: error type, authored line and message. */
 export function codeFailure(error: SandboxFailure, authoredCode: string, stdout = ''): BlockError {
   if (isImportError(error)) return importFailure(error, authoredCode);
-  return new BlockError(BLOCK_ERROR_CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authoredCode), {
+  return new BlockError(BLOCK_CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authoredCode), {
     retryable: error.code !== 'CANCELLED',
     details: detailsOf(error, stdout),
   });

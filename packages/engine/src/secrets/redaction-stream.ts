@@ -20,11 +20,11 @@ export interface RedactionStream {
 export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
 /** Returns a stream that always uses the current redactor, which may change between two parts. */
-export function dynamicRedactionStream(currentRedactor: () => { stream(): RedactionStream }): RedactionStream {
-  let redactor = currentRedactor();
+export function dynamicRedactionStream(getRedactor: () => { stream(): RedactionStream }): RedactionStream {
+  let redactor = getRedactor();
   let stream = redactor.stream();
   const push = (part: string): string => {
-    const latest = currentRedactor();
+    const latest = getRedactor();
     if (latest === redactor) return stream.push(part);
     const { buffered } = stream;
     redactor = latest;
