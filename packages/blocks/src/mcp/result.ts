@@ -24,14 +24,14 @@ export function outputOf(tool: Tool, result: CallToolResult): JsonObject {
 }
 
 /**
- * Returns the result of a call for a model: its structured content, else its text, else all parts. Throws
- * MCP_TOOL_FAILED.
+ * Returns what a model gets as the result of a call: the structured content, else the text, else all parts. Throws
+ * MCP_TOOL_FAILED for the result of a call that failed.
  */
 export function resultForModel(tool: Tool, result: CallToolResult): Json {
   const { content, structuredContent } = outputOf(tool, result);
   if (structuredContent !== undefined) return structuredContent;
-  const isText = (result.content ?? []).every(({ type }) => type === 'text');
-  return isText ? textOf(result) : (content as Json);
+  const hasOnlyText = (result.content ?? []).every(({ type }) => type === 'text');
+  return hasOnlyText ? textOf(result) : (content as Json);
 }
 
 function textOf({ content }: CallToolResult): string {

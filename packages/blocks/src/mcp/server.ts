@@ -45,7 +45,7 @@ export async function findServer({ services }: Context, query: ServerQuery): Pro
       { retryable: false },
     );
   const secret = query.credential
-    ? await chosenSecret(services, provider, query.credential)
+    ? await selectedSecret(services, provider, query.credential)
     : (credential ?? (await storedSecret(services, provider)));
   return { name, endpoint: { url: address, http }, secret, options: serverOptions };
 }
@@ -64,10 +64,10 @@ function stdioServerOf({ name, credential }: ServerQuery, options: McpServerOpti
 }
 
 /**
- * Returns the secret of a credential that is meant for this server: an author could otherwise send any credential to
- * the server.
+ * Returns the secret of the selected credential. Throws CREDENTIAL_UNKNOWN if the credential does not belong to this
+ * server's provider: an author could otherwise send any credential to the server.
  */
-async function chosenSecret(services: Context['services'], provider: string, id: string): Promise<string> {
+async function selectedSecret(services: Context['services'], provider: string, id: string): Promise<string> {
   const found = await services.credential({ id });
   if (found?.provider === provider) return found.secret;
   throw new BlockError(

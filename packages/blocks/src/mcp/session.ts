@@ -64,7 +64,7 @@ class SharedSession {
     try {
       return await requestOn(connection, work);
     } catch (error) {
-      // The server has not processed the request.
+      // Status 404: the server does not know the session, so it has not processed the request.
       const isExpired = (error as { status?: unknown }).status === 404 && connection.hadSession;
       if (!isExpired) throw error;
       return requestOn(await this.#replaceConnection(connection, signal), work);
@@ -79,8 +79,8 @@ class SharedSession {
   }
 
   /**
-   * Returns an open connection: a stdio server may have exited, and the block that was renewing the session may have
-   * been stopped.
+   * Returns an open connection, a new one if necessary: a stdio server may have exited, or the block that was renewing
+   * the session may have been stopped.
    */
   async #openConnection(signal: AbortSignal): Promise<Connection> {
     while (this.#renewal) await this.#renewal.catch(() => undefined);
@@ -92,14 +92,14 @@ class SharedSession {
   }
 
   /** Returns a new connection in place of one that has ended. Concurrent requests share the new connection. */
-  async #replaceConnection(ended: Connection, signal: AbortSignal): Promise<Connection> {
-    if (this.#renewal || this.#connection !== ended) return this.#openConnection(signal);
-    this.#renewal = this.#renew(ended, signal).finally(() => (this.#renewal = undefined));
+  async #replaceConnection(oldConnection: Connection, signal: AbortSignal): Promise<Connection> {
+    if (this.#renewal || this.#connection !== oldConnection) return this.#openConnection(signal);
+    this.#renewal = this.#renew(oldConnection, signal).finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
 
-  async #renew(ended: Connection, signal: AbortSignal): Promise<Connection> {
-    await closeWhenIdle(ended);
+  async #renew(oldConnection: Connection, signal: AbortSignal): Promise<Connection> {
+    await closeWhenIdle(oldConnection);
     return (this.#connection = await this.#connect(signal));
   }
 
@@ -166,11 +166,11 @@ export class McpSession {
 
 /** Returns a function that emits the progress that a server reports about the call `id`. */
 function progressReporter(context: Context, id: string): (progress: Progress) => void {
-  let lastMs: number | undefined;
+  let lastReportMs: number | undefined;
   return ({ progress, total, message }) => {
     const nowMs = context.clock.now();
-    if (lastMs !== undefined && nowMs - lastMs < PROGRESS_INTERVAL_MS) return;
-    lastMs = nowMs;
+    if (lastReportMs !== undefined && nowMs - lastReportMs < PROGRESS_INTERVAL_MS) return;
+    lastReportMs = nowMs;
     const text = message?.slice(0, MAX_PROGRESS_CHARS).toWellFormed();
     context.emit({
       ...{ type: 'progress', id, progress },

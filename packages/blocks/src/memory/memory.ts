@@ -67,10 +67,10 @@ function messagesOf(exchanges: readonly Json[]): Message[] {
 }
 
 function idOf({ operation, id, conversationId }: Fields, context: Context): string {
-  const conversation = id ?? conversationId;
-  if (conversation === undefined)
+  const effectiveId = id ?? conversationId;
+  if (effectiveId === undefined)
     throw invalid(context, `has no "id": the operation "${operation}" requires it`);
-  return conversation;
+  return effectiveId;
 }
 
 function contentOf({ content }: Fields, context: Context): string {

@@ -34,14 +34,14 @@ export async function askText(call: Call, question: Question): Promise<{ text: s
  * Asks the model of the block for an object with these properties, all of them required. If the answer does not match,
  * the model is asked once more. Nothing is emitted: the answer is for the block, not for readers.
  *
- * Throws a BlockError, AGENT_OUTPUT_INVALID for an answer that does not match.
+ * Throws a BlockError, with the code AGENT_OUTPUT_INVALID if the second answer does not match either.
  */
 export async function askForObject(
   call: Call,
   question: Question,
   properties: JsonObject,
 ): Promise<{ value: JsonObject; usage: ModelUsage }> {
-  const answer = {
+  const answerSchema = {
     type: 'object',
     properties,
     required: Object.keys(properties),
@@ -50,7 +50,7 @@ export async function askForObject(
   // The answer has its own property, so that none of its properties overwrites the model, the tokens or the cost.
   const schema = {
     type: 'object',
-    properties: { answer },
+    properties: { answer: answerSchema },
     required: ['answer'],
     additionalProperties: false,
   } satisfies JsonObject;

@@ -51,12 +51,12 @@ interface AttachmentScope {
  */
 export async function attachmentsOf(
   value: Json,
-  { context, kind: noun }: AttachmentScope,
+  scope: AttachmentScope,
 ): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
-  const scope: AttachmentScope = { context, kind: noun };
+  const { context, kind } = scope;
   const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
   if (sources.length === 0) throw unknownSourceError(scope);
-  if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
+  if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${kind}s`);
   const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
   let remainingBytes = MAX_BYTES;
   for (const source of sources) {
@@ -92,7 +92,7 @@ async function bytesOfFile(
   if (base64 === undefined)
     throw invalid(
       scope.context,
-      `has ${nounWithArticle(scope)} "${file.name}", which is not a file of this workspace`,
+      `has ${kindWithArticle(scope)} "${file.name}", which is not a file of this workspace`,
     );
   return Buffer.from(base64, 'base64');
 }
@@ -104,8 +104,8 @@ async function bytesAtLocation(
   if (/^data:/i.test(location)) return { name: scope.kind, bytes: bytesOfDataUrl(location, scope.context) };
   const url = URL.canParse(location) ? new URL(location) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSourceError(scope);
-  const what = `The ${scope.kind} at ${url.origin}${url.pathname}`;
-  const { bytes } = await download(scope.context, { url, subject: what, maxBytes: MAX_BYTES });
+  const subject = `The ${scope.kind} at ${url.origin}${url.pathname}`;
+  const { bytes } = await download(scope.context, { url, subject, maxBytes: MAX_BYTES });
   return { name: fileName(url.pathname), bytes };
 }
 
@@ -115,10 +115,10 @@ function bytesOfDataUrl(dataUrl: string, context: Context): Uint8Array {
   return Buffer.from(base64, 'base64');
 }
 
-function mediaTypeOf(bytes: Uint8Array, name: string, { context, kind: noun }: AttachmentScope): string {
+function mediaTypeOf(bytes: Uint8Array, name: string, { context, kind }: AttachmentScope): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
-  if (noun === 'image' && !mediaType?.startsWith('image/'))
+  if (kind === 'image' && !mediaType?.startsWith('image/'))
     throw invalid(context, 'has an image that is not PNG, JPEG, GIF or WebP');
   if (mediaType !== undefined) return mediaType;
   throw invalid(
@@ -134,14 +134,14 @@ function isText(bytes: Uint8Array): boolean {
 function unknownSourceError(scope: AttachmentScope): BlockError {
   return invalid(
     scope.context,
-    `has ${nounWithArticle(scope)} that is neither a file of this engine nor an http, https or data URL`,
+    `has ${kindWithArticle(scope)} that is neither a file of this engine nor a URL`,
   );
 }
 
-function tooLargeError({ context, kind: noun }: AttachmentScope): BlockError {
-  return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
+function tooLargeError({ context, kind }: AttachmentScope): BlockError {
+  return invalid(context, `has ${kind}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 
-function nounWithArticle({ kind: noun }: AttachmentScope): string {
-  return noun === 'image' ? 'an image' : 'a file';
+function kindWithArticle({ kind }: AttachmentScope): string {
+  return kind === 'image' ? 'an image' : 'a file';
 }

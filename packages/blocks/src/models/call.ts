@@ -58,8 +58,8 @@ export async function callModel(
 }
 
 /**
- * Calls the model, and returns Unavailable if a fallback can answer. A model stays unavailable for this execution, so
- * that an attempt after a crash calls the same models.
+ * Calls the model. Returns Unavailable if the call fails and a fallback can answer instead. This result is stored: an
+ * attempt after a crash does not call the unavailable model again.
  */
 async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | Unavailable> {
   try {
@@ -137,7 +137,7 @@ class ResponseReader {
   /** Text and reasoning that have not ended, by the provider's id. */
   readonly #unfinished = new Map<string, TextPart>();
   #finished: Omit<ModelResponse, 'content'> | undefined;
-  #hasEmitted = false;
+  #hasEmittedText = false;
 
   /** `onOutput` receives each piece of the output. */
   constructor(context: Pick<Context, 'emit'>, openedModel: OpenModel, onOutput: (text: string) => void) {
@@ -173,11 +173,11 @@ class ResponseReader {
 
   /** Retracts the text that was emitted. */
   discard(): void {
-    if (this.#hasEmitted) this.#context.emit({ type: 'reset' });
+    if (this.#hasEmittedText) this.#context.emit({ type: 'reset' });
   }
 
   #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
-    // SDKs give these reasons for a stream that ended early.
+    // SDKs use these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
       throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#openedModel)} ended its response early.`);
     this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
@@ -206,7 +206,7 @@ class ResponseReader {
     if (delta === '') return;
     this.#onOutput(delta);
     this.#context.emit({ type: textPart.type === 'text' ? 'text' : 'thinking', text: delta });
-    this.#hasEmitted ||= textPart.type === 'text';
+    this.#hasEmittedText ||= textPart.type === 'text';
   }
 
   /** Keeps metadata that the provider must get back with the text, such as the signature of reasoning. */

@@ -102,9 +102,9 @@ const GROK_FAST = { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_
 const DEEPSEEK_FLASH = { input: 0.14, cachedInput: 0.0028, output: 0.28 };
 
 /**
- * Public list prices in dollars. A model without a row can be called too; its calls have no cost. Reasoning costs as
- * much as other output at all of these providers. Providers change their prices and what an alias such as
- * `mistral-medium-latest` means: `prices` and `--price` replace a row.
+ * Public list prices in dollars. A model without a row can be called too; the cost of its calls is unknown. Reasoning
+ * costs as much as other output at all of these providers. Providers change their prices, and the model to which an
+ * alias such as `mistral-medium-latest` refers: `prices` and `--price` override the prices of a row.
  */
 const TABLE: { readonly [provider: string]: ProviderTable } = {
   openai: {
@@ -260,23 +260,24 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
 ];
 
 /** Dated versions without a row use the row of their model: `gpt-4o-2024-11-20`, `claude-sonnet-4-5-20250929`. */
-const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+const DATE_SUFFIX = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * Returns the model for a name: `PROVIDER/MODEL` for a built-in provider or one of `configured`, a model of the table,
- * or a model whose name has a prefix of a provider. Undefined if there is none.
+ * Returns the model for a name: `PROVIDER/MODEL` for a built-in provider or one of `configuredProviders`, a model of
+ * the table, or a model whose name has a prefix of a provider. Undefined if there is none.
  */
-export function findModel(name: string, configured: readonly string[] = []): ChosenModel | undefined {
+export function findModel(name: string, configuredProviders: readonly string[] = []): ChosenModel | undefined {
   const slash = name.indexOf('/');
   const provider = name.slice(0, Math.max(slash, 0));
-  if (PROVIDER_NAMES.includes(provider) || configured.includes(provider)) {
+  if (PROVIDER_NAMES.includes(provider) || configuredProviders.includes(provider)) {
     const id = name.slice(slash + 1);
     return id === '' ? undefined : { provider, id, info: infoOf(provider, id) };
   }
-  const row = findRow(name) ?? findRow(name.replace(DATE, ''));
+  const row = findRow(name) ?? findRow(name.replace(DATE_SUFFIX, ''));
   if (row) return { provider: row.provider, id: name, info: row };
-  const [, assumed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
-  return assumed === undefined ? undefined : { provider: assumed, id: name, info: infoOf(assumed, name) };
+  const [, assumedProvider] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
+  if (assumedProvider === undefined) return undefined;
+  return { provider: assumedProvider, id: name, info: infoOf(assumedProvider, name) };
 }
 
 function findRow(name: string): ModelInfo | undefined {
@@ -292,13 +293,13 @@ export function servedModel(id: string): ModelInfo | undefined {
   const name = id
     .replace(/^.*\/|^(?:[a-z-]{1,10}\.)?(?:anthropic|openai|mistral|deepseek)\./, '')
     .replace(/(?:-v\d{1,3})?(?::[a-z\d]{1,20})?$/, '')
-    .replace(DATE, '');
+    .replace(DATE_SUFFIX, '');
   return findRow(name) ?? findRow(name.replaceAll('.', '-'));
 }
 
 /** Returns the prices of a call with this many tokens of input. */
-export function pricesFor(prices: Prices, input: number): TokenPrices {
-  return prices.long && input > prices.long.above ? prices.long : prices;
+export function pricesFor(prices: Prices, inputTokens: number): TokenPrices {
+  return prices.long && inputTokens > prices.long.above ? prices.long : prices;
 }
 
 /** Returns the models of the table. */
@@ -307,5 +308,5 @@ export function knownModels(): ModelInfo[] {
 }
 
 function infoOf(provider: string, id: string): ModelInfo | undefined {
-  return MODELS.get(`${provider}/${id}`) ?? MODELS.get(`${provider}/${id.replace(DATE, '')}`);
+  return MODELS.get(`${provider}/${id}`) ?? MODELS.get(`${provider}/${id.replace(DATE_SUFFIX, '')}`);
 }

@@ -52,8 +52,8 @@ export function estimateOf(
 }
 
 /**
- * Returns the highest cost of an estimate, in millionths of a dollar, as if all input were written to the cache.
- * `minMicros`: the cost of the input alone.
+ * Returns the bounds of the cost of an estimate, in millionths of a dollar, as if all input were written to the cache.
+ * `maxMicros`: the cost of the input and the output. `minMicros`: the cost of the input alone.
  */
 export function highestCost(
   { input, output }: Estimate,

@@ -11,7 +11,7 @@ const MAX_MESSAGE_CHARS = 1000;
 
 const ADVICE: { readonly [status: number]: string } = {
   401: 'The key is not valid: check the block, the credential or the variable that it comes from.',
-  403: 'The key may not use this model.',
+  403: 'The key does not have access to this model.',
   404: 'The provider does not have this model, or its base URL is wrong.',
   429: 'The rate limit or the quota of the key is reached.',
 };

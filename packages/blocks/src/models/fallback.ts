@@ -23,7 +23,7 @@ const BEDROCK_BREAKPOINT: ProviderOptions = { bedrock: { cachePoint: { type: 'de
 const BEDROCK_CACHING_MODELS =
   /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
 
-/** The models of one execution of a block. Once a model is unavailable, the next one makes all further calls. */
+/** The models of one execution of a block. Once a model is unavailable, the next one gets all further calls. */
 export class FallbackModels {
   readonly #context: Context;
   readonly #models: OpenModels;
@@ -52,12 +52,13 @@ export class FallbackModels {
     request: RequestOptions,
   ): Promise<{ response: ModelResponse; openedModel: OpenModel }> {
     for (;;) {
-      const number = this.#unavailable.length;
-      const openedModel = this.#models[number] as OpenModel;
-      const response = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
+      const modelIndex = this.#unavailable.length;
+      const openedModel = this.#models[modelIndex] as OpenModel;
+      const stepKey = modelIndex === 0 ? key : `${key}, fallback ${modelIndex}`;
+      const response = await callModel(this.#context, stepKey, {
         openedModel,
         options: this.#optionsOf(openedModel, request),
-        hasFallback: number + 1 < this.#models.length,
+        hasFallback: modelIndex + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
         conversation: this.#conversationId,
       });
@@ -74,17 +75,17 @@ export class FallbackModels {
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
   }
 
-  #optionsOf(opened: OpenModel, request: RequestOptions): RequestOptions {
-    const settings = modelSettings(this.#context, opened);
+  #optionsOf(openedModel: OpenModel, request: RequestOptions): RequestOptions {
+    const settings = modelSettings(this.#context, openedModel);
     const providerOptions = mergeOptions(settings.providerOptions, request.providerOptions);
     const prompt = request.prompt.map((message, index) =>
       index < this.#messagesBeforeSwitch ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversationId !== undefined || (request.tools ?? []).length > 0;
-    const options = schemaAsText(opened.provider, { ...settings, ...request, prompt, providerOptions });
+    const options = schemaAsText(openedModel.provider, { ...settings, ...request, prompt, providerOptions });
     return (this.#caching ?? isRepeated)
-      ? { ...options, prompt: withCacheBreakpoints(options.prompt, opened) }
+      ? { ...options, prompt: withCacheBreakpoints(options.prompt, openedModel) }
       : options;
   }
 }
@@ -134,7 +135,7 @@ function promptCaching(context: Context): boolean | undefined {
 
 /**
  * Returns the prompt with cache breakpoints: one after the instructions, which also covers the tools, and one at the
- * end, for the next round. Providers without breakpoints cache by themselves, or not at all.
+ * end, for the next call. Providers without breakpoints cache by themselves, or not at all.
  */
 function withCacheBreakpoints(
   prompt: LanguageModelV4Prompt,

@@ -3,7 +3,7 @@ import type { HttpClient } from '@heddle/engine';
 const STATUSES_WITHOUT_BODY = new Set([101, 204, 205, 304]);
 
 /**
- * Returns a `fetch` for SDKs. It sends its requests through a client that applies the egress policy, and fails for
+ * Returns a `fetch` for SDKs. It sends its requests through a client that applies the egress policy, and fails on
  * redirects.
  */
 export function toFetch(client: HttpClient): typeof fetch {

@@ -24,8 +24,8 @@ export interface MeteredCall {
  * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost,
  * calls `work`, and settles the actual cost. `work` passes its output to `onOutput` as it arrives.
  *
- * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow the
- * call too late.
+ * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates would delay
+ * the call for too long.
  */
 export async function callMetered<T extends { tokens: Tokens }>(
   context: Context,
@@ -55,7 +55,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
   try {
     const result = await work(onOutput);
     const { tokens } = result;
-    // A provider that reports no tokens is not free.
+    // Without reported tokens, the estimate of the tokens so far is charged: the call was not free.
     await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : spentMicros);
     await correctRate(tokens.total);
     return result;

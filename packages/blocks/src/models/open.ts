@@ -37,13 +37,13 @@ export interface OpenModel {
 /**
  * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's
  * `fallbackModels`, or the operator's fallback models that have a key. The key of a model is, by priority, the
- * operator's credential, the block's `apiKey`, the tenant's stored key, or the provider's usual variable. A base URL in
- * the block gets only the block's key, and the block's key is used only for the provider of its first model.
+ * operator's credential, the block's `apiKey`, the tenant's stored key, or the provider's environment variable. A base
+ * URL in the block gets only the block's key, and the block's key is used only for the provider of its first model.
  *
  * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
  */
 export async function openModels(context: Context, options: BlocksOptions): Promise<OpenModels> {
-  const name = text(context, 'model') || options.defaultModel || '';
+  const name = fieldText(context, 'model') || options.defaultModel || '';
   if (name === '')
     throw configError('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
   const first = await openModel({ context, options, mainProvider: undefined }, name);
@@ -51,14 +51,14 @@ export async function openModels(context: Context, options: BlocksOptions): Prom
   const fallbacks: OpenModel[] = [];
   for (const fallback of new Set(blockFallbacks ?? options.fallbackModels ?? [])) {
     if (fallback === name) continue;
-    const opened = await openModel({ context, options, mainProvider: first.provider }, fallback).catch(
+    const fallbackModel = await openModel({ context, options, mainProvider: first.provider }, fallback).catch(
       (error: unknown) => {
         if (blockFallbacks === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING')
           return undefined;
         throw error;
       },
     );
-    if (opened) fallbacks.push(opened);
+    if (fallbackModel) fallbacks.push(fallbackModel);
   }
   return [first, ...fallbacks];
 }
@@ -66,7 +66,7 @@ export async function openModels(context: Context, options: BlocksOptions): Prom
 /** The model of a block and its fallback models, in order. */
 export type OpenModels = readonly [OpenModel, ...OpenModel[]];
 
-/** Returns the names of the fallback models that the block lists. */
+/** Returns the names of the fallback models that the block lists; undefined if the field is empty. */
 function fallbacksOf(context: Context): string[] | undefined {
   const field = context.field('fallbackModels', 'json') ?? null;
   if (field === null || field === '') return undefined;
@@ -90,12 +90,12 @@ async function openModel(request: OpenRequest, name: string): Promise<OpenModel>
   const { context, options, mainProvider } = request;
   const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
-  const { address, isAuthored } = baseUrlFor(context, provider, service);
+  const { address, isSetByBlock } = baseUrlFor(context, provider, service);
   const isMain = mainProvider === undefined || mainProvider === provider;
   const aws = provider === 'bedrock' ? awsOf(context) : undefined;
-  const operator = isAuthored ? undefined : { service, options };
+  const operator = isSetByBlock ? undefined : { service, options };
   const key = aws ? undefined : await keyFor({ context, provider, isMain }, operator);
-  const apiVersion = text(context, 'azureApiVersion') || undefined;
+  const apiVersion = fieldText(context, 'azureApiVersion') || undefined;
   const send = toFetch(service.http);
   const openWith = (fetch: typeof send): Promise<LanguageModelV4> =>
     getProvider(provider).open({ address, key, fetch, apiVersion, aws }, id);
@@ -129,14 +129,14 @@ function baseUrlFor(
   context: Context,
   provider: string,
   service: ConfiguredService,
-): { address: string; isAuthored: boolean } {
-  const authored = service.address === undefined ? authoredBaseUrl(context, provider) : undefined;
-  const address = service.address ?? authored ?? getProvider(provider).address;
-  // The host of a region is a host of AWS, whatever the author writes.
+): { address: string; isSetByBlock: boolean } {
+  const blockAddress = service.address === undefined ? blockBaseUrl(context, provider) : undefined;
+  const address = service.address ?? blockAddress ?? getProvider(provider).address;
+  // A block of Bedrock sets only the region: the host belongs to AWS, whatever the author writes.
   if (address !== undefined)
     return {
       address: address.replace(/\/+$/, ''),
-      isAuthored: authored !== undefined && provider !== 'bedrock',
+      isSetByBlock: blockAddress !== undefined && provider !== 'bedrock',
     };
   const why = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
   throw configError('MODEL_ADDRESS_MISSING', context, why);
@@ -153,14 +153,14 @@ async function keyFor(
   const { variables } = getProvider(provider);
   const key =
     operator?.service.credential ??
-    (isMain ? ownKey(context, provider) : undefined) ??
+    (isMain ? blockKey(context, provider) : undefined) ??
     (operator && ((await storedKey(context, provider)) ?? keyFromVariables(variables, operator.options)));
   const [variable] = variables;
   if (key !== undefined || variable === undefined) return key;
-  const where = operator
+  const advice = operator
     ? `Set its API key, store one with heddle credentials add NAME --provider ${provider}, or set ${variable} or --credential ${provider}=KEY.`
     : 'Set its API key: a base URL that a block sets gets only the key of the block.';
-  throw configError('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
+  throw configError('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${advice}`);
 }
 
 /**
@@ -176,9 +176,9 @@ async function modelFor(context: Context, name: string) {
   throw configError('MODEL_UNKNOWN', context, why);
 }
 
-function ownKey(context: Context, provider: string): string | undefined {
+function blockKey(context: Context, provider: string): string | undefined {
   const fields = provider === 'bedrock' ? ['bedrockApiKey', 'apiKey'] : ['apiKey'];
-  return fields.map((field) => text(context, field)).find((key) => key !== '');
+  return fields.map((field) => fieldText(context, field)).find((key) => key !== '');
 }
 
 /** Returns the key that the tenant has stored for the provider. */
@@ -186,10 +186,10 @@ async function storedKey({ services }: Context, provider: string): Promise<strin
   return (await services.credential({ provider, type: 'api_key' }))?.secret;
 }
 
-function authoredBaseUrl(context: Context, provider: string): string | undefined {
-  if (provider === 'azure') return text(context, 'azureEndpoint') || undefined;
+function blockBaseUrl(context: Context, provider: string): string | undefined {
+  if (provider === 'azure') return fieldText(context, 'azureEndpoint') || undefined;
   if (provider !== 'bedrock') return undefined;
-  const region = text(context, 'bedrockRegion');
+  const region = fieldText(context, 'bedrockRegion');
   if (region === '') return undefined;
   if (/^[a-z0-9-]{1,40}$/.test(region)) return `https://bedrock-runtime.${region}.amazonaws.com`;
   throw configError(
@@ -202,17 +202,18 @@ function authoredBaseUrl(context: Context, provider: string): string | undefined
 function awsOf(
   context: Context,
 ): { region: string; accessKeyId: string; secretAccessKey: string } | undefined {
-  const accessKeyId = text(context, 'bedrockAccessKeyId');
-  const secretAccessKey = text(context, 'bedrockSecretKey');
+  const accessKeyId = fieldText(context, 'bedrockAccessKeyId');
+  const secretAccessKey = fieldText(context, 'bedrockSecretKey');
   if (accessKeyId === '' || secretAccessKey === '') return undefined;
-  return { region: text(context, 'bedrockRegion'), accessKeyId, secretAccessKey };
+  return { region: fieldText(context, 'bedrockRegion'), accessKeyId, secretAccessKey };
 }
 
 function keyFromVariables(names: readonly string[], { variables = {} }: BlocksOptions): string | undefined {
   return names.map((name) => variables[name]).find((value) => value !== undefined && value !== '');
 }
 
-function text(context: Context, field: string): string {
+/** Returns the trimmed text of a field; empty for any other value. */
+function fieldText(context: Context, field: string): string {
   const value = context.field(field);
   return typeof value === 'string' ? value.trim() : '';
 }

@@ -36,13 +36,13 @@ export async function awaitRate(
 ): Promise<(tokens: number) => Promise<void>> {
   const { rates } = context.services;
   const { requestsPerMinute, tokensPerMinute } = rate;
-  const tokenMs = tokensPerMinute === undefined ? 0 : MINUTE_MS / tokensPerMinute;
-  const requestMs = requestsPerMinute === undefined ? 0 : MINUTE_MS / requestsPerMinute;
+  const msPerToken = tokensPerMinute === undefined ? 0 : MINUTE_MS / tokensPerMinute;
+  const msPerRequest = requestsPerMinute === undefined ? 0 : MINUTE_MS / requestsPerMinute;
   for (;;) {
     const waitMs = await rates.take(rateKey, {
       nowMs: context.clock.now(),
-      ...{ requestMs, requestBurstMs: BURST_MS },
-      ...{ tokensMs: (input + output) * tokenMs, tokenBurstMs: BURST_MS },
+      ...{ requestMs: msPerRequest, requestBurstMs: BURST_MS },
+      ...{ tokensMs: (input + output) * msPerToken, tokenBurstMs: BURST_MS },
     });
     context.signal.throwIfAborted();
     if (waitMs === 0) break;
@@ -55,7 +55,7 @@ export async function awaitRate(
     await context.services.withoutSlot(() => sleep(context, waitMs));
   }
   return async (tokens) => {
-    if (tokenMs > 0) await rates.correct(rateKey, (tokens - input - output) * tokenMs);
+    if (msPerToken > 0) await rates.correct(rateKey, (tokens - input - output) * msPerToken);
   };
 }
 

@@ -1,5 +1,5 @@
 const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\s*(?:;|$)/i;
-/** The longest name of a field in an event stream is `event:` or `retry:`. */
+/** Length of the longest field names of an event stream, `event:` and `retry:`. */
 const FIELD_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
@@ -24,11 +24,11 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
     const response = await send(input, init);
     if (!response.ok) return response;
     if (response.body === null) throw new NotStreamedError('');
-    const isDeclared = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
+    const isDeclaredAsStream = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     const chunks: Uint8Array[] = [];
-    const start = await readStart(reader, chunks, isDeclared ? 1 : FIELD_CHARS);
-    const isStream = isDeclared ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
+    const start = await readStart(reader, chunks, isDeclaredAsStream ? 1 : FIELD_CHARS);
+    const isStream = isDeclaredAsStream ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
     if (!isStream) throw new NotStreamedError(await wholeText(reader, chunks));
     const { status, statusText, headers } = response;
     return new Response(bodyFrom(reader, chunks), { status, statusText, headers });

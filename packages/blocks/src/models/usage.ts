@@ -34,7 +34,7 @@ export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): T
   return { input, output, total: input + output, cached, cacheWrite, reasoning: outputTokens.reasoning ?? 0 };
 }
 
-/** Returns the sum of two usages. */
+/** Returns the sum of the tokens. */
 export function addTokens(one: Tokens, other: Tokens): Tokens {
   return {
     input: one.input + other.input,
@@ -62,7 +62,7 @@ export function costOf(tokens: Tokens, modelPrices: Prices): Cost {
   return { input, output, total: input + output };
 }
 
-/** Returns the sum of two costs; undefined if both are unknown. */
+/** Returns the sum of two costs. An unknown cost counts as 0; the sum is undefined if both are unknown. */
 export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
   if (!one || !other) return one ?? other;
   return {

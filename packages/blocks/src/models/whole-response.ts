@@ -9,7 +9,7 @@ import type { NotStreamedError } from './streaming-fetch.ts';
 const MAX_SHOWN_CHARS = 200;
 
 /**
- * Returns the stream parts of a response that has arrived as one JSON document: each text is one part. The provider's
+ * Returns the stream parts of a response that has arrived as one JSON document: each text is one delta. The provider's
  * SDK reads the document that was received; the model is not called again.
  *
  * Throws a BlockError for a document that is not a response, and the SDK's error for an error in the document.
@@ -22,10 +22,10 @@ export async function partsOfDocument(
   const document = parseDocument(openedModel, text);
   const status = statusOfError(openedModel, document);
   const headers = { 'content-type': 'application/json' };
-  let requests = 0;
+  let requestCount = 0;
   const model = await openedModel.openWith(async (...request) => {
     // The SDK of Google may send a further request to continue a response.
-    if (requests++ > 0) return openedModel.send(...request);
+    if (requestCount++ > 0) return openedModel.send(...request);
     return new Response(text, { status, headers });
   });
   try {
@@ -35,7 +35,7 @@ export async function partsOfDocument(
     return [...content.flatMap(partsOf), { type: 'finish', finishReason: reason, usage }];
   } catch (error) {
     options.abortSignal?.throwIfAborted();
-    if (status !== 200 || requests > 1) throw error;
+    if (status !== 200 || requestCount > 1) throw error;
     throw responseError(openedModel, 'JSON that is not a response of this API', text);
   }
 }
@@ -57,17 +57,17 @@ function partsOf(
 }
 
 function parseDocument(openedModel: OpenModel, text: string): Json {
-  const start = text.trimStart();
-  if (start === '') throw responseError(openedModel, 'an empty body', '');
-  if (start.startsWith('<')) throw responseError(openedModel, 'a web page', start);
+  const trimmedText = text.trimStart();
+  if (trimmedText === '') throw responseError(openedModel, 'an empty body', '');
+  if (trimmedText.startsWith('<')) throw responseError(openedModel, 'a web page', trimmedText);
   try {
-    return JSON.parse(start) as Json;
+    return JSON.parse(trimmedText) as Json;
   } catch {
-    const isJson = start.startsWith('{') || start.startsWith('[');
+    const isJson = trimmedText.startsWith('{') || trimmedText.startsWith('[');
     throw responseError(
       openedModel,
       isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON',
-      start,
+      trimmedText,
     );
   }
 }
@@ -87,7 +87,7 @@ function statusOfError(openedModel: OpenModel, document: Json): number {
   throw new BlockError('MODEL_FAILED', `${nameOfModel(openedModel)} responded with an error: ${message}`);
 }
 
-/** Returns the error for a response that another attempt would not change. */
+/** Returns an error that is not retried: another attempt would get the same response. */
 function responseError(openedModel: OpenModel, description: string, text: string): BlockError {
   const excerpt = withoutSecret(text.trim(), openedModel.secret).slice(0, MAX_SHOWN_CHARS);
   const message = `${nameOfModel(openedModel)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;

@@ -13,7 +13,7 @@ import type { BlocksOptions } from '../options.ts';
 
 /** Maximum number of notifications of a pause. Further ones are not sent. */
 const MAX_NOTIFICATIONS = 20;
-/** Time limit of one call: a call without an answer must not keep the pause from opening. */
+/** Time limit of one call: a call without an answer must not keep the run from pausing. */
 const MAX_CALL_MS = 60_000;
 const MAX_ERROR_CHARS = 1000;
 
