@@ -5,7 +5,7 @@ import type { ToolFile } from './openapi/file.ts';
 
 /** Options of the blocks. */
 export interface BlocksOptions {
-  /** The model of agents without a model. Default: none; such an agent then fails. */
+  /** The model of blocks that name no model, such as agents. Default: none; such a block then fails. */
   defaultModel?: string;
   /** The fallback models, in this order, of blocks that list none. Models without a key are skipped. Default: none. */
   fallbackModels?: readonly string[];

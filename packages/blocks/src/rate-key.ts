@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * Returns the name of a provider's key in the store of rates. The same key at another base URL has separate rates. The
- * key is the secret of an HMAC, so the name does not reveal it.
+ * Returns the name under which the store of rates knows the key of a service or model provider. The same key at another
+ * base URL has separate rates. The name is an HMAC with the key as its secret, so it does not reveal the key.
  */
 export function rateKeyOf(secret: string | undefined, service: string, baseUrl: string): string {
   return createHmac('sha256', secret ?? '')

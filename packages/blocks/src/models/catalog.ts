@@ -266,7 +266,10 @@ const DATE_SUFFIX = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
  * Returns the model for a name: `PROVIDER/MODEL` for a built-in provider or one of `configuredProviders`, a model of
  * the table, or a model whose name has a prefix of a provider. Undefined if there is none.
  */
-export function findModel(name: string, configuredProviders: readonly string[] = []): ChosenModel | undefined {
+export function findModel(
+  name: string,
+  configuredProviders: readonly string[] = [],
+): ChosenModel | undefined {
   const slash = name.indexOf('/');
   const provider = name.slice(0, Math.max(slash, 0));
   if (PROVIDER_NAMES.includes(provider) || configuredProviders.includes(provider)) {

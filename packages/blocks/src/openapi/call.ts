@@ -60,7 +60,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
       );
       return callWithRetries(nextRequest, call, target);
     }
-    const url = checkLink(next.url, { at: request.url, address: target.address, id: tool.id });
+    const url = checkLink(next.url, { pageUrl: request.url, address: target.address, id: tool.id });
     return callWithRetries({ ...request, url }, call, target);
   };
   const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
@@ -124,7 +124,7 @@ function callWithRetries(
   );
 }
 
-/** Sends a request when the rate of the key allows it, and records if the service temporarily refuses the key. */
+/** Sends a request when the rate of the key allows it. Blocks the key for some time if the service rate-limits it. */
 async function sendWithinRate(
   request: ServiceRequest,
   call: ServiceCall,

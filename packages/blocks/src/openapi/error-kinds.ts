@@ -17,7 +17,7 @@ const KIND_BY_STATUS: { readonly [status: number]: ErrorKind } = {
   429: 'rate',
 };
 
-/** The part of a tool that decides the kind of a failure. */
+/** The part of a tool (of its `answer`) that decides the kind of a failure. */
 interface ErrorRules {
   errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
   /** Older versions of tool files list the reasons for `rate` here. */
@@ -33,15 +33,15 @@ interface Failure {
 }
 
 /**
- * Returns the kind of a failure. The rules of the tool for the code come first, then those for the reason, then those
- * for the status; without a matching rule, the usual meaning of the status decides. Undefined if the kind is unknown,
- * such as for a failure with status 200.
+ * Returns the kind of a failure. The criteria of the tool decide: first those equal to the code, then those that occur
+ * in the reason, then those equal to the status. If none matches, the usual meaning of the status decides. Undefined if
+ * the kind is unknown, such as for a failure with status 200.
  */
 export function errorKindOf(
-  answer: ErrorRules | undefined,
+  errorRules: ErrorRules | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {
-  const rules = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(answer, kind) }));
+  const rules = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(errorRules, kind) }));
   const found =
     rules.find(({ criteria }) => code !== undefined && criteria.includes(code)) ??
     rules.find(({ criteria }) =>
@@ -51,9 +51,9 @@ export function errorKindOf(
   return found?.kind ?? KIND_BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 
-function criteriaOf(answer: ErrorRules | undefined, kind: ErrorKind): readonly (string | number)[] {
-  const criteria = answer?.errors?.[kind] ?? [];
-  return kind === 'rate' ? [...criteria, ...(answer?.retry ?? [])] : criteria;
+function criteriaOf(errorRules: ErrorRules | undefined, kind: ErrorKind): readonly (string | number)[] {
+  const criteria = errorRules?.errors?.[kind] ?? [];
+  return kind === 'rate' ? [...criteria, ...(errorRules?.retry ?? [])] : criteria;
 }
 
 /** True if a call can succeed later. */

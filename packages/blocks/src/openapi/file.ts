@@ -92,7 +92,7 @@ const body = z.strictObject({
     .optional(),
 });
 
-/** A path in a body, as in references: `data.items[0].id`. */
+/** A path in a body, with the syntax of references to blocks: `data.items[0].id`. */
 const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a path such as data.items[0].id');
 
 /** The parts of a response that determine the success and the result of the call. */
@@ -218,8 +218,8 @@ export const serviceTool = z.strictObject({
     )
     .optional(),
   /**
-   * The request announces the file in an argument. The file is then sent in parts to the URL in the header `Location`
-   * of the response, as Google services require.
+   * The request announces the file that is the value of `argument`. The file is then sent in parts to the URL in the
+   * header `Location` of the response, as Google services require.
    */
   upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
@@ -298,8 +298,8 @@ export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
 
 function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
   if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
-  const seen = new Set<string>();
-  const isDuplicate = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
+  const seenIds = new Set<string>();
+  const isDuplicate = ({ id }: { id: string }): boolean => seenIds.size === seenIds.add(id).size;
   const duplicates = [...tools, ...code].filter(isDuplicate).map(({ id }) => `tools: "${id}" occurs twice`);
   const toolsWithoutService = tools.filter((each) => !Object.hasOwn(services, each.service));
   return [
@@ -334,12 +334,12 @@ function contradictionsIn(tool: ServiceTool): string[] {
       'has "upload" together with "paging", "body", "answer.file" or the method GET',
     ],
   ];
-  const unknown = [upload?.argument, answer?.file?.name].filter(
+  const unknownArguments = [upload?.argument, answer?.file?.name].filter(
     (name) => name !== undefined && !hasArgument(tool, name),
   );
   return [
     ...rules.flatMap(([isWrong, why]) => (isWrong ? [why] : [])),
-    ...unknown.map((name) => `has no argument "${name}"`),
+    ...unknownArguments.map((name) => `has no argument "${name}"`),
   ];
 }
 

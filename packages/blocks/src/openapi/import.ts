@@ -29,7 +29,7 @@ export interface ImportOptions extends ServerOptions {
   keyHeader?: string;
 }
 
-/** An operation that did not become a tool, or only in part, and why. */
+/** An operation that was skipped or whose schema was simplified, and why. */
 export interface ImportNote {
   /** Method and path. */
   operation: string;
@@ -243,11 +243,11 @@ class Importer {
       throw new UnsupportedDocumentError(
         `has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`,
       );
-    const unchecked: string[] = [];
-    const checked = withCheckedPatterns(bundle.schema, (pattern) => unchecked.push(pattern));
-    compileSchema(checked, (why) => new UnsupportedDocumentError(`has arguments whose schema ${why}`));
-    if (unchecked.length > 0)
-      this.#simplified.push({ operation: operation.key, reason: uncheckedReason(unchecked) });
+    const uncheckedPatterns: string[] = [];
+    const checkedSchema = withCheckedPatterns(bundle.schema, (pattern) => uncheckedPatterns.push(pattern));
+    compileSchema(checkedSchema, (why) => new UnsupportedDocumentError(`has arguments whose schema ${why}`));
+    if (uncheckedPatterns.length > 0)
+      this.#simplified.push({ operation: operation.key, reason: uncheckedReason(uncheckedPatterns) });
     if (!bundle.isComplete)
       this.#simplified.push({
         operation: operation.key,

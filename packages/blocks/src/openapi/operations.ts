@@ -7,7 +7,7 @@ export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATC
 export type Method = (typeof METHODS)[number];
 
 /** Methods of OpenAPI that clients cannot send, or that few servers support. */
-const OTHER_METHODS = ['trace', 'query'];
+const UNSUPPORTED_METHODS = ['trace', 'query'];
 
 export const LOCATIONS = ['path', 'query', 'header', 'cookie'] as const;
 export type ParameterLocation = (typeof LOCATIONS)[number];
@@ -101,7 +101,7 @@ function* operationsAt(
 ): Generator<OperationResult> {
   for (const [key, value] of Object.entries(item)) {
     const at = `${key.toUpperCase()} ${shorten(path)}`;
-    if (OTHER_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
+    if (UNSUPPORTED_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
     const method = METHODS.find((each) => each.toLowerCase() === key);
     if (!method) continue;
     try {
@@ -140,7 +140,7 @@ function operationOf(
     tags: listOrEmpty(own(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
     parameters: parametersOf(document, path, [item, value]),
     body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, own(value, 'requestBody')),
-    responses: responsesOf(document, own(value, 'responses')),
+    responses: responseMediaTypes(document, own(value, 'responses')),
     security: Array.isArray(security)
       ? security.slice(0, MAX_ALTERNATIVES).filter((each) => isJsonObject(each))
       : undefined,
@@ -154,7 +154,7 @@ function checkPath(path: string): void {
   if (!path.startsWith('/')) throw new UnsupportedDocumentError('has a path that does not begin with /');
   if (path.length > MAX_PATH)
     throw new UnsupportedDocumentError(`has a path of more than ${MAX_PATH} characters`);
-  const hasDots = path.split('/').some((step) => /^\.\.?$/.test(step.replaceAll(/%2e/gi, '.')));
+  const hasDots = path.split('/').some((segment) => /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')));
   if (hasDots || /[\\\p{Cc}]/u.test(path))
     throw new UnsupportedDocumentError('has a path with ".", "..", a backslash or a control character');
 }
@@ -306,14 +306,14 @@ function isMediaType(text: string): boolean {
 
 /** Maximum number of characters of a shared schema that each operation repeats. */
 const MAX_REPEATED_CHARS = 1000;
-const sizes = new WeakMap<JsonObject, number>();
+const schemaSizes = new WeakMap<JsonObject, number>();
 
 /** Returns the schema, or a reference to it if the schema is large and other operations may share it. */
 function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json | undefined {
   const schema = own(object, 'schema');
   if (pointer === undefined || !isJsonObject(schema)) return schema;
-  const size = sizes.get(schema) ?? JSON.stringify(schema).length;
-  sizes.set(schema, size);
+  const size = schemaSizes.get(schema) ?? JSON.stringify(schema).length;
+  schemaSizes.set(schema, size);
   if (size <= MAX_REPEATED_CHARS) return schema;
   return { $ref: [pointer, ...steps.map(encodePointerToken), 'schema'].join('/') };
 }
@@ -321,7 +321,7 @@ function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json
 const responseTypes = new WeakMap<JsonObject, string[]>();
 
 /** Returns the media types of successful responses, at most ten. */
-function responsesOf(document: OpenApiDocument, value: Json | undefined): string[] {
+function responseMediaTypes(document: OpenApiDocument, value: Json | undefined): string[] {
   const statuses = Object.entries(objectOrEmpty(value)).filter(([status]) => /^2|^default$/i.test(status));
   const types = statuses.slice(0, 10).flatMap(([, response]) => {
     try {

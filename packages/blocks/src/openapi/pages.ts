@@ -28,16 +28,17 @@ export async function collectPages(
   { first, send }: Pages,
 ): Promise<{ data: Json; items: Json[] }> {
   const items = itemsOf(paging, first.data);
-  const requested = new Set<string>();
+  const requestedKeys = new Set<string>();
   let response = first;
   let previousText = JSON.stringify(items);
   let bytes = Buffer.byteLength(previousText);
   for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
-    const next = nextPage(paging, { response, page, count: items.length });
+    const next = nextPage(paging, { response, pageCount: page, itemCount: items.length });
     if (next === undefined) break;
     const requestKey = JSON.stringify(next);
-    if (requested.has(requestKey)) throw repeatedPagesError(id, page, 'leads to a page that was read before');
-    requested.add(requestKey);
+    if (requestedKeys.has(requestKey))
+      throw repeatedPagesError(id, page, 'leads to a page that was read before');
+    requestedKeys.add(requestKey);
     response = await send(next);
     const nextItems = itemsOf(paging, response.data);
     const text = JSON.stringify(nextItems);
@@ -62,9 +63,9 @@ function repeatedPagesError(id: string, page: number, problem: string): BlockErr
 interface Position {
   response: ServiceResponse;
   /** Number of pages that were read. */
-  page: number;
+  pageCount: number;
   /** Number of items that were read. */
-  count: number;
+  itemCount: number;
 }
 
 function nextPage(paging: Paging, position: Position): NextPage | undefined {
@@ -84,16 +85,16 @@ function nextPage(paging: Paging, position: Position): NextPage | undefined {
 
 type CountedPaging = Extract<Paging, { by: 'page' | 'offset' }>;
 
-function isLastPage(paging: CountedPaging, { response: { data }, count }: Position): boolean {
+function isLastPage(paging: CountedPaging, { response: { data }, itemCount }: Position): boolean {
   const { more, total } = paging;
   if (itemsOf(paging, data).length === 0) return true;
   if (more !== undefined && valueAt(data, more) !== true) return true;
   const totalCount = total === undefined ? undefined : valueAt(data, total);
-  return typeof totalCount === 'number' && count >= totalCount;
+  return typeof totalCount === 'number' && itemCount >= totalCount;
 }
 
-function nextNumber({ by, first }: CountedPaging, { page, count }: Position): number {
-  return by === 'page' ? (first ?? 1) + page : (first ?? 0) + count;
+function nextNumber({ by, first }: CountedPaging, { pageCount, itemCount }: Position): number {
+  return by === 'page' ? (first ?? 1) + pageCount : (first ?? 0) + itemCount;
 }
 
 /** Returns the URL of the next page in a Link header (RFC 8288); undefined if there is none. */
@@ -109,14 +110,15 @@ export function isSinglePageCall({ paging }: ServiceTool, args: JsonObject): boo
 }
 
 /**
- * Returns the absolute URL of the next page. It must be under the base URL of the service: another origin, or another
- * part of a host that several services share, must not get the credential. Throws HTTP_FAILED.
+ * Returns the absolute URL of the next page, from a link on the page at `pageUrl`. It must be under the base URL of the
+ * service: another origin, or another part of a host that several services share, must not get the credential. Throws
+ * HTTP_FAILED.
  */
 export function checkLink(
   url: string,
-  { at, address, id }: { at: string; address: string; id: string },
+  { pageUrl, address, id }: { pageUrl: string; address: string; id: string },
 ): string {
-  const next = URL.canParse(url, at) ? new URL(url, at) : undefined;
+  const next = URL.canParse(url, pageUrl) ? new URL(url, pageUrl) : undefined;
   const base = new URL(address.endsWith('/') ? address : `${address}/`);
   if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '')
     return next.href;

@@ -17,7 +17,7 @@ type ServiceRate = NonNullable<ConfiguredService['rate']>;
 export interface KeyRate {
   /** The name of the key in the store of rates. */
   key: string;
-  /** Undefined: only refusals of the service count. */
+  /** Undefined: calls wait only after the service has refused the key. */
   rate: ServiceRate | undefined;
 }
 

@@ -79,9 +79,9 @@ export async function requestOf(
   headers.push(...credential.headers);
   const base = context.address.replace(/\/+$/, '');
   const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  const pathSecrets = Object.values(credential.path).flatMap((key) => {
-    const secret = decodeURIComponent(key);
-    return [key, secret, percentEncode(secret)];
+  const pathSecrets = Object.values(credential.path).flatMap((encodedKey) => {
+    const secret = decodeURIComponent(encodedKey);
+    return [encodedKey, secret, percentEncode(secret)];
   });
   const placeholders = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
   const visiblePath =
@@ -119,7 +119,7 @@ function fillPath(
       throw new ArgumentError(`"${parameter.argument}", which the path needs, is missing`);
     return withArgumentName(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
-  // Only segments with a placeholder are checked: a document may have such segments in its own paths.
+  // Only segments with a placeholder are checked for `.` and `..`: the tool's own path may contain such segments.
   const templateSegments = path.split('/');
   for (const [index, segment] of filled.split('/').entries()) {
     const hasPlaceholder = templateSegments[index]?.includes('{') ?? false;
@@ -142,7 +142,7 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
   return queryText(pairs, parameter.reserved === true ? percentEncodeExceptReserved : percentEncode);
 }
 
-/** True if a parameter or an API key of the query has this name. An object spread over the query must not set it. */
+/** True if a parameter or an API key of the query has this name. A spread object must not overwrite it. */
 function isQueryName({ parameters = [], credential }: ServiceTool, name: string): boolean {
   const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
     scheme.type === 'key' ? [locationOf(scheme)] : [],
@@ -210,8 +210,8 @@ function keyIn(secret: string, name: string, count: number): string {
 }
 
 function acceptOf({ accept = [] }: ServiceTool): string {
-  const json = accept.filter((type) => /[/+]json\b/i.test(type));
-  const types = json.length > 0 ? json : accept;
+  const jsonTypes = accept.filter((type) => /[/+]json\b/i.test(type));
+  const types = jsonTypes.length > 0 ? jsonTypes : accept;
   return types.length === 0 ? '*/*' : [...types, ...(types.includes('*/*') ? [] : ['*/*;q=0.1'])].join(', ');
 }
 

@@ -67,15 +67,18 @@ export class SchemaConverter {
 
   #define(reference: string): string {
     const value = valueAt(this.#document, reference);
-    const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^A-Za-z0-9_]+/g, '_');
-    const plain = last.slice(0, 60);
+    const lastToken = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^A-Za-z0-9_]+/g, '_');
+    const shortName = lastToken.slice(0, 60);
     const needsDigest =
-      plain !== last || plain === '' || plain === '__proto__' || Object.hasOwn(this.defs, plain);
-    const unique = needsDigest ? `${plain.replaceAll('__proto__', '')}_${digestOf(reference)}` : plain;
-    this.#names.set(reference, unique);
-    this.defs[unique] = {};
-    this.#queue.push([unique, value]);
-    return unique;
+      shortName !== lastToken ||
+      shortName === '' ||
+      shortName === '__proto__' ||
+      Object.hasOwn(this.defs, shortName);
+    const name = needsDigest ? `${shortName.replaceAll('__proto__', '')}_${digestOf(reference)}` : shortName;
+    this.#names.set(reference, name);
+    this.defs[name] = {};
+    this.#queue.push([name, value]);
+    return name;
   }
 }
 
@@ -215,8 +218,8 @@ function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
   const { type, enum: values, description, ...others } = converted;
   const annotations = description === undefined ? {} : { description };
   if (type === undefined) {
-    const isOpen = Object.keys(others).length === 0 && values === undefined;
-    if (isOpen) return converted;
+    const allowsAnyValue = Object.keys(others).length === 0 && values === undefined;
+    if (allowsAnyValue) return converted;
     return {
       ...annotations,
       anyOf: [{ ...others, ...(values !== undefined && { enum: values }) }, { type: 'null' }],
@@ -256,7 +259,7 @@ const TOO_LARGE = anyValue('is too large to show');
 
 /**
  * Returns the schema with the definitions that it needs, in at most `maxChars` characters of JSON. If it is larger,
- * inner descriptions and the innermost schemas are omitted, and `isWhole` is false. Undefined if it is still too
+ * inner descriptions and the innermost schemas are omitted, and `isComplete` is false. Undefined if it is still too
  * large.
  */
 export function bundleSchema(
@@ -285,7 +288,7 @@ function bundleWith(
   try {
     const root = reducer.reduce(schema, 0) as JsonObject;
     const usedDefs: JsonObject = {};
-    // The map grows while it is read: `reduce` adds names. Names at the same distance are adjacent.
+    // The loop also visits the names that `reduce` adds to the map: it is a breadth-first search.
     for (const [name, hop] of reducer.hopsByName) {
       const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is missing'));
       usedDefs[name] = reducer.reduce(def, 2, { name, hop });
@@ -296,20 +299,20 @@ function bundleWith(
       isTruncated: reducer.isTruncated,
     };
   } catch (error) {
-    if (error instanceof Overflow) return undefined;
+    if (error instanceof OverflowError) return undefined;
     throw error;
   }
 }
 
 /** Thrown for a schema with more characters than allowed. */
-class Overflow extends Error {}
+class OverflowError extends Error {}
 
 /** Keywords whose value is data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
 
 /**
- * Copies schemas up to a level of detail and a number of characters. Throws `Overflow` when there are more, so that
- * the work is bounded.
+ * Copies schemas up to a level of detail and a number of characters. Throws `OverflowError` when there are more, so
+ * that the work is bounded.
  */
 class Reducer {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
@@ -324,7 +327,7 @@ class Reducer {
     this.#remainingChars = maxChars;
   }
 
-  /** Returns a copy of a schema. Throws Overflow. */
+  /** Returns a copy of a schema. Throws OverflowError. */
   reduce(schema: Json, level: number, def?: { name: string; hop: number }): Json {
     if (def) {
       this.#hop = def.hop;
@@ -384,6 +387,6 @@ class Reducer {
 
   #spend(chars: number): void {
     this.#remainingChars -= chars;
-    if (this.#remainingChars < 0) throw new Overflow();
+    if (this.#remainingChars < 0) throw new OverflowError();
   }
 }

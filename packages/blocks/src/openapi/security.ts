@@ -36,14 +36,16 @@ export function securityOf(document: OpenApiDocument, { security }: Pick<Operati
     if (typeof schemes === 'string') reasons.push(schemes);
     else usable.push(schemes);
   }
-  const isOptional = usable.some((schemes) => sizeOf(schemes) === 0);
-  const [fewest] = usable.filter((schemes) => sizeOf(schemes) > 0).toSorted((a, b) => sizeOf(a) - sizeOf(b));
-  if (fewest || isOptional || reasons.length === 0)
-    return { schemes: fewest ?? {}, isOptional: isOptional || !fewest };
+  const isOptional = usable.some((schemes) => schemeCount(schemes) === 0);
+  const [fewestSchemes] = usable
+    .filter((schemes) => schemeCount(schemes) > 0)
+    .toSorted((a, b) => schemeCount(a) - schemeCount(b));
+  if (fewestSchemes || isOptional || reasons.length === 0)
+    return { schemes: fewestSchemes ?? {}, isOptional: isOptional || !fewestSchemes };
   throw new UnsupportedDocumentError([...new Set(reasons)].join('; ').slice(0, 300));
 }
 
-const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).length;
+const schemeCount = (schemes: Security['schemes']): number => Object.keys(schemes).length;
 
 /**
  * Returns the schemes of an alternative, or why it cannot be used. OAuth flows that are needed together share one
@@ -115,7 +117,7 @@ export function apiKeyLocations(document: OpenApiDocument): Set<string> {
   return locations;
 }
 
-/** Returns the location and name of a parameter, the same for names that servers treat as equal. */
+/** Returns the location and name of a parameter as one string, which is equal for names that servers treat as equal. */
 export function locationOf({ in: location, name }: { in: string; name: string }): string {
   return `${location} ${location === 'header' ? name.toLowerCase() : name}`;
 }

@@ -137,7 +137,7 @@ function statusFailure(name: string, failure: FailedCall): BlockError {
   });
 }
 
-/** Larger times are in milliseconds since 1970, other times in seconds. */
+/** Times above this value are in milliseconds since 1970, other times in seconds. */
 const MAX_SECONDS = 1e11;
 
 /** Returns the milliseconds until the time that a header of the service names. */
@@ -192,7 +192,7 @@ function excerpt(data: Json): string {
   return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
 }
 
-/** True if the service has temporarily refused a call, which had no effect. */
+/** True if the service has refused the call because of a rate limit. Such a call had no effect. */
 export function isRateLimited({ details }: Pick<BlockError, 'details'>): boolean {
   return isJsonObject(details) && details['kind'] === 'rate';
 }

@@ -25,7 +25,7 @@ export interface Server {
 
 const MAX_VARIABLE = 200;
 
-/** Returns the server of an operation. `mainServer`: the server of the document, or of its first operation. */
+/** Returns the service of an operation. `mainServer`: the first server of the document, or of its first operation. */
 export function serverOf(
   document: OpenApiDocument,
   { server, mainServer }: { server: JsonObject | undefined; mainServer: JsonObject | undefined },

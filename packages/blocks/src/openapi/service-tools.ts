@@ -51,8 +51,8 @@ export class ServiceTools {
       for (const tool of file.tools) {
         this.#expectNew(tool.id);
         this.#byId.set(tool.id, { tool, file });
-        const [main = tool.service] = tool.service.split(':');
-        for (const name of new Set([main, tool.service])) this.#toolsOf(name).push(tool);
+        const [mainName = tool.service] = tool.service.split(':');
+        for (const name of new Set([mainName, tool.service])) this.#toolsOf(name).push(tool);
       }
       for (const tool of file.code ?? []) {
         this.#expectNew(tool.id);
@@ -87,7 +87,7 @@ export class ServiceTools {
     return this.#toolsOf(service).filter((tool) => isSelected(tool, selection));
   }
 
-  /** Returns the tools of a service that may be used and match a query, the best first. */
+  /** Returns the tools of a service that may be used and match a query, the best match first. */
   search(service: string, query: string, selection: Selection): ServiceTool[] {
     const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY));
     return found.flatMap(({ id }) => {

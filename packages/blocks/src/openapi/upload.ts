@@ -72,17 +72,17 @@ export async function uploadParts(
   let start = 0;
   for await (const chunk of slices(source)) {
     const end = start + chunk.length;
-    let from = start;
+    let unsentStart = start;
     const response = await withRetries(
       call.context,
       async () => {
-        const body = chunk.subarray(from - start);
-        const result = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
+        const body = chunk.subarray(unsentStart - start);
+        const result = await put(source.bytes === 0 ? '*' : `${unsentStart}-${end - 1}`, body);
         if (!(result instanceof BlockError) || !result.retryable) return result;
         const progress = await put('*', new Uint8Array());
         if (progress instanceof BlockError) return result;
         if (progress.status !== INCOMPLETE || receivedBytesIn(progress) >= end) return progress;
-        from = Math.max(start, receivedBytesIn(progress));
+        unsentStart = Math.max(start, receivedBytesIn(progress));
         return result;
       },
       ({ retryable }) => retryable,

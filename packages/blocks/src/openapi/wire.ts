@@ -141,8 +141,8 @@ export function queryText(
 }
 
 /**
- * Returns the name, percent-encoded except for brackets. Servers that read `name[key]` as PHP and Rails do expect plain
- * brackets.
+ * Returns the name, percent-encoded except for brackets. Servers that parse `name[key]`, such as PHP and Rails, expect
+ * plain brackets.
  */
 function encodeParameterName(name: string): string {
   return percentEncode(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
