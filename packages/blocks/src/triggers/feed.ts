@@ -11,7 +11,7 @@ export function feedError(
 }
 
 const MAX_MINUTES = 1440;
-/** Maximum number of items that existed before the first poll and start runs. */
+/** Maximum number of existing items that start runs at the first poll. */
 const MAX_BACKFILL = 100;
 
 /** The fields of every feed trigger: a trigger whose source is polled. */

@@ -12,6 +12,7 @@ const DAY_SECONDS = 86_400;
 /** Without `maxSeconds`, a debounce lasts at most this many times its quiet time. */
 const DEBOUNCE_FACTOR = 10;
 
+/** Returns a schema for a whole number. Errors of schemas complete the message `it must be …`. */
 function wholeNumber(from: number, to: number) {
   const error = `a whole number from ${from} to ${to}`;
   return z.int({ error }).min(from, { error }).max(to, { error });
@@ -76,7 +77,7 @@ export const flowControlFields = {
     ),
 };
 
-/** Returns the trigger with the field `flowControl`, whose policy is the field `flow` of its configuration. */
+/** Returns the trigger with the additional field `flowControl`. Its configuration has the policy in `flow`. */
 export function withFlowControl<Trigger extends TriggerInfo>(trigger: Trigger): Trigger {
   return {
     ...trigger,

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 
-/** A text field, without white space at its ends. */
+/** A text field, without white space at its ends. The errors of fields complete the message `is not …`. */
 export const textField = z.string({ error: 'text' }).trim();
 
 /** A field with the id of a stored credential. */
@@ -23,7 +23,7 @@ export function enumField<const T extends readonly string[]>(values: T) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
-/** A boolean field, which may be text. */
+/** A field for a boolean or its text. */
 export const booleanField = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');

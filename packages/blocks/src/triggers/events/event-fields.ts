@@ -32,6 +32,7 @@ const CONDITIONS = [
   'no_activity',
 ] as const;
 
+// The errors of fields complete the message `is not …`.
 const CREDITS_ERROR = 'a number above 0';
 const credits = z
   .union([z.number(), z.string().trim().min(1)], { error: CREDITS_ERROR })

@@ -27,7 +27,7 @@ export interface Changes {
 /** A message as Gmail returns it. */
 export interface GmailMessage {
   raw: Uint8Array;
-  isCut: boolean;
+  isTruncated: boolean;
   /** In ISO 8601. */
   receivedAt: string;
   threadId: string;
@@ -97,7 +97,7 @@ export class GmailClient {
       const { history, nextPageToken, ...fields } = this.#bodyOf(response);
       for (const id of addedIdsIn(history)) ids.add(id);
       pageToken = typeof nextPageToken === 'string' ? nextPageToken : undefined;
-      // A response has the position after all changes. Each change has the position after itself.
+      // `historyId` of a response is the position after all pages; the id of a change is the position after the change.
       historyId = historyIdOf(pageToken === undefined ? fields['historyId'] : lastIdOf(history));
     } while (pageToken !== undefined && ids.size < limit);
     return { ids: [...ids], historyId, hasMore: pageToken !== undefined };
@@ -108,12 +108,12 @@ export class GmailClient {
     const metadata = await this.#send(`/messages/${id}`, { format: 'minimal' });
     if (metadata.status === 404) return undefined;
     const { sizeEstimate, internalDate, labelIds, threadId } = this.#bodyOf(metadata);
-    const isCut = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
-    const raw = isCut ? await this.#readBeginning(id) : await this.#readRaw(id);
+    const isTruncated = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
+    const raw = isTruncated ? await this.#readBeginning(id) : await this.#readRaw(id);
     if (!raw) return undefined;
     const atMs = Number(internalDate);
     return {
-      ...{ raw, isCut, threadId: typeof threadId === 'string' ? threadId : '' },
+      ...{ raw, isTruncated, threadId: typeof threadId === 'string' ? threadId : '' },
       receivedAt: new Date(Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? atMs : 0).toISOString(),
       labels: Array.isArray(labelIds) ? labelIds.map(String).slice(0, PAGE_SIZE) : [],
     };

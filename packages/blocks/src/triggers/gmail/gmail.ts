@@ -22,11 +22,12 @@ const MAX_QUERY = 1000;
 const MAX_LISTED = 1000;
 /** Maximum number of messages that one poll reads and rejects. */
 const MAX_READ = 100;
-/** The search finds a message only some time after it has arrived, so each search goes back this far. */
+/** Searches do not find new messages immediately, so each one also covers this time before the previous poll. */
 const OVERLAP_S = 7200;
 /** Labels of messages that were written by the account or deleted, of spam, and of chats. */
 const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
+// The errors of fields complete the message `is not …`.
 const LABELS_ERROR = `a list of up to ${MAX_LABELS} labels`;
 
 const gmailFields = z.object({
@@ -166,13 +167,16 @@ async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<
 async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
-  const recent = await client.list({ q: queryOf(config, nowInSeconds(call) - OVERLAP_S), limit: MAX_LISTED });
+  const recentIds = await client.list({
+    q: queryOf(config, nowInSeconds(call) - OVERLAP_S),
+    limit: MAX_LISTED,
+  });
   const candidates =
-    backfill > recent.length ? await client.list({ q: queryOf(config), limit: backfill }) : recent;
+    backfill > recentIds.length ? await client.list({ q: queryOf(config), limit: backfill }) : recentIds;
   const backlog = backfill === 0 ? [] : candidates.slice(-backfill);
   const poll = await readNewMessages(client, { config, call, ids: backlog });
   const backlogIds = new Set(backlog);
-  const skipped = [...poll.skipped, ...recent.filter((id) => !backlogIds.has(id))];
+  const skipped = [...poll.skipped, ...recentIds.filter((id) => !backlogIds.has(id))];
   const cursor = { ...position, afterS: nowInSeconds(call), ...(poll.hasMore && { backlog }) };
   return { ...poll, skipped, cursor };
 }
@@ -206,8 +210,8 @@ async function readNewMessages(
       continue;
     }
     remainingBytes -= message.raw.byteLength;
-    const { raw, isCut, receivedAt, threadId, labels } = message;
-    const rawMessage = { id, raw, isCut, receivedAt, metadata: { id, threadId, labels } };
+    const { raw, isTruncated, receivedAt, threadId, labels } = message;
+    const rawMessage = { id, raw, isTruncated, receivedAt, metadata: { id, threadId, labels } };
     items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, skipped, hasMore: false };

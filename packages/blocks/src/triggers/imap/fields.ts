@@ -16,6 +16,7 @@ import {
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
+// The errors of fields complete the message `is not …`.
 const PORT_ERROR = 'a port from 1 to 65535';
 const MAILBOXES_ERROR = `a list of at most ${MAX_MAILBOXES} mailboxes`;
 

@@ -57,7 +57,7 @@ interface Mailbox {
 async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall): Promise<FeedPoll> {
   const items: FeedItem[] = [];
   const cursor: JsonObject = {};
-  const budget = { items: call.limit, bytes: MAX_POLL_BYTES };
+  const budget = { remainingItems: call.limit, remainingBytes: MAX_POLL_BYTES };
   let hasMore = false;
   for (const path of config.mailboxes) {
     const position = positionOf(call.cursor, path);
@@ -115,7 +115,7 @@ async function candidatesIn(
   };
   if (!position) {
     const latest = await client.fetchOne('*', { internalDate: true });
-    const uids = backfill === 0 ? [] : (await search(newestIn(mailbox))).slice(-backfill);
+    const uids = backfill === 0 ? [] : (await search(newestQuery(mailbox))).slice(-backfill);
     return { uids, atMs: latest ? timeOf(latest.internalDate) : 0 };
   }
   const isValid = position.validity === mailbox.validity;
@@ -129,7 +129,7 @@ async function candidatesIn(
 }
 
 /** Returns a query for the newest messages: the list of all messages of a large mailbox would be long. */
-function newestIn({ messageCount }: Mailbox): object {
+function newestQuery({ messageCount }: Mailbox): object {
   return { seq: `${Math.max(messageCount - MAX_SEARCHED + 1, 1)}:*` };
 }
 
@@ -153,8 +153,8 @@ function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: numbe
 }
 
 /**
- * Reads messages until `budget` is spent, and reduces it. `lastUid`: the UID of the last message that was read;
- * undefined if no message remains.
+ * Reads messages until `budget` is spent, and reduces it. `atMs`: the latest time at which one of them was received.
+ * `lastUid`: the UID of the last message that was read, if messages remain; undefined if none remains.
  */
 async function readMessages(
   client: ImapFlow,
@@ -167,7 +167,7 @@ async function readMessages(
   }: {
     config: ImapConfig;
     call: FeedCall;
-    budget: { items: number; bytes: number };
+    budget: { remainingItems: number; remainingBytes: number };
     uids: readonly number[];
   },
 ): Promise<{ items: FeedItem[]; atMs: number; lastUid?: number }> {
@@ -175,18 +175,18 @@ async function readMessages(
   let atMs = 0;
   let lastUid = (uids[0] ?? 1) - 1;
   for (const uid of uids) {
-    if (budget.items <= 0 || budget.bytes <= 0) return { items, atMs, lastUid };
+    if (budget.remainingItems <= 0 || budget.remainingBytes <= 0) return { items, atMs, lastUid };
     const message = await messageOf(client, uid);
     lastUid = uid;
     // The message has been removed.
     if (!message) continue;
-    budget.items -= 1;
-    budget.bytes -= message.raw.byteLength;
+    budget.remainingItems -= 1;
+    budget.remainingBytes -= message.raw.byteLength;
     atMs = Math.max(atMs, message.atMs);
-    const { raw, isCut } = message;
+    const { raw, isTruncated } = message;
     const receivedAt = new Date(message.atMs).toISOString();
     const metadata = { mailbox: mailbox.path, uid };
-    const rawMessage = { id: idOf(mailbox, uid), raw, isCut, receivedAt, metadata };
+    const rawMessage = { id: idOf(mailbox, uid), raw, isTruncated, receivedAt, metadata };
     items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
   }
   return { items, atMs };
@@ -195,15 +195,15 @@ async function readMessages(
 async function messageOf(
   client: ImapFlow,
   uid: number,
-): Promise<{ raw: Uint8Array; isCut: boolean; atMs: number } | undefined> {
+): Promise<{ raw: Uint8Array; isTruncated: boolean; atMs: number } | undefined> {
   const options = { uid: true } as const;
   const metadata = await client.fetchOne(String(uid), { size: true, internalDate: true }, options);
   if (!metadata) return undefined;
-  const isCut = (metadata.size ?? 0) > MAX_MESSAGE_BYTES;
-  const maxLength = isCut ? TRUNCATED_BYTES : MAX_MESSAGE_BYTES;
+  const isTruncated = (metadata.size ?? 0) > MAX_MESSAGE_BYTES;
+  const maxLength = isTruncated ? TRUNCATED_BYTES : MAX_MESSAGE_BYTES;
   const content = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, options);
   if (!content || !content.source) return undefined;
-  return { raw: content.source, isCut, atMs: timeOf(metadata.internalDate) };
+  return { raw: content.source, isTruncated, atMs: timeOf(metadata.internalDate) };
 }
 
 function timeOf(date: Date | string | undefined): number {

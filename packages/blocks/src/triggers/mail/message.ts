@@ -6,7 +6,7 @@ import type { FeedItem } from '@heddle/engine/triggers';
 
 /** Messages up to this size are read completely. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
-/** Number of bytes at the beginning of a larger message that are read. */
+/** Number of bytes that are read from the beginning of a larger message. */
 export const TRUNCATED_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
@@ -20,7 +20,7 @@ export interface RawMessage {
   id: string;
   raw: Uint8Array;
   /** True if only the beginning was read. */
-  isCut: boolean;
+  isTruncated: boolean;
   /** The time at which the server received it, in ISO 8601. */
   receivedAt: string;
   /** Further properties of `email` in the input of the run. */
@@ -29,7 +29,7 @@ export interface RawMessage {
 
 /** Returns the item that starts a run for a message. A message that cannot be parsed becomes text. */
 export async function messageItem(
-  { id, raw, isCut, receivedAt, metadata }: RawMessage,
+  { id, raw, isTruncated, receivedAt, metadata }: RawMessage,
   { withFiles, nowMs }: { withFiles: boolean; nowMs: number },
 ): Promise<FeedItem> {
   const parsed = await parseMessage(raw);
@@ -39,7 +39,7 @@ export async function messageItem(
     ...metadata,
     bodyText: (parsed ? (parsed.text ?? '') : Buffer.from(raw).toString()).slice(0, MAX_TEXT),
     bodyHtml: (parsed?.html ?? '').slice(0, MAX_TEXT),
-    truncated: isCut || !parsed,
+    truncated: isTruncated || !parsed,
     hasAttachments: attachments.length > 0,
     attachments: attachments.map(attachmentInfo),
   };
@@ -47,11 +47,11 @@ export async function messageItem(
   const toInput = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
   const input = { email, timestamp };
   // The last attachment of a truncated message is incomplete.
-  if (!withFiles || isCut || attachments.length === 0) return { id, input };
+  if (!withFiles || isTruncated || attachments.length === 0) return { id, input };
   return { id, input, files: { list: attachments.map(fileOf), toInput } };
 }
 
-/** Returns the parsed message; undefined if it exceeds the limits of the parser. */
+/** Returns the parsed message; undefined if it cannot be parsed, such as a message that exceeds the limits. */
 async function parseMessage(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...PARSER_LIMITS, attachmentEncoding: 'base64' });

@@ -69,9 +69,9 @@ type Fields = Omit<ParsedItem, 'id' | 'categories'> & {
 };
 
 /**
- * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares stay
- * text, and nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a BlockError for
- * other documents.
+ * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares are
+ * not expanded, and nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a
+ * BlockError for other documents.
  */
 export async function parseFeed(xml: string): Promise<ParsedFeed> {
   const reader = new FeedReader();
@@ -144,12 +144,12 @@ class FeedReader {
 
   #fill(element: Element, parent: Element): void {
     const target = this.#item ?? this.#feedFields;
-    const isDirect = this.#item
+    const isDirectChild = this.#item
       ? ITEM_ELEMENTS.has(parent.name)
       : this.#openElements.length <= 2 && parent.name !== 'image';
-    if (!isDirect || target.elementCount >= MAX_PARTS) return;
+    if (!isDirectChild || target.elementCount >= MAX_PARTS) return;
     target.elementCount += 1;
-    fill(target, element);
+    fillField(target, element);
   }
 
   feed(): ParsedFeed {
@@ -163,7 +163,7 @@ class FeedReader {
   }
 }
 
-function fill(target: Fields, { name, attributes, text }: Element): void {
+function fillField(target: Fields, { name, attributes, text }: Element): void {
   const value = text.trim();
   if (Object.hasOwn(TEXT_FIELDS, name)) fillText(target, name, value);
   else if (name === 'link') fillLink(target, attributes, value);

@@ -17,6 +17,7 @@ const MAX_VALIDATOR = 1000;
 const MAX_SNIPPET = 500;
 const MAX_URL = 4096;
 const ACCEPT = 'application/atom+xml, application/rss+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1';
+// The errors of fields complete the message `is not …`.
 const URL_ERROR = 'the URL of a feed, with http:// or https://';
 
 const rssFields = z.object({
@@ -87,12 +88,12 @@ function headersFor(cursor: JsonObject = {}): { [name: string]: string } {
 
 function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
   const [etag, lastModified] = [headerOf(response, 'etag'), headerOf(response, 'last-modified')];
-  const isShort = (value: string | undefined): value is string =>
+  const isStorable = (value: string | undefined): value is string =>
     value !== undefined && value.length <= MAX_VALIDATOR && /^[\x20-\x7e]+$/.test(value);
-  return { ...(isShort(etag) && { etag }), ...(isShort(lastModified) && { lastModified }) };
+  return { ...(isStorable(etag) && { etag }), ...(isStorable(lastModified) && { lastModified }) };
 }
 
-/** Returns the items that start runs, the earliest first, and the ids of the other items. */
+/** Returns the new items that start runs, the earliest first, and the ids of the new items that start none. */
 async function selectItems(
   feedItems: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
@@ -165,9 +166,12 @@ function snippetOf(html: string): string {
 /** Decodes a document by its byte order mark, its `Content-Type`, or its XML declaration. Default: UTF-8. */
 function decodeDocument(bytes: Uint8Array, contentType = ''): string {
   const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
-  const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
+  const declaredEncoding = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
   const label =
-    markedEncoding(bytes) ?? /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
+    markedEncoding(bytes) ??
+    /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ??
+    declaredEncoding ??
+    'utf-8';
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {

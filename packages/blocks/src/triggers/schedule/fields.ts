@@ -13,6 +13,7 @@ const MAX_JITTER_SECONDS = 3600;
 const MAX_MISSED = 100;
 const MAX_CRON_CHARACTERS = 256;
 
+// The errors of fields complete the message `is not …`.
 const TIME_ERROR = 'a time of day such as 09:30';
 const time = z
   .string({ error: TIME_ERROR })
@@ -131,20 +132,20 @@ export function readSchedule(
 ): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
   const fields = nonEmptyFields(block);
   const { scheduleType: kind = 'daily' } = fields;
-  const required =
+  const requiredFields =
     typeof kind === 'string' && Object.hasOwn(REQUIRED_FIELDS, kind) ? REQUIRED_FIELDS[kind as 'daily'] : [];
   const kindFields = new Set<string>(Object.values(REQUIRED_FIELDS).flat());
   const values = Object.fromEntries(
     Object.entries(fields).filter(
-      ([name]) => !kindFields.has(name) || required.includes(name as 'dailyTime'),
+      ([name]) => !kindFields.has(name) || requiredFields.includes(name as 'dailyTime'),
     ),
   );
   const parsed = scheduleFields.safeParse(values);
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
-  const missing = required.filter((name) => parsed.data[name] === undefined);
-  if (missing.length > 0)
+  const missingFields = requiredFields.filter((name) => parsed.data[name] === undefined);
+  if (missingFields.length > 0)
     return {
-      problems: missing.map((field) => ({
+      problems: missingFields.map((field) => ({
         field,
         message: `is empty, and ${parsed.data.scheduleType} needs it`,
       })),

@@ -61,31 +61,31 @@ function nextOfInterval(everyMs: number, afterMs: number, anchorMs: number): num
 }
 
 function nextOfCron(expression: string, zone: string, afterMs: number): number | undefined {
-  const next = localTimeFinder(expression);
-  if (isEveryHour(expression)) return nextOfEveryHour(next, zone, afterMs);
-  let local = next(localAt(zone, afterMs));
+  const nextLocalTime = localTimeFinder(expression);
+  if (isEveryHour(expression)) return nextOfEveryHour(nextLocalTime, zone, afterMs);
+  let local = nextLocalTime(localAt(zone, afterMs));
   while (local !== undefined) {
     const due = instantOf(zone, local);
     // In the second pass of a repeated hour, `afterMs` may be later than the instant of the next local time.
     if (due > afterMs) return due;
-    local = next(local);
+    local = nextLocalTime(local);
   }
   return undefined;
 }
 
 /** Returns the first instant after `afterMs` whose local time matches; in a repeated hour, both passes match. */
-function nextOfEveryHour(next: NextLocalTime, zone: string, afterMs: number): number | undefined {
+function nextOfEveryHour(nextLocalTime: NextLocalTime, zone: string, afterMs: number): number | undefined {
   let fromMs = afterMs;
   for (;;) {
     const offset = offsetAt(zone, fromMs);
-    const local = next(fromMs + offset);
+    const local = nextLocalTime(fromMs + offset);
     if (local === undefined) return undefined;
     const due = local - offset;
     const untilMs = Math.min(due, fromMs + SPAN_MS);
     const change = transitionBetween(zone, fromMs, untilMs);
     if (change !== undefined) {
       const localAtChange = localAt(zone, change);
-      if (next(localAtChange - 1) === localAtChange) return change;
+      if (nextLocalTime(localAtChange - 1) === localAtChange) return change;
       fromMs = change;
     } else if (untilMs === due) {
       return due;

@@ -7,7 +7,7 @@ import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleConfig } from './fields.ts';
 import { lastDue, nextDue } from './next-due.ts';
 
-/** A type of trigger that is due at instants. Its configuration is plain JSON. */
+/** A type of trigger that is due at scheduled instants. Its configuration is plain JSON. */
 export interface ScheduleTrigger extends TriggerInfo {
   kind: 'schedule';
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
@@ -22,7 +22,7 @@ export interface ScheduleTrigger extends TriggerInfo {
 
 const configOf = (config: JsonObject): ScheduleConfig => config as unknown as ScheduleConfig;
 
-/** Starts runs by a schedule. */
+/** Starts runs on a schedule. */
 export const schedule: ScheduleTrigger = {
   kind: 'schedule',
   type: 'schedule',

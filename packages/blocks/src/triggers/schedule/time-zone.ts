@@ -82,10 +82,10 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   const cached = formats.get(zone);
   if (cached) return cached;
   if (formats.size >= MAX_FORMATS) formats.clear();
-  const number = 'numeric';
+  const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en-US', {
     ...{ timeZone: zone, hourCycle: 'h23', calendar: 'gregory', numberingSystem: 'latn' },
-    ...{ year: number, month: number, day: number, hour: number, minute: number, second: number },
+    ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric },
   });
   formats.set(zone, format);
   return format;

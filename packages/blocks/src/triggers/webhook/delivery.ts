@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-// The types of `@heddle/api/webhooks`, which this package does not import.
+// Copies of the types of `@heddle/api/webhooks`, which this package does not import.
 
-/** A request of another system, whose body is not parsed. */
+/** A request from another system, with its unparsed body. */
 export interface SignedDelivery {
   headers: Headers;
   body: Uint8Array;
