@@ -35,11 +35,11 @@ export class ApiClient {
 
   /** Throws a usage error for a missing key or an invalid URL. */
   constructor({ url, workspace }: RemoteOptions, env: Env) {
-    const value = (name: string): string | undefined => env.value(name)?.trim() || undefined;
-    const baseUrl = url ?? value('HEDDLE_URL') ?? DEFAULT_URL;
+    const envValue = (name: string): string | undefined => env.value(name)?.trim() || undefined;
+    const baseUrl = url ?? envValue('HEDDLE_URL') ?? DEFAULT_URL;
     if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
       throw new UsageError(`${baseUrl} is not the URL of a server.`, `Use a URL like ${DEFAULT_URL}.`);
-    const key = value('HEDDLE_API_KEY');
+    const key = envValue('HEDDLE_API_KEY');
     if (key === undefined) {
       throw new UsageError(
         'HEDDLE_API_KEY is not set. It must be an API key of the server.',
@@ -48,7 +48,7 @@ export class ApiClient {
     }
     this.url = baseUrl.replace(/\/+$/, '');
     this.#key = key;
-    this.#workspace = workspace ?? value('HEDDLE_WORKSPACE');
+    this.#workspace = workspace ?? envValue('HEDDLE_WORKSPACE');
   }
 
   /** Throws a usage error if no workspace is set. */

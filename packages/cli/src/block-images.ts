@@ -4,10 +4,10 @@ import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
 
-/** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-type Every = (ms: number, beat: () => void) => () => void;
+/** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+type Every = (ms: number, callback: () => void) => () => void;
 
-const COLLECTION_MS = 3_600_000;
+const COLLECTION_INTERVAL_MS = 3_600_000;
 
 /** The images for blocks that name one (`sandboxId`). Close them after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
@@ -21,7 +21,7 @@ export interface BlockImages extends ImageSource {
   close(): Promise<void>;
 }
 
-/** Returns the folder of images in a data folder: the default of `heddle sandbox`. */
+/** Returns the images folder in a data folder. `heddle sandbox` uses it by default. */
 export const imagesFolder = (data: string): string => join(data, 'images');
 
 /** True if a folder contains images. */
@@ -53,15 +53,15 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       const collect = async (): Promise<void> => {
         if (hasImages(folder)) await (await images.get()).collectGarbage();
       };
-      const beat = (): void => {
+      const startCollection = (): void => {
         collection ??= collect()
           .catch(report)
           .finally(() => {
             collection = undefined;
           });
       };
-      stopCollecting = every(COLLECTION_MS, beat);
-      beat();
+      stopCollecting = every(COLLECTION_INTERVAL_MS, startCollection);
+      startCollection();
     },
     async close() {
       stopCollecting();
@@ -71,8 +71,8 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
   };
 }
 
-function interval(ms: number, beat: () => void): () => void {
-  const timer = setInterval(beat, ms);
+function interval(ms: number, callback: () => void): () => void {
+  const timer = setInterval(callback, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

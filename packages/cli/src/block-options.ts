@@ -15,7 +15,7 @@ export interface BlockOptions extends SpendingOptions {
   denyHost?: readonly string[];
   /** Minimum isolation of code. */
   isolation?: IsolationLevel | undefined;
-  /** Largest result of code as JSON, in MiB. */
+  /** Maximum size of a result of code as JSON, in MiB. */
   resultLimit?: number;
   /** `NAME=URL`. */
   service?: readonly string[];
@@ -84,7 +84,7 @@ export async function blockEngineOptions(
     mcp = [],
     tools = [],
   } = options;
-  const servers = Object.entries(pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp'));
+  const mcpUrls = Object.entries(pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp'));
   const { blocks } = await import('@heddle/blocks');
   return {
     maxCost: maxCostOf(options),
@@ -98,7 +98,7 @@ export async function blockEngineOptions(
     }),
     services: {
       ...pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
-      ...Object.fromEntries(servers.map(([name, url]) => [`mcp-${name}`, url])),
+      ...Object.fromEntries(mcpUrls.map(([name, url]) => [`mcp-${name}`, url])),
     },
     credentials: pairsOf('--credential', credential, 'openai=KEY'),
     egress: await egressOf(options, readEnv()),
@@ -199,7 +199,7 @@ function memoryFor(resultMiB: number): number {
   return Math.min(MEMORY.max, Math.max(MEMORY.min, Math.ceil(MEMORY.perResultMiB * resultMiB)));
 }
 
-/** Returns the options about services, models and egress as arguments of a later command, without credentials. */
+/** Returns the options about services, models and egress as arguments for a later command, without credentials. */
 export function blockOptionArgs(options: BlockOptions): string[] {
   const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
   const { mcpCommand = [] } = options;

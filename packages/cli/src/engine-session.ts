@@ -43,7 +43,7 @@ export interface Session {
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, isolation } = options;
   const report = errorReporter(io);
-  const blocks = await blockEngineOptions(options);
+  const blockOptions = await blockEngineOptions(options);
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
@@ -51,7 +51,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
   const engine = await createEngine({
     ...runtime,
-    ...blocks,
+    ...blockOptions,
     env,
     images: options.imagesOf?.(images) ?? images,
     onError: report,
@@ -63,7 +63,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   if (options.collectsImages) images.collectRepeatedly((error) => report(error, undefined));
   return {
     engine,
-    network: { egress: blocks.egress, services: blocks.services },
+    network: { egress: blockOptions.egress, services: blockOptions.services },
     async close() {
       await engine.close();
       await images.close();

@@ -42,7 +42,7 @@ export async function followRun(
     if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
     const eventOptions = { result, sinceMs: options.sinceMs };
-    // Rejects with an internal error, and never resolves: the events of such a run may never end.
+    // Rejects if `result` does (an internal error), because the events of such a run may never end. Never resolves.
     const failure = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
       await streamEvents(io, eventsUntil(engine, handle, eventOptions), { json: options.json, failure });

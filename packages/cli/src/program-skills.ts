@@ -12,7 +12,8 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
     .command('skills')
     .summary('Manage the skills of workspaces.')
     .description(
-      'Manages skills: instructions that agents of a workspace read if a task needs them, even while heddle serve runs.',
+      'Manages skills, even while heddle serve runs. A skill contains instructions that agents of a workspace read if a ' +
+        'task needs them.',
     );
   const add = skills
     .command('add')

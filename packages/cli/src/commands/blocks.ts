@@ -13,10 +13,13 @@ const LIST_HINT = 'heddle blocks list shows all types.';
 
 /** Lists the block types. */
 export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<number> {
-  const all = await blockDescriptions();
+  const descriptions = await blockDescriptions();
   const style = styleFor(io.stdout);
-  if (json) writeJson(io, { data: all.map(({ type, summary }) => ({ type, summary })) });
-  else io.stdout.write(`${table(all.map(({ type, summary }) => [style.bold(type), summary])).join('\n')}\n`);
+  if (json) writeJson(io, { data: descriptions.map(({ type, summary }) => ({ type, summary })) });
+  else {
+    const rows = descriptions.map(({ type, summary }) => [style.bold(type), summary]);
+    io.stdout.write(`${table(rows).join('\n')}\n`);
+  }
   return EXIT.completed;
 }
 
@@ -26,9 +29,9 @@ export async function showBlock(
   type: string,
   options: { json: boolean; jsonSchema: boolean },
 ): Promise<number> {
-  const all = await blockDescriptions();
-  const block = all.find((each) => each.type === type);
-  if (!block) throw await unknownType(type, all);
+  const descriptions = await blockDescriptions();
+  const block = descriptions.find((each) => each.type === type);
+  if (!block) throw await unknownType(type, descriptions);
   if (options.jsonSchema) {
     const { summary, fields } = block;
     writeJson(io, { $schema: DRAFT_7_URI, title: type, description: summary, ...fields });
@@ -42,19 +45,22 @@ async function blockDescriptions(): Promise<BlockDescription[]> {
   return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-async function unknownType(type: string, all: readonly BlockDescription[]): Promise<UsageError> {
+async function unknownType(
+  type: string,
+  descriptions: readonly BlockDescription[],
+): Promise<UsageError> {
   const { whyUnsupported } = await import('@heddle/blocks');
   const reason = whyUnsupported(type);
   if (reason !== undefined)
     return new UsageError(`Heddle does not run blocks of the type "${type}": ${reason}.`, LIST_HINT);
-  const similar = new SimilarNames(all.map((each) => each.type)).nearest(type.toLowerCase());
+  const similar = new SimilarNames(descriptions.map((each) => each.type)).nearest(type.toLowerCase());
   const hint = similar ? `Did you mean "${similar.name}"?` : LIST_HINT;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }
 
 function show(io: Io, { type, summary, fields, outputs }: BlockDescription): void {
   const style = styleFor(io.stdout);
-  const sectionOf = (title: string, schema: JsonObject): string[] => {
+  const sectionLines = (title: string, schema: JsonObject): string[] => {
     const rows = schemaRows(schema).map(([name = '', kind = '', text = '']) => [
       `  ${style.cyan(name)}`,
       style.dim(kind),
@@ -64,8 +70,8 @@ function show(io: Io, { type, summary, fields, outputs }: BlockDescription): voi
   };
   const lines = [
     `${style.bold(type)}  ${summary}`,
-    ...sectionOf('Fields', fields),
-    ...sectionOf('Output', { ...outputs, required: [] }),
+    ...sectionLines('Fields', fields),
+    ...sectionLines('Output', { ...outputs, required: [] }),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }

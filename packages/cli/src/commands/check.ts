@@ -15,7 +15,7 @@ export interface CheckOptions extends BindingOptions {
   compat: boolean;
 }
 
-/** Checks files and prints all problems. Returns 2 if one of the workflows cannot run. */
+/** Checks files and prints all problems. Returns the exit code: 2 if one of the workflows cannot run. */
 export async function check(io: Io, files: readonly string[], options: CheckOptions): Promise<number> {
   const { set = [], bindings = [] } = options;
   if (files.length > 1 && set.length + bindings.length > 0)

@@ -86,8 +86,8 @@ async function replaceDraft(
 }
 
 /**
- * Deploys the draft. If the server refuses it for a diagnostic that was only a warning here, which is so only with
- * --compat, the error says that the server runs without this option.
+ * Deploys the draft. With --compat, some problems are only warnings here, but errors on a server without this option.
+ * If the server refuses the draft because of such a problem, the hint of the error says so.
  */
 async function deployDraft(
   remote: ApiClient,
@@ -127,7 +127,7 @@ function draftOf(text: string): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Adds a suffix to all block ids. The server derives loops, parallels and edge ids from the blocks and edges. */
+/** Adds a suffix to all block ids. Omits loops, parallels and edge ids: the server derives them from blocks and edges. */
 function withSuffix(draft: JsonObject, suffix: string): JsonObject {
   const { blocks, edges, variables, metadata } = draft;
   const ids = new Set(Object.keys(isJsonObject(blocks) ? blocks : {}));

@@ -21,7 +21,7 @@ export type DevOptions = Pick<RunOptions, 'json' | 'data'> &
     port: number;
     namespace?: string;
     queue?: string;
-    /** Seconds. */
+    /** How long running blocks may continue after the first signal, in seconds. */
     grace: number;
   };
 

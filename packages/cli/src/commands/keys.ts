@@ -75,9 +75,16 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
 
 /** Returns the key as in the HTTP API. */
 function toApiResource(key: ApiKeyInfo): { [name: string]: string | null } {
-  const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
-  const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;
-  return { ...rest, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
+  const {
+    user_id: userId,
+    workspace_id: workspaceId,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    last_used_at: lastUsedAt,
+    revoked_at: revokedAt,
+    ...otherFields
+  } = key;
+  return { ...otherFields, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
 }
 
 function row(key: ApiKeyInfo): string[] {

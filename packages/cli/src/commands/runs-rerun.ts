@@ -62,7 +62,7 @@ export async function rerun(
   });
 }
 
-/** Throws a usage error if there are values for fields, but no file: the stored workflow is not changed. */
+/** Throws a usage error if there are values for fields, but no file: a rerun never changes the stored workflow. */
 function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
   throw new UsageError(

@@ -53,7 +53,7 @@ export async function resumeRun(io: Io, id: string, options: ResumeOptions): Pro
   const resume = (): Promise<number> =>
     // This command ends with its run, so it does not continue other open runs.
     withEngine(io, { ...options, env, recover: false }, async (engine) => {
-      const handle = await resumeIn(engine, request, options.select);
+      const handle = await resumeWithEngine(engine, request, options.select);
       return followRun(io, engine, handle, {
         ...options,
         plan,
@@ -106,10 +106,10 @@ async function findPauseToken(
 }
 
 /**
- * Continues the run. If the engine rejects the answer, `result()` rejects. Throws a usage error if the run cannot
- * continue.
+ * Answers the run, or continues it without an answer. If the engine rejects the answer, `result()` of the returned
+ * handle rejects. Throws a usage error if the run cannot continue.
  */
-async function resumeIn(
+async function resumeWithEngine(
   engine: Engine,
   { runId, token, input }: ResumeRequest,
   select: readonly string[],
@@ -143,12 +143,12 @@ async function requestResume(
     );
   }
   return withFolderClient(options.data, async (client) => {
-    if (token !== undefined) await submit(client, { runId, token, input });
+    if (token !== undefined) await submitAnswer(client, { runId, token, input });
     return followRecordedRun(io, client, { ...options, runId, blockArgs: blockArgs(options) });
   });
 }
 
-async function submit(
+async function submitAnswer(
   client: FolderClient,
   { runId, token, input }: ResumeRequest & { token: string },
 ): Promise<void> {

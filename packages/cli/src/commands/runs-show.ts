@@ -42,7 +42,7 @@ export async function showRun(io: Io, id: string, options: ShowOptions): Promise
   return EXIT.completed;
 }
 
-type RunWithReason = ShownRun & { cancelReason: string | null };
+type RunWithCancelReason = ShownRun & { cancelReason: string | null };
 
 /** Returns the logs, each with a mark if its block is mocked. */
 function markMocked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
@@ -54,7 +54,7 @@ function markMocked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
 
 function report(
   io: Io,
-  { run, logs, plan }: { run: RunWithReason; logs: MarkedLog[]; plan: Plan },
+  { run, logs, plan }: { run: RunWithCancelReason; logs: MarkedLog[]; plan: Plan },
   options: ShowOptions,
 ): void {
   const style = styleFor(io.stdout);
@@ -77,7 +77,7 @@ function report(
   io.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function propertyRows(run: RunWithReason, style: Style): string[][] {
+function propertyRows(run: RunWithCancelReason, style: Style): string[][] {
   const started = run.startedAt ?? run.createdAt;
   return [
     ['run', run.runId],

@@ -34,7 +34,7 @@ export type ServeOptions = Omit<
   port: number;
   host: string;
   origin?: string;
-  /** Seconds. */
+  /** How long running blocks may continue after the first signal, in seconds. */
   grace: number;
   /** Days. */
   keepPublicRuns: number;
@@ -69,6 +69,7 @@ const MIB = 2 ** 20;
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
   const apiFetch = Promise.withResolvers<Api['fetch']>();
+  // If no request waits for the API, a rejection would otherwise be unhandled.
   apiFetch.promise.catch(() => undefined);
   // Listens first: if that fails, the first key, which is shown only once, is not created. Requests wait for the API.
   const peerAddresses = new WeakMap<Request, string | undefined>();
@@ -97,7 +98,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { servicePorts } = await import('@heddle/service');
     const areas = await openAreas(options, { store, storeParts, session, ownership });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    const first = await firstStart(store);
+    const firstStart = await createFirstWorkspace(store);
     const studio = await openStudio(options, { store, origin, listeningUrl: server.origin });
     const peerOf = (request: Request): string | undefined => peerAddresses.get(request);
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
@@ -110,7 +111,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const fetch = await withMcpServers(api.fetch, { options, peerAddresses, onError });
     apiFetch.resolve(studio.wrap(access.wrap(fetch)));
     return await runUntilStopped(io, toStoppable({ engine: session.engine, api, server }), {
-      onReady: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
+      onReady: () => printReady(io, { url: server.url, firstStart, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
@@ -141,7 +142,7 @@ async function openAreas(
     ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, environments },
     describeTools: () => describeTools(options),
     retention: retentionOf(options),
-    // Requests to the sources of feeds and to the providers of webhooks, and the URL at which providers call this server.
+    // Network access to sources of feeds and providers of webhooks, and the URL at which providers call this server.
     feeds: { ...network, ...(credentials && { credentials }) },
     hooks: { ...network, ...(options.origin !== undefined && { origin: options.origin }) },
   });
@@ -181,7 +182,7 @@ async function knownProviders(): Promise<readonly KeyProvider[]> {
   return (await import('@heddle/blocks')).knownProviders();
 }
 
-/** The parts that need the store but not the engine. */
+/** The parts of the server that need the store but not the engine. */
 interface StoreParts {
   storedOwnership: Parameters<typeof ownershipOf>[0];
   sealer: Sealer;
@@ -237,7 +238,7 @@ function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns, keepReceipts }: Se
 }
 
 /** Creates the first workspace and key, if this is the first start. */
-async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> {
+async function createFirstWorkspace(store: ServiceStore): Promise<FirstStart | undefined> {
   const created = await store.workspaces.bootstrap();
   if (!created) return undefined;
   const { userId, workspaceId } = created;
@@ -245,7 +246,10 @@ async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> 
   return { workspaceId, key };
 }
 
-/** Returns an object whose `stop` stops, in this order, requests, starts of runs, running blocks, and connections. */
+/**
+ * Returns an object whose `stop` refuses new requests, stops starting runs, lets running blocks finish, and waits for
+ * the connections to close, in this order.
+ */
 function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof runUntilStopped>[1] {
   return {
     // A server ends only when it is stopped.
@@ -261,11 +265,15 @@ function toStoppable({ engine, api, server }: RunningServer): Parameters<typeof 
 
 function printReady(
   io: Io,
-  { url, first, studio }: { url: string; first: FirstStart | undefined; studio: string | undefined },
+  {
+    url,
+    firstStart,
+    studio,
+  }: { url: string; firstStart: FirstStart | undefined; studio: string | undefined },
   options: ServeOptions,
 ): void {
   if (options.json) {
-    io.stdout.write(`${JSON.stringify({ ready: true, url, studio, ...first, pid: process.pid })}\n`);
+    io.stdout.write(`${JSON.stringify({ ready: true, url, studio, ...firstStart, pid: process.pid })}\n`);
     return;
   }
   const style = styleFor(io.stdout);
@@ -273,16 +281,16 @@ function printReady(
     ['url', url],
     ...(studio === undefined ? [] : [['studio', studio]]),
     ['data', storeName(options)],
-    ...(first ? [['workspace', first.workspaceId]] : []),
-    ...(first ? [['key', `${first.key} ${style.dim('(shown only once)')}`]] : []),
+    ...(firstStart ? [['workspace', firstStart.workspaceId]] : []),
+    ...(firstStart ? [['key', `${firstStart.key} ${style.dim('(shown only once)')}`]] : []),
   ];
   const lines = [
     `${style.green('✓')} ${style.bold('The HTTP API is ready')}`,
     ...table(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
-    ...(first
+    ...(firstStart
       ? [
           `  ${style.cyan('→')} In another shell, deploy a workflow:`,
-          `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${first.workspaceId} HEDDLE_API_KEY=${first.key}`,
+          `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${firstStart.workspaceId} HEDDLE_API_KEY=${firstStart.key}`,
           '    heddle deploy FILE',
         ]
       : []),

@@ -123,7 +123,7 @@ function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, 
     sanitize(describeCredential(file, name)),
   ]);
   const lines = [
-    `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
+    `${countText(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${countText(unselected, 'operation')} not selected` : ''}`,
     ...table(services),
     ...operationLines('skipped', skipped),
     ...operationLines('with a simpler schema', simplified),
@@ -136,13 +136,13 @@ function describeCredential({ tools }: ToolFile, service: string): string {
   const schemeLists = tools.flatMap(({ service: toolService, credential }) =>
     toolService === service && credential ? [Object.entries(credential.schemes)] : [],
   );
-  const forms = schemeLists.map((schemes) =>
+  const descriptions = schemeLists.map((schemes) =>
     schemes.length === 1
       ? (schemes[0]?.[1].type ?? '')
       : `JSON object with ${schemes.map(([name]) => name).join(', ')}`,
   );
-  const distinct = [...new Set(forms)];
-  return distinct.length === 0 ? '' : `credential: ${distinct.join(' or ')}`;
+  const uniqueDescriptions = [...new Set(descriptions)];
+  return uniqueDescriptions.length === 0 ? '' : `credential: ${uniqueDescriptions.join(' or ')}`;
 }
 
 function operationLines(label: string, operations: ImportedTools['skipped']): string[] {
@@ -152,9 +152,9 @@ function operationLines(label: string, operations: ImportedTools['skipped']): st
     .map(({ operation, reason }) => [sanitize(`  ${operation}`), sanitize(reason)]);
   const omittedCount = operations.length - rows.length;
   const omission = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
-  return [`${count(operations.length, 'operation')} ${label}:`, ...table(rows), ...omission];
+  return [`${countText(operations.length, 'operation')} ${label}:`, ...table(rows), ...omission];
 }
 
-function count(number: number, noun: string): string {
+function countText(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

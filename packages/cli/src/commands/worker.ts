@@ -23,7 +23,7 @@ export type WorkerOptions = EnvOptions &
     roles?: ProcessRole[];
     build?: NonNullable<WorkerTuning['version']>;
     health?: { host: string; port: number };
-    /** Seconds. */
+    /** How long running blocks may continue after the first signal, in seconds. */
     grace: number;
     /** Base URL of `heddle serve`, for the URLs of pauses. */
     origin?: string;
@@ -46,7 +46,7 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const onError = (error: unknown): void => report(error, undefined);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
   const workflowOwnership = lazyWorkerStore(options, onError);
-  let triggers: TriggerWorker | undefined;
+  let triggerWorker: TriggerWorker | undefined;
   try {
     const ownership = ownershipOf(workflowOwnership, env);
     const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
@@ -56,19 +56,20 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
       ...{ server, queue, env, ownership, imagesOf, pauseLinks },
       ...version,
     });
-    if (options.triggers) triggers = await openTriggers(io, { ...options, env, ownership, onError }, handle);
-    return await runUntilStopped(io, withTriggers(handle, triggers), {
+    if (options.triggers)
+      triggerWorker = await openTriggerWorker(io, { ...options, env, ownership, onError }, handle);
+    return await runUntilStopped(io, withTriggers(handle, triggerWorker), {
       onReady: () => printReady(io, handle, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
-    await triggers?.close();
+    await triggerWorker?.close();
     await workflowOwnership.close();
   }
 }
 
 /** Starts the runs of triggers on the worker's Temporal server. Stops the worker if that fails. */
-async function openTriggers(
+async function openTriggerWorker(
   io: Io,
   options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkerOptions, 'env' | 'ownership' | 'onError'>,
   handle: HeddleWorker,
@@ -86,12 +87,12 @@ async function openTriggers(
 /** Returns the worker with a `stop` that first stops starting runs of triggers. */
 function withTriggers(
   handle: HeddleWorker,
-  triggers: TriggerWorker | undefined,
+  triggerWorker: TriggerWorker | undefined,
 ): Pick<HeddleWorker, 'finished' | 'stop'> {
   return {
     finished: handle.finished,
     async stop(options) {
-      await triggers?.close();
+      await triggerWorker?.close();
       await handle.stop(options);
     },
   };

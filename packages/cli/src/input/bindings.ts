@@ -162,13 +162,14 @@ async function fieldsOf(type: string): Promise<string[]> {
  * Returns a copy of the value in which the inner value at these steps is replaced. A step is a key of an object or a
  * position in a list, from 0. Parses strings that contain JSON.
  */
-function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
+function withValue(value: Json, [step = '', ...innerSteps]: readonly string[], binding: Binding): Json {
   const parsed = typeof value === 'string' ? parseJsonOrText(value) : value;
-  const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));
+  const newInner = (old: Json): Json =>
+    innerSteps.length === 0 ? binding.value : withValue(old, innerSteps, binding);
   if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
-    return parsed.with(Number(step), inner(parsed[Number(step)] ?? null));
-  if (isJsonObject(parsed) && (others.length === 0 || Object.hasOwn(parsed, step)))
-    return { ...parsed, [step]: inner(own(parsed, step) ?? null) };
+    return parsed.with(Number(step), newInner(parsed[Number(step)] ?? null));
+  if (isJsonObject(parsed) && (innerSteps.length === 0 || Object.hasOwn(parsed, step)))
+    return { ...parsed, [step]: newInner(own(parsed, step) ?? null) };
   const { source, path } = binding;
   const description = Array.isArray(parsed)
     ? `a list of length ${parsed.length}, with positions from 0`

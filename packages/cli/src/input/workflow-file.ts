@@ -75,8 +75,10 @@ async function withPositions(
 ): Promise<LocatedDiagnostic[]> {
   if (diagnostics.length === 0) return [];
   const invalidJson = diagnostics.find(({ code }) => code === 'JSON_INVALID');
-  const find = invalidJson ? () => positionIn(invalidJson.message) : await positionFinder(text, diagnostics);
-  return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
+  const findPosition = invalidJson
+    ? () => positionIn(invalidJson.message)
+    : await positionFinder(text, diagnostics);
+  return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...findPosition(diagnostic.path) }));
 }
 
 /** Returns a function that finds positions in the text. Files over the limits are not parsed, and have no positions. */

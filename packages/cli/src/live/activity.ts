@@ -1,7 +1,7 @@
 import type { BlockLog } from '@heddle/core';
 import { sanitizeLine } from '../render/style.ts';
 
-/** A block that runs or waits for a time. */
+/** A block that runs, or waits until a set time. */
 interface ActiveBlock {
   name: string;
   /** Ids of the containers around it, outermost first. */
@@ -31,7 +31,7 @@ export class Activity {
     });
   }
 
-  /** Records that a block waits for a time. `until`: the time as text. */
+  /** Records that a block waits until a set time. `until`: this time as text. */
   wait(log: BlockLog, until: string): void {
     this.start(log);
     const active = this.#active.get(log.executionOrder);
@@ -43,8 +43,8 @@ export class Activity {
     this.#iterations.delete(log.blockId);
   }
 
-  iterate(blockId: string, name: string, at: { iteration: number; count: number | undefined }): void {
-    this.#iterations.set(blockId, { name: sanitizeLine(name), ...at });
+  iterate(blockId: string, name: string, progress: { iteration: number; count: number | undefined }): void {
+    this.#iterations.set(blockId, { name: sanitizeLine(name), ...progress });
   }
 
   /** Returns the blocks that have run for at least `ms` milliseconds and that no earlier call has returned. */
@@ -57,7 +57,7 @@ export class Activity {
       });
   }
 
-  /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`. Empty if no block runs. */
+  /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`. Empty if nothing is active. */
   statusText(): string {
     const groups = new Map<string, ActiveBlock[]>();
     for (const active of this.#active.values()) {

@@ -57,7 +57,7 @@ function failedLines(log: BlockLog, format: LineFormat): string[] {
   ];
 }
 
-/** Returns the line for a block that waits for a person or a time. */
+/** Returns the line for a block that waits for a person, or until a set time. */
 export function pausedLine(log: BlockLog, until: string | undefined, format: LineFormat): string {
   const name = pad(pathOf(log, format.plan), format.width);
   const note = until === undefined ? 'waits for a person' : `waits until ${until}`;

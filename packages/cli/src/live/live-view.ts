@@ -44,7 +44,7 @@ export class LiveView {
   readonly #startedMs: number;
   readonly #stopTicker: () => void;
   #spinnerIndex = 0;
-  #isDrawn = false;
+  #hasDrawnStatus = false;
 
   constructor(options: LiveViewOptions) {
     this.#options = options;
@@ -120,7 +120,7 @@ export class LiveView {
     const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
     if (until === undefined) this.#activity.end(log);
     else this.#activity.wait(log, until);
-    // The status line shows blocks that wait for a time. Without it, a permanent line does, except for nested blocks.
+    // The status line shows blocks that wait until a set time. Without it, they get a line, except nested blocks.
     const isLineOmitted = until !== undefined && (hasStatusLine || log.container !== undefined);
     if (!isLineOmitted) painter.print([pausedLine(log, until, this.#format)]);
   }
@@ -148,8 +148,8 @@ export class LiveView {
     const { painter, style, now, hasStatusLine } = this.#options;
     const statusText = this.#activity.statusText();
     if (hasStatusLine) {
-      if (statusText !== '' || this.#isDrawn) {
-        this.#isDrawn = true;
+      if (statusText !== '' || this.#hasDrawnStatus) {
+        this.#hasDrawnStatus = true;
         this.#spinnerIndex = (this.#spinnerIndex + 1) % SPINNER_FRAMES.length;
         const elapsed = style.dim(formatDuration(now() - this.#startedMs));
         painter.status(

@@ -12,7 +12,7 @@ export async function streamEvents(
   events: AsyncIterable<RunEvent>,
   { json, failure }: { json: boolean; failure?: Promise<never> },
 ): Promise<void> {
-  const writeEvent = json ? lineWriter(io) : textWriter(io);
+  const writeEvent = json ? jsonLineWriter(io) : textWriter(io);
   const writeAll = async (): Promise<void> => {
     for await (const event of events) writeEvent(event);
     writeEvent(undefined);
@@ -23,7 +23,7 @@ export async function streamEvents(
 /** Receives the events of a run, and undefined at their end. */
 type EventWriter = (event: RunEvent | undefined) => void;
 
-function lineWriter(io: Io): EventWriter {
+function jsonLineWriter(io: Io): EventWriter {
   const seenKeys = new Set<string>();
   return (event) => {
     if (!event) return;

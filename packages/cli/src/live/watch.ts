@@ -117,8 +117,9 @@ async function* takeUntil<T>(stop: Promise<typeof STOP>, items: AsyncIterable<T>
 }
 
 /**
- * Finds the events that no earlier reading of a handle had. Emissions have numbers. Other events are counted, without
- * the emissions, because the order between emissions and other events can differ.
+ * Tells which events of a handle are new when its events are read again from the start. Emissions are compared by their
+ * numbers. Other events are compared by their position among the events that are not emissions, because the order
+ * between emissions and other events can differ.
  */
 class UnreadFilter {
   #maxEmission = 0;

@@ -6,8 +6,8 @@ type CompiledPart = Parameters<typeof referencesIn>[0];
 
 /** Returns all references of a block, in the order of its fields. */
 export function referencesOf(block: BlockConfig): Reference[] {
-  const inContainer = block.container ? containerReference(block.container) : [];
-  return [...inContainer, ...compiledParts(block).flatMap((part) => referencesIn(part))];
+  const collectionRefs = block.container ? collectionReferences(block.container) : [];
+  return [...collectionRefs, ...compiledParts(block).flatMap((part) => referencesIn(part))];
 }
 
 /** Returns the names of the environment values that a plan uses, sorted, each with the blocks that use it. */
@@ -43,7 +43,7 @@ function containerParts(container: ContainerConfig): CompiledPart[] {
   }
 }
 
-function containerReference(container: ContainerConfig): Reference[] {
+function collectionReferences(container: ContainerConfig): Reference[] {
   return 'collection' in container && 'reference' in container.collection
     ? [container.collection.reference]
     : [];

@@ -30,12 +30,12 @@ function linesOf(diagnostic: LocatedDiagnostic, nameOf: NameOf, style: Style): s
     `${label}  ${style.bold(firstLine)}${location === '' ? '' : style.dim(`  in ${location}`)}`,
     ...otherLines.map((line) => `         ${line}`),
     `         ${style.cyan('→')} ${sanitizeLine(hint)}`,
-    `         ${style.dim(`${position(diagnostic)}  ${code}`)}`,
+    `         ${style.dim(`${positionText(diagnostic)}  ${code}`)}`,
   ];
 }
 
 /** Returns `file:line:column`, which editors and terminals turn into a link. */
-function position({ file, line, column }: LocatedDiagnostic): string {
+function positionText({ file, line, column }: LocatedDiagnostic): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 

@@ -52,7 +52,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   }
 }
 
-/** Returns the status to show. A paused run that waits only for a time counts as running: it needs no answer. */
+/** Returns the status to show. A paused run that only waits until a set time counts as running: it needs no answer. */
 function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
   const needsAnswer = pauses.some(({ kind }) => kind === 'human');
   return status === 'paused' && !needsAnswer ? 'running' : status;

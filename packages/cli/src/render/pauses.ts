@@ -11,7 +11,7 @@ import { table } from './table.ts';
 
 type Pause = RunDetail['pauses'][number];
 
-/** Returns, for each open pause point, its data, its fields, and the command that answers it. */
+/** Returns lines with the data, the fields and the answering command of each pause point that waits for a person. */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
   const openPauses = pauses.filter(({ kind }) => kind === 'human');
   return openPauses.flatMap((pause) => linesOf(pause, openPauses.length > 1, context));
@@ -19,10 +19,10 @@ export function pauseLines(pauses: readonly Pause[], context: CommandContext & {
 
 function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { style: Style }): string[] {
   const { style, blockArgs = [] } = context;
-  const point = needsPoint ? ['--point', pause.token] : [];
+  const pointArgs = needsPoint ? ['--point', pause.token] : [];
   const calls = callsOf(pause);
   if (calls.length > 0) {
-    const approve = runsCommand('resume', context, ...point, '--approve', 'all', ...blockArgs);
+    const approve = runsCommand('resume', context, ...pointArgs, '--approve', 'all', ...blockArgs);
     return [
       '',
       `  ${style.bold(sanitizeLine(pause.blockName))} ${style.dim('waits for the approval of calls')}`,
@@ -32,18 +32,18 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
     ];
   }
   const example = JSON.stringify(exampleInput(pause));
-  const input = example === '{}' ? [] : ['--input', example];
+  const inputArgs = example === '{}' ? [] : ['--input', example];
   return [
     '',
     `  ${style.bold(sanitizeLine(pause.blockName))} ${style.dim('waits for an answer')}`,
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
-    ...notificationsOf(pause).map((line) => `    ${style.yellow('!')} ${line}`),
+    ...notificationLines(pause).map((line) => `    ${style.yellow('!')} ${line}`),
     ...table(
       inputFields(pause.inputFormat)
         .map(fieldRow)
         .map(([name, description]) => [`    ${style.cyan('?')} ${name}`, style.dim(description)]),
     ),
-    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockArgs)}`,
+    `  ${style.cyan('→')} ${runsCommand('resume', context, ...pointArgs, ...inputArgs, ...blockArgs)}`,
   ];
 }
 
@@ -73,7 +73,7 @@ function shownRows(pause: Pause): [string, string][] {
 }
 
 /** Returns a line for each notification that failed or whose outcome is unknown, with the reason. */
-function notificationsOf(pause: Pause): string[] {
+function notificationLines(pause: Pause): string[] {
   return itemsOf(pause, 'notifications')
     .filter((item) => own(item, 'status') !== 'sent')
     .map((item) => {

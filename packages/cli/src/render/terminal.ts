@@ -21,7 +21,7 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Returns streams that apply `terminalText` to everything that is written to them. */
+/** Returns streams that apply `escapeControls` to all text that is written to them. */
 export function guardIo(io: Io): Io {
   return {
     get stdin() {

@@ -64,7 +64,7 @@ function section(title: string, values: Readonly<Record<string, number | string>
   return ['', style.bold(title), ...table(rows)];
 }
 
-const NO_NATIVE =
+const NATIVE_IMAGES_NOTE =
   '  Native images need the level strict: Debian packages, command-line tools, and packages without a build for the isolate.';
 
 /** Returns the result as text. */
@@ -74,7 +74,7 @@ function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
   const requirement = met ? `the minimum is ${minimum}` : `the minimum ${minimum} is not met`;
   return [
     `${verdict} The isolation level is ${style.bold(level)}; ${requirement}.`,
-    ...(level === 'strict' ? [] : [NO_NATIVE]),
+    ...(level === 'strict' ? [] : [NATIVE_IMAGES_NOTE]),
     '',
     ...checks.flatMap((check) => checkLines(check, style)),
     ...section('Versions', { ...versions }, style),

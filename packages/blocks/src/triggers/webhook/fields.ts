@@ -16,7 +16,7 @@ import { canCreateHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
-/** How requests are checked. `none`: anyone who knows the URL can start runs. */
+/** How requests are authenticated. `none`: anyone who knows the URL can start runs. */
 type Check = 'none' | 'token' | 'hmac' | Exclude<ProviderName, 'generic'>;
 
 /** The stored form of a webhook. Plain JSON. */
@@ -36,8 +36,9 @@ export interface WebhookConfig {
   events?: string[];
   /** Path of the delivery's id in the payload. */
   idField?: string;
-  /** True if requests without a payload start no run. */
+  /** True if requests without a payload, with which some senders test the URL, succeed and start no run. */
   answersTests?: true;
+  /** The response: the run's id (`now`), `status` and `body` (`json`), or that of the Response block (`run`). */
   reply: 'now' | 'json' | 'run';
   status?: number;
   body?: Json;

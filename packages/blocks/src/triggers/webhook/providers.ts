@@ -28,7 +28,7 @@ function valueAt(payload: Json, ...path: readonly string[]): Json | undefined {
   return value;
 }
 
-/** Returns a string of the payload, or a number converted to a string; undefined for any other value. */
+/** Returns a non-empty string of the payload, or a number converted to a string; undefined for any other value. */
 export function textAt(payload: Json, ...path: readonly string[]): string | undefined {
   const value = valueAt(payload, ...path);
   if (typeof value === 'number') return String(value);
@@ -176,11 +176,11 @@ const linear: Provider = {
     }),
 };
 
-const TELEGRAM_KINDS = ['message', 'edited_message', 'channel_post', 'callback_query', 'inline_query'];
+const TELEGRAM_UPDATE_TYPES = ['message', 'edited_message', 'channel_post', 'callback_query', 'inline_query'];
 
 const telegram: Provider = {
   deliveryId: ({ payload }) => textAt(payload, 'update_id'),
-  event: ({ payload }) => TELEGRAM_KINDS.find((kind) => valueAt(payload, kind) !== undefined),
+  event: ({ payload }) => TELEGRAM_UPDATE_TYPES.find((type) => valueAt(payload, type) !== undefined),
 };
 
 const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([

@@ -157,8 +157,8 @@ export function bodyHmacScheme(header: string): SignatureScheme {
 }
 
 /**
- * Returns why the request is not authentic; undefined if one of the secrets has signed it. Secrets and signatures are
- * compared in constant time.
+ * Returns why the request is not authentic; undefined if its signature or token is valid for one of the secrets. Tokens
+ * and signatures are compared in constant time.
  */
 export function signatureProblem(
   scheme: SignatureScheme,
@@ -201,7 +201,9 @@ function hmacProblem(
   const matches = secrets.flatMap((secret) => {
     const key = scheme.keyOf?.(secret.trim()) ?? secret.trim();
     const expected = createHmac('sha256', key).update(prefix).update(body).digest();
-    return received.map((each) => each.length === expected.length && timingSafeEqual(each, expected));
+    return received.map(
+      (signature) => signature.length === expected.length && timingSafeEqual(signature, expected),
+    );
   });
   if (!matches.includes(true)) return 'SIGNATURE_INVALID';
   const { timeOf, windowMs = 0 } = scheme;

@@ -14,7 +14,7 @@ import type { Provider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
 import type { SignatureScheme } from './signatures.ts';
 
-/** A type of trigger that requests of another system fire. Its configuration is plain JSON. */
+/** A type of trigger that is fired by requests from another system. Its configuration is plain JSON. */
 export interface WebhookTrigger extends TriggerInfo {
   kind: 'webhook';
   /** Returns the sending system, such as `github`. */
@@ -42,7 +42,7 @@ export interface WebhookTrigger extends TriggerInfo {
 const configOf = (config: JsonObject): WebhookConfig => config as unknown as WebhookConfig;
 
 /** The provider of each block type. */
-const TYPES: { readonly [type: string]: ProviderName } = {
+const PROVIDER_BY_TYPE: { readonly [type: string]: ProviderName } = {
   generic_webhook: 'generic',
   github: 'github',
   github_v2: 'github',
@@ -54,13 +54,13 @@ const TYPES: { readonly [type: string]: ProviderName } = {
   circleback: 'circleback',
 };
 
-/** The trigger types that requests of other systems fire. */
+/** The trigger types that are fired by requests from other systems. */
 export const webhookTriggers: readonly WebhookTrigger[] = [
-  ...Object.entries(TYPES).map(([type, provider]) => webhookTrigger(type, () => provider)),
+  ...Object.entries(PROVIDER_BY_TYPE).map(([type, provider]) => webhookTrigger(type, () => provider)),
   webhookTrigger('webhook', ({ webhookProvider: name }) => providerNamed(name)),
 ];
 
-/** Returns the provider of an older block. An unknown provider is treated like any other sender. */
+/** Returns the provider that an older block (type `webhook`) names; `generic` (any sender) if the name is unknown. */
 function providerNamed(name: Json | undefined): ProviderName {
   return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
 }
@@ -83,7 +83,7 @@ function webhookTrigger(type: string, providerFor: (fields: JsonObject) => Provi
       const scheme = schemeOf(configOf(config));
       return scheme && signatureProblem(scheme, secrets, request);
     },
-    actionFor: (config, delivery) => meaningOf(configOf(config), delivery),
+    actionFor: (config, delivery) => webhookAction(configOf(config), delivery),
   };
 }
 
@@ -104,7 +104,7 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
   return SCHEMES[check];
 }
 
-function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookAction {
+function webhookAction(config: WebhookConfig, delivery: ParsedDelivery): WebhookAction {
   const provider: Provider = PROVIDERS[config.provider];
   // If a generic webhook uses the signature scheme of a provider, that provider is the sender.
   const signer: Provider = Object.hasOwn(PROVIDERS, config.check)

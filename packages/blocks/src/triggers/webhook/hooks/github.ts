@@ -31,10 +31,10 @@ const SERVICE: HookService = { name: 'github', title: 'GitHub', address: 'https:
 /** The hooks of repositories. */
 export const githubHooks: ProviderHooks = {
   locationOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
-  async activate(hook, call, names) {
+  async activate(hook, call, eventNames) {
     const send = senderFor(hook, call, await call.credential(hook.credential));
     const config = { url: call.url, content_type: 'json', secret: call.secret, insecure_ssl: '0' };
-    const settings = { active: true, events: gitHubEventsOf(names), config };
+    const settings = { active: true, events: gitHubEventsOf(eventNames), config };
     const recordedId = call.hookId;
     if (recordedId !== undefined) {
       const changed = await send({ method: 'PATCH', path: `/${recordedId}`, body: settings }, [404]);
@@ -52,7 +52,7 @@ export const githubHooks: ProviderHooks = {
     const send = senderFor(hook, call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
+      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(send), excludedIds }),
     });
   },
 };
@@ -81,9 +81,9 @@ function errorOf(response: HookResponse, call: HookCall, repository: string) {
   const { status } = response;
   if (status === 429 || (status === 403 && isRateLimited(response))) {
     const message = 'The rate limit of GitHub for this credential is reached.';
-    const resetMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - call.nowMs;
-    const delayMs = retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) ?? 0;
-    return hookFailedError(message, { retryAfterMs: [delayMs, resetMs].find((ms) => ms > 0) });
+    const resetDelayMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - call.nowMs;
+    const retryDelayMs = retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) ?? 0;
+    return hookFailedError(message, { retryAfterMs: [retryDelayMs, resetDelayMs].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
     return hookRefusedError(
@@ -103,7 +103,7 @@ function isRateLimited(response: HookResponse): boolean {
   );
 }
 
-/** Returns the hooks of the repository, page by page. */
+/** Yields the hooks of the repository, page by page. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let page = 1; ; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE_SIZE}&page=${page}` });

@@ -4,7 +4,7 @@ import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields'
 import type { ActiveHook, HookCall } from '@heddle/engine/triggers';
 import { headerOf } from '../../http.ts';
 
-/** The location of a trigger's hook: a webhook that Heddle creates at a provider. Plain JSON. */
+/** Where, and with which credential, Heddle creates the webhook of a trigger at a provider. Plain JSON. */
 export interface HookConfig {
   /** Id of a stored credential. */
   credential: string;
@@ -22,7 +22,7 @@ export interface ProviderHooks {
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;
 }
 
-/** Maximum number of pages of a list of hooks that are read. */
+/** Maximum number of pages that are read from a provider's list of hooks. */
 const MAX_PAGES = 20;
 /** Number of entries in a page. */
 export const PAGE_SIZE = 100;
@@ -133,16 +133,19 @@ export function hookIdOf(service: HookService, value: Json | undefined): string 
 /** A hook in a list of the provider. */
 export type ListedHook = { id: Json | undefined; url: Json | undefined };
 
-/** Returns the id of the first hook with the URL of the trigger that is not in `others`; undefined if there is none. */
+/** Returns the id of the first hook that has the trigger's URL and is not in `excludedIds`; undefined if none does. */
 export async function findHook(
   service: HookService,
   { url }: HookCall,
-  { pages, others = [] }: { pages: AsyncIterable<readonly ListedHook[]>; others?: readonly string[] },
+  {
+    pages,
+    excludedIds = [],
+  }: { pages: AsyncIterable<readonly ListedHook[]>; excludedIds?: readonly string[] },
 ): Promise<string | undefined> {
   let pageCount = 0;
   for await (const page of pages) {
     const ids = page.filter((hook) => hook.url === url).map(({ id }) => hookIdOf(service, id));
-    const found = ids.find((id) => !others.includes(id));
+    const found = ids.find((id) => !excludedIds.includes(id));
     pageCount += 1;
     if (found !== undefined || pageCount === MAX_PAGES) return found;
   }
@@ -151,7 +154,7 @@ export async function findHook(
 
 /**
  * Removes the hook of the call. `remove` returns false for a hook that does not exist. `find` returns the id of a hook
- * with the URL of the trigger that is not in `others`.
+ * that has the trigger's URL and is not in `excludedIds`.
  */
 export async function removeHook(
   { hookId, otherHookIds }: HookCall,
@@ -160,7 +163,7 @@ export async function removeHook(
     find,
   }: {
     remove: (id: string) => Promise<boolean>;
-    find: (others: readonly string[]) => Promise<string | undefined>;
+    find: (excludedIds: readonly string[]) => Promise<string | undefined>;
   },
 ): Promise<void> {
   if (hookId !== undefined && (await remove(hookId))) return;

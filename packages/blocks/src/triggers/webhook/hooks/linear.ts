@@ -20,7 +20,7 @@ import type { HookResponse, HookConfig, HookService, ListedHook, ProviderHooks }
 
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
 /** Personal keys are sent unchanged, access tokens with `Bearer`. */
-const KEY_PREFIX = 'lin_api_';
+const PERSONAL_KEY_PREFIX = 'lin_api_';
 const REFUSED_MESSAGE = 'Linear refuses the webhook: check the team, and the URL of this server.';
 
 const LIST = `query($first: Int!, $after: String) {
@@ -37,13 +37,13 @@ const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
 /** The webhooks of a team, or of all public teams. */
 export const linearHooks: ProviderHooks = {
   locationOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
-  async activate(hook, call, names) {
+  async activate(hook, call, eventNames) {
     const sendQuery = querySenderFor(call, await call.credential(hook.credential));
     const settings = {
       url: call.url,
       secret: call.secret,
       enabled: true,
-      resourceTypes: linearTypesOf(names),
+      resourceTypes: linearTypesOf(eventNames),
     };
     const recordedId = call.hookId;
     if (recordedId !== undefined && (await sendQuery(UPDATE, { id: recordedId, input: settings })))
@@ -60,7 +60,7 @@ export const linearHooks: ProviderHooks = {
     const sendQuery = querySenderFor(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await sendQuery(DELETE, { id })) !== undefined,
-      find: (others) => findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook), others }),
+      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook), excludedIds }),
     });
   },
 };
@@ -74,7 +74,7 @@ type SendQuery = (query: string, variables: JsonObject) => Promise<JsonObject | 
 
 function querySenderFor(call: HookCall, key: string): SendQuery {
   const headers = {
-    authorization: key.startsWith(KEY_PREFIX) ? key : `Bearer ${key}`,
+    authorization: key.startsWith(PERSONAL_KEY_PREFIX) ? key : `Bearer ${key}`,
     'content-type': 'application/json',
   };
   return async (query, variables) => {
@@ -84,7 +84,7 @@ function querySenderFor(call: HookCall, key: string): SendQuery {
   };
 }
 
-/** Returns the data of a response; undefined if the entity does not exist. Failures have the status 200 or 400. */
+/** Returns the data of a response; undefined if the entity does not exist. GraphQL errors have status 200 or 400. */
 function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined {
   const { status, body } = response;
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
@@ -111,7 +111,7 @@ function errorOf(code: string) {
 }
 
 /**
- * Returns the webhooks of the team, page by page. Webhooks of other teams are omitted, because an update cannot move a
+ * Yields the webhooks of the team, page by page. Webhooks of other teams are omitted, because an update cannot move a
  * webhook to another team.
  */
 async function* pagesOf(sendQuery: SendQuery, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {

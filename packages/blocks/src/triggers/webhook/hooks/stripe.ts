@@ -22,17 +22,17 @@ const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https:
  */
 export const stripeHooks: ProviderHooks = {
   locationOf: ({ credential }) => credential,
-  async activate(hook, call, names = ['*']) {
+  async activate(hook, call, eventNames = ['*']) {
     const send = senderFor(call, await call.credential(hook.credential));
-    const events: Form = names.map((name) => ['enabled_events[]', name] as const);
+    const events: Form = eventNames.map((name) => ['enabled_events[]', name] as const);
     const recordedId = call.hookId;
     if (recordedId !== undefined) {
       const form: Form = [['url', call.url], ['disabled', 'false'], ...events];
       const changed = await send({ method: 'POST', path: `/${recordedId}`, form }, [404]);
       if (changed.status !== 404) return { id: recordedId };
     }
-    // The response with the secret of this endpoint was lost: the endpoint is deleted and created again.
-    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
+    // If an unrecorded endpoint exists, the response with its secret was lost: it is deleted and created again.
+    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send), excludedIds: call.otherHookIds });
     if (foundId !== undefined) await send({ method: 'DELETE', path: `/${foundId}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
@@ -44,7 +44,7 @@ export const stripeHooks: ProviderHooks = {
     const send = senderFor(call, await call.credential(hook.credential));
     await removeHook(call, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (others) => findHook(SERVICE, call, { pages: pagesOf(send), others }),
+      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(send), excludedIds }),
     });
   },
 };
@@ -77,7 +77,7 @@ function senderFor(call: HookCall, key: string): Send {
   };
 }
 
-/** Returns the endpoints of the account, page by page. */
+/** Yields the endpoints of the account, page by page. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let afterParameter = ''; ;) {
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE_SIZE}${afterParameter}` });
