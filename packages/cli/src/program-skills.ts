@@ -12,8 +12,8 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
     .command('skills')
     .summary('Manage the skills of workspaces.')
     .description(
-      'Manages skills, even while heddle serve runs. A skill contains instructions that agents of a workspace read if a ' +
-        'task needs them.',
+      'Manages skills, even while heddle serve runs. A skill contains instructions that agents of a workspace read ' +
+        'if a task needs them.',
     );
   const add = skills
     .command('add')

@@ -127,7 +127,7 @@ function draftOf(text: string): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Adds a suffix to all block ids. Omits loops, parallels and edge ids: the server derives them from blocks and edges. */
+/** Adds a suffix to all block ids. Omits loops, parallels and edge ids: the server derives them. */
 function withSuffix(draft: JsonObject, suffix: string): JsonObject {
   const { blocks, edges, variables, metadata } = draft;
   const ids = new Set(Object.keys(isJsonObject(blocks) ? blocks : {}));
@@ -143,8 +143,8 @@ function withSuffix(draft: JsonObject, suffix: string): JsonObject {
   };
   const renameEdge = (value: Json): Json => {
     if (!isJsonObject(value)) return value;
-    const { id: _id, source, target, ...rest } = value;
-    return { ...rest, source: renameId(source), target: renameId(target) };
+    const { id: _id, source, target, ...otherFields } = value;
+    return { ...otherFields, source: renameId(source), target: renameId(target) };
   };
   return {
     blocks: Object.fromEntries(Object.entries(isJsonObject(blocks) ? blocks : {}).map(renameBlock)),

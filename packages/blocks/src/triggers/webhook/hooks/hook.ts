@@ -15,7 +15,7 @@ export interface HookConfig {
 
 /** The hooks of one provider. */
 export interface ProviderHooks {
-  /** Returns the location of the hook, such as a repository. Each location has its own hook. */
+  /** Returns text that identifies the location of the hook, such as a repository. Each location has its own hook. */
   locationOf(hook: HookConfig): string;
   /** `events`: the events that start runs; undefined: all. */
   activate(hook: HookConfig, call: HookCall, events: readonly string[] | undefined): Promise<ActiveHook>;
