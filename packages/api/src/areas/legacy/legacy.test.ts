@@ -23,6 +23,13 @@ describe('the older interface', () => {
     expect(await run(id, { input: { name: 'Bob' } })).toMatchObject({ body: { hello: 'Bob' } });
   });
 
+  it('returns the response of a run with an id of the caller', async () => {
+    const id = await api.deploy(GREETING);
+    const response = await run(id, { name: 'Ada' }, { 'X-Run-Id': 'greeting-1' });
+    expect(response).toMatchObject({ status: 418, body: { hello: 'Ada' } });
+    expect(response.headers.get('x-execution-id')).toBe('greeting-1');
+  });
+
   it('returns the output without a Response block', async () => {
     const id = await api.deploy(PLAIN);
     expect(await run(id)).toMatchObject({

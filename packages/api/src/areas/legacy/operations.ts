@@ -76,7 +76,10 @@ export const executeLegacy = defineOperation({
     if ('raw' in reply) return reply;
     if (!isAsync) {
       const result = dataOf<RunResult>(reply);
-      const response = await executionResponse(services.engine, result);
+      const response = await executionResponse(services.engine, result, async () => {
+        const [reservation] = await services.reservations.byRunId(result.runId, [workflow.workspaceId]);
+        return reservation?.engineRunId ?? result.runId;
+      });
       response.headers.set('X-Execution-Id', result.runId);
       return { raw: response };
     }

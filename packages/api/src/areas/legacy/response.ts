@@ -9,16 +9,23 @@ const MAX_STATUS = 599;
 /** Statuses of responses without a body. */
 const BODILESS_STATUSES = new Set([204, 205, 304]);
 
-/** Returns the response to an execution: the response of the run's Response block, else the result of the run. */
+/**
+ * Returns the response to an execution: the response of the run's Response block, else the result of the run.
+ * `findEngineRunId` returns the engine's id of the run.
+ */
 export async function executionResponse(
   engine: Pick<Engine, 'getLogs'>,
   result: RunResult,
+  findEngineRunId: () => Promise<string> | string,
 ): Promise<Response> {
-  const { status, output, runId } = result;
+  const { status, output } = result;
   // The output of an `api` block has the same shape, but another server controls it.
-  if (status === 'completed' && isResponseOutput(output) && (await hasResponseBlock(engine, runId))) {
+  if (
+    status === 'completed' &&
+    isResponseOutput(output) &&
+    (await hasResponseBlock(engine, await findEngineRunId()))
+  )
     return responseOf(output);
-  }
   return Response.json(executionBody(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
 }
 
@@ -36,8 +43,8 @@ function isResponseOutput(output: unknown): output is ResponseOutput {
 }
 
 /** Returns true if a Response block has completed. The run's output is then the output of the first such block. */
-async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string): Promise<boolean> {
-  const logs = await engine.getLogs(runId);
+async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, engineRunId: string): Promise<boolean> {
+  const logs = await engine.getLogs(engineRunId);
   return logs.some(({ blockType, status }) => blockType === 'response' && status === 'completed');
 }
 

@@ -51,7 +51,7 @@ async function awaitResponse(
     while (!(await events.next()).done);
     const run = await engine.getRun(engineRunId);
     if (signal.aborted || run.status === 'running' || run.status === 'paused') return undefined;
-    return await executionResponse(engine, publicResult(resultOf(run, null)));
+    return await executionResponse(engine, publicResult(resultOf(run, null)), () => engineRunId);
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!isRunNotFound(error)) throw error;
