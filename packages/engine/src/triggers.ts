@@ -5,7 +5,7 @@ import type { HttpClient } from './executors/services.ts';
 
 /** The handling of late, missed and overlapping runs of a schedule. */
 export interface SchedulePolicy {
-  /** Maximum delay of the runs. The delay of each trigger is constant. */
+  /** Maximum delay of a run, which spreads the load of many schedules. The delay of each trigger is constant. */
   jitterMs: number;
   /** The handling of runs that were due while nothing could start them. */
   missed: 'none' | 'last' | 'all';
@@ -71,7 +71,7 @@ export interface ActiveHook {
 /**
  * Creates and removes the hook of a trigger at its provider. Every call may be repeated, for example after a crash
  * before the provider's response was recorded. Calls throw BlockErrors without secrets in their messages; only
- * retryable ones are retried soon. Users do not see other errors.
+ * retryable ones are retried soon. Errors of other classes are not shown to users.
  */
 export interface ProviderHook {
   /**
@@ -92,7 +92,7 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** `list`: files as `{ type: 'file', name, data }`. The function returns the input with the records of the files. */
+  /** `list`: files as `{ type: 'file', name, data }`. `toInput` returns the input with the records of these files. */
   files?: { list: readonly JsonObject[]; toInput: (records: Json) => JsonObject };
 }
 
@@ -140,7 +140,7 @@ export interface FeedTrigger extends TriggerInfo {
   intervalOf(config: JsonObject): number;
   /** Returns the name of the source. If the name changes, polling starts over. */
   sourceOf(config: JsonObject): string;
-  /** Polls the source. Throws a BlockError without secrets in its message. Users do not see other errors. */
+  /** Polls the source. Throws a BlockError without secrets in its message; other errors are not shown to users. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
   /** Notifies the source of accepted items. May be called again for the same items, or never. */
   acknowledge?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
@@ -160,11 +160,11 @@ export type EventCondition =
     }
   /** The last `runs` runs of a workflow have failed. */
   | { event: 'consecutive_failures'; runs: number }
-  /** At least this share of the runs of the last `windowMs` has failed. */
+  /** At least `percent` of the runs of the last `windowMs` have failed. */
   | { event: 'failure_rate'; percent: number; windowMs: number }
   /** A run has taken longer than this. */
   | { event: 'latency_threshold'; ms: number }
-  /** A run has taken this much longer than the average of the last `windowMs`. */
+  /** A run has taken `percent` longer than the average of the last `windowMs`. */
   | { event: 'latency_spike'; percent: number; windowMs: number }
   /** A run has cost more than this. */
   | { event: 'cost_threshold'; credits: number }
@@ -173,7 +173,7 @@ export type EventCondition =
   /** No run of a workflow has begun for `ms`. */
   | { event: 'no_activity'; ms: number };
 
-/** A rule: its condition, the workflows that it watches, and its cooldown for each of them. */
+/** The rule of an event trigger: its condition, the workflows that it watches, and its cooldown for each of them. */
 export type EventRule = EventCondition & {
   /** Ids; empty: all workflows of the workspace except that of the trigger. */
   workflowIds: readonly string[];

@@ -49,7 +49,7 @@ export interface ExecuteOptions {
   via?: readonly string[];
   /** True: the input was accepted by a version that stored files without their owner. */
   olderFiles?: boolean;
-  /** Paths (`block.path`) whose values the resource shows as `blockOutputs`. */
+  /** Paths (`block.path`) whose values the result contains as `blockOutputs`. */
   select?: readonly string[];
 }
 
@@ -77,14 +77,14 @@ export interface RunResource {
 export interface RunHandle {
   readonly runId: string;
   /**
-   * Resolves when the run has ended, only a person can continue it, or it is suspended (see `RunDetail.suspended`). A
-   * failed run is a result. Rejects if the run cannot continue in this engine: DATA_UNWRITABLE, ENGINE_CLOSED.
+   * Resolves when the run has ended, is paused for human input, or is suspended (see `RunDetail.suspended`). Resolves
+   * for a failed run too. Rejects if the run cannot continue in this engine: DATA_UNWRITABLE, ENGINE_CLOSED.
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events of the run since `start`, or since `attach`, even if it has ended in the meantime. The events
-   * end when the run has ended or only a person can continue it. Each call begins at the same point. The run never
-   * waits for readers. Emissions of blocks are stored for a limited time. Rejects like `result`.
+   * Returns the events of the run since `start`, or since `attach`, even if it has ended in the meantime. The iterable
+   * ends when the run has ended or is paused for human input. Each call begins at the same point. The run never waits
+   * for readers. Emissions of blocks are stored for a limited time. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;
@@ -235,7 +235,7 @@ export interface RunSummary {
   blockTypes: string[];
 }
 
-/** Changes of runs, oldest first; each run appears once. */
+/** Changes to runs, oldest first; each run appears once. */
 export interface RunChanges {
   /** `run` is null for a run that was deleted. */
   changes: { runId: string; run: RunSummary | null }[];
@@ -286,8 +286,8 @@ export interface Engine {
    */
   check(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Diagnostic[];
   /**
-   * Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws the errors
-   * of `start`.
+   * Runs the workflow to its end, or until it is paused for human input. Returns a failed run too. Throws the errors of
+   * `start`.
    */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
   /**
@@ -348,9 +348,9 @@ export interface Engine {
    */
   getTrace(runId: string): Promise<Span>;
   /**
-   * Returns all events of the run from its start, until it has ended or only a person can continue it. Every follower
-   * receives the same events in the same order, except `run:paused` and `run:resumed`, which only current followers
-   * receive. Throws RUN_NOT_FOUND.
+   * Returns all events of the run from its start, until it has ended or is paused for human input. Every follower
+   * receives the same events in the same order, except `run:paused` and `run:resumed`, which are not repeated for later
+   * followers. Throws RUN_NOT_FOUND.
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /**
@@ -377,7 +377,7 @@ export interface Engine {
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
    * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or
-   * only a person can continue it. A repeated call with the same token returns the result of the first.
+   * is paused for human input again. A repeated call with the same token returns the result of the first.
    *
    * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING;
    * a rejected resume changes nothing.
@@ -387,16 +387,16 @@ export interface Engine {
     options?: { token?: string; input?: Json; select?: readonly string[] },
   ): Promise<RunResource>;
   /**
-   * Cancels the run and resolves when the cancellation is recorded; false if the run had already ended. Throws
-   * RUN_NOT_FOUND.
+   * Cancels the run. Resolves with true when the cancellation is recorded, with false if the run had already ended.
+   * Throws RUN_NOT_FOUND.
    */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an edit to a
-   * field that the block does not have or of an output that the run does not take over and for an edit that is not JSON,
-   * and the errors of `start`.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an invalid edit,
+   * and the errors of `start`. An edit is invalid if the block does not have the field, if the run does not take over
+   * the output, or if the value is not JSON.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**

@@ -71,7 +71,7 @@ export function deleteBuild(records: Records, { specHash, runtimeKey, owner }: C
   return records.change(`DELETE FROM builds WHERE ${IS_HELD}`, specHash, runtimeKey, owner) > 0;
 }
 
-/** Returns whether a live owner holds the build. */
+/** Returns whether a live owner holds a claim on the build. */
 export function isClaimed(records: Records, specHash: string, runtimeKey: string, nowMs: number): boolean {
   const row = records.one(
     'SELECT 1 FROM builds WHERE spec_hash = ? AND runtime_key = ? AND claim IS NOT NULL AND claim_until > ?',

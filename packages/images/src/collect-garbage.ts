@@ -62,8 +62,8 @@ function discard({ folder }: Store, path: string, nowMs: number): string {
 }
 
 /**
- * Moves files that belong to no image out of the store: a day after they were added, and those that builds can find by
- * their source 30 days after their last use. Returns their number and new paths.
+ * Moves files that belong to no image out of the store: those with a source (downloads and compiled tools) 30 days after
+ * builds last used them, all others a day after they were added. Returns their number and new paths.
  */
 function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
   const { records, blobs } = store;
@@ -115,10 +115,10 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
 
 /** Removes the work folders of dead builds. */
 async function collectWork(folder: string, nowMs: number): Promise<void> {
-  const work = join(folder, 'work');
-  for (const name of await readdir(work)) {
+  const workFolder = join(folder, 'work');
+  for (const name of await readdir(workFolder)) {
     const startedAtMs = Number(/^(\d+)-/.exec(name)?.[1] ?? nowMs);
-    if (startedAtMs <= nowMs - GRACE_MS) await removeWorkFolder(join(work, name));
+    if (startedAtMs <= nowMs - GRACE_MS) await removeWorkFolder(join(workFolder, name));
   }
 }
 

@@ -20,7 +20,7 @@ const MAX_REDIRECTS = 5;
 
 /**
  * Address ranges that an operator's own hosts may use: internal networks, and ranges for documentation and benchmarks,
- * which gateways of isolated networks use. Not link-local ones.
+ * which gateways of isolated networks use. Link-local ranges are not included.
  */
 export const OPERATOR_RANGES = [
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '100.64.0.0/10'],
@@ -39,8 +39,8 @@ function hostsOf(value: unknown): string[] {
 
 /** Fetches from registries within size limits, from public addresses and the operator's own hosts. */
 export class Fetcher {
-  readonly #public: Egress;
-  readonly #operator: Egress;
+  readonly #publicEgress: Egress;
+  readonly #operatorEgress: Egress;
   readonly #operatorHosts: ReadonlySet<string>;
 
   constructor(registries: Registries) {
@@ -51,8 +51,8 @@ export class Fetcher {
       maxRedirects: 0,
     } as const;
     this.#operatorHosts = new Set(hostsOf(registries));
-    this.#public = createEgress(limits);
-    this.#operator = createEgress({ ...limits, allowPrivate: OPERATOR_RANGES });
+    this.#publicEgress = createEgress(limits);
+    this.#operatorEgress = createEgress({ ...limits, allowPrivate: OPERATOR_RANGES });
   }
 
   /**
@@ -122,7 +122,7 @@ export class Fetcher {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#public.close(), this.#operator.close()]);
+    await Promise.all([this.#publicEgress.close(), this.#operatorEgress.close()]);
   }
 
   async #send(
@@ -130,7 +130,7 @@ export class Fetcher {
     headers: HeaderList,
     { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
   ): Promise<EgressResponse> {
-    const egress = this.#operatorHosts.has(url.hostname) ? this.#operator : this.#public;
+    const egress = this.#operatorHosts.has(url.hostname) ? this.#operatorEgress : this.#publicEgress;
     try {
       return await egress.fetch({
         url: url.href,

@@ -30,11 +30,11 @@ export const CLI_TOOLS = [
 type Rule = readonly [isRefused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
 
 const SHELL_CHARACTERS = /[;&|`$(){}"'\\]/;
-const PYTHON =
+const PYTHON_PATTERN =
   /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+(?:,(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+)*)?$/;
-const NPM =
+const NPM_PATTERN =
   /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?:@[\^~<>=]{0,2}[A-Za-z0-9.*+-]+)?$/;
-const DEBIAN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
+const DEBIAN_PATTERN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
 
 const DASH_RULE: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like an installer flag'];
 const SPACE_RULE: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
@@ -63,14 +63,14 @@ const RULES = {
   javascript: [
     ...DEPENDENCY_RULES,
     [
-      (entry: string) => !NPM.test(entry),
+      (entry: string) => !NPM_PATTERN.test(entry),
       'it is not an npm package with an optional range, such as zod or zod@^4',
     ] as const,
   ],
   python: [
     ...DEPENDENCY_RULES,
     [
-      (entry: string) => !PYTHON.test(entry),
+      (entry: string) => !PYTHON_PATTERN.test(entry),
       'it is not a Python requirement, such as jinja2 or pydantic>=2,<3',
     ] as const,
   ],
@@ -86,7 +86,7 @@ const RULES = {
       'it is a path; name a Debian package',
     ] as const,
     [
-      (entry: string) => !DEBIAN.test(entry),
+      (entry: string) => !DEBIAN_PATTERN.test(entry),
       'it is not a Debian package, such as jq, jq:amd64 or jq=1.6-2.1',
     ] as const,
     [

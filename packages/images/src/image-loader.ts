@@ -41,7 +41,7 @@ export class ImageLoader {
         this.#holder,
         nowMs + LEASE_MS,
       );
-      // The lease may expire before the next collection, which must still count the day from this use.
+      // The day for which unused images are kept begins again: the lease may expire before the next garbage collection.
       this.#records.change('UPDATE images SET unused_since = NULL WHERE id = ?', imageId);
       this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
       this.#leasedAtMs.set(imageId, nowMs);
@@ -70,8 +70,8 @@ export class ImageLoader {
   }
 
   /**
-   * Loads the image of a leased manifest. Throws SandboxError IMAGE_FAILED, naming the file that does not match its
-   * digest.
+   * Loads the image of a leased manifest. Throws SandboxError IMAGE_FAILED, with `id` and the file that does not match
+   * its digest in the message.
    */
   async load(manifest: Manifest, id: string): Promise<LoadedImage> {
     const blobs: Record<string, ImageBlob> = {};

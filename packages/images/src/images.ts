@@ -239,10 +239,10 @@ class ImageStore implements Images {
 
   /** Loads the image of a specification. Rebuilds the image if its runtime has changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
-    const first = await this.#leaseBuild(hash);
+    const firstLease = await this.#leaseBuild(hash);
     // A process with another runtime collected the image before this process leased it.
-    const isGone = first.manifest === undefined && first.row?.imageId !== undefined;
-    const { row, manifest } = isGone ? await this.#leaseBuild(hash) : first;
+    const isGone = firstLease.manifest === undefined && firstLease.row?.imageId !== undefined;
+    const { row, manifest } = isGone ? await this.#leaseBuild(hash) : firstLease;
     // If a rebuild failed, the previous image is used.
     if (row?.state === 'failed' && row.imageId === undefined)
       throw new SandboxError(
@@ -282,9 +282,9 @@ class ImageStore implements Images {
   }
 
   /**
-   * Returns whether opening an image has to build it or wait for its build. That is the case if it was built for
-   * another runtime, if the last failure is old enough, or if no live process is building it. A first build that is in
-   * progress is not waited for.
+   * Returns whether opening an image has to build it or wait for its build: if it was built only for another runtime, if
+   * its last build failed long enough ago, or if no live process is building it. Does not wait for a first build that
+   * is in progress.
    */
   #needsBuild(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;

@@ -33,38 +33,42 @@ interface TextRange {
 }
 
 /**
- * Returns a redactor for these values. Overlapping values are removed together, and replaced by the name of the one
- * that begins first.
+ * Returns a redactor for these values. Overlapping values are replaced together, by one placeholder with the name of
+ * the value that begins first.
  */
 export function createRedactor(values: SecretValues): Redactor {
-  const { names, numbers } = indexForms(values);
-  if (names.size === 0) return NO_SECRETS;
-  const finder = new Finder([...names.keys()]);
+  const { nameByForm, nameByNumber } = indexForms(values);
+  if (nameByForm.size === 0) return NO_SECRETS;
+  const finder = new Finder(nameByForm);
   const text = (value: string): string => {
-    const ranges = finder.rangesIn(value, names);
+    const ranges = finder.rangesIn(value);
     return ranges.length === 0 ? value : replaceRanges(value, ranges);
   };
   const number = (value: number): Json => {
-    const name = numbers.size === 0 ? undefined : numbers.get(value);
+    const name = nameByNumber.get(value);
     return name === undefined ? value : placeholder(name);
   };
   let automaton: FormAutomaton | undefined;
   return {
     text,
     json: (value) => redactJson(value, { text, number }),
-    stream: () => new FormStream((automaton ??= new FormAutomaton(names)), placeholder),
+    stream: () => new FormStream((automaton ??= new FormAutomaton(nameByForm)), placeholder),
   };
 }
 
 /**
- * Returns the names by the forms of their values (the encodings in which a value can occur), and by their values as
- * numbers. A form of several values belongs to the first name.
+ * Returns the names of secrets by the forms of their values (the encodings in which a value can occur), and by the
+ * numbers that the values represent. A form of several values belongs to the first name.
  */
-function indexForms(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
-  const names = new Map<string, string>();
-  const numbers = new Map<number, string>();
+function indexForms(values: SecretValues): {
+  nameByForm: Map<string, string>;
+  nameByNumber: Map<number, string>;
+} {
+  const nameByForm = new Map<string, string>();
+  const nameByNumber = new Map<number, string>();
   const add = (form: string, name: string): void => {
-    if (form.length >= MIN_SECRET_CHARS && !KEYWORDS.has(form) && !names.has(form)) names.set(form, name);
+    if (form.length >= MIN_SECRET_CHARS && !KEYWORDS.has(form) && !nameByForm.has(form))
+      nameByForm.set(form, name);
   };
   for (const [key, value] of Object.entries(values)) {
     const name = key.replace(/[^\w.-]/g, '_');
@@ -74,10 +78,10 @@ function indexForms(values: SecretValues): { names: Map<string, string>; numbers
       const number = numberOf(part);
       if (number === undefined || String(Math.abs(number)).length < MIN_SECRET_CHARS) continue;
       add(String(number), name);
-      for (const signed of [number, -number]) if (!numbers.has(signed)) numbers.set(signed, name);
+      for (const signed of [number, -number]) if (!nameByNumber.has(signed)) nameByNumber.set(signed, name);
     }
   }
-  return { names, numbers };
+  return { nameByForm, nameByNumber };
 }
 
 const PAIR_HASH_COUNT = 2 ** 16;
@@ -88,14 +92,17 @@ const PAIR_HASH_COUNT = 2 ** 16;
  * of forms would be too large.
  */
 class Finder {
-  /** The length of the shortest form. */
+  readonly #nameByForm: ReadonlyMap<string, string>;
+  /** The length of the shortest form; at most 255, so that a distance fits into a byte of `#skips`. */
   readonly #minLength: number;
   /** The distance that the search may skip, by the pair at the end of its window. */
   readonly #skips: Uint8Array;
   /** Forms by their first `minLength` characters, the longest first. */
   readonly #byPrefix = new Map<string, string[]>();
 
-  constructor(forms: readonly string[]) {
+  constructor(nameByForm: ReadonlyMap<string, string>) {
+    const forms = [...nameByForm.keys()];
+    this.#nameByForm = nameByForm;
     this.#minLength = forms.reduce((min, { length }) => Math.min(min, length), 255);
     this.#skips = new Uint8Array(PAIR_HASH_COUNT).fill(this.#minLength - 1);
     for (const form of forms.toSorted((a, b) => b.length - a.length)) this.#add(form);
@@ -107,25 +114,25 @@ class Finder {
     if (forms) forms.push(form);
     else this.#byPrefix.set(prefix, [form]);
     for (let index = 1; index < this.#minLength; index++) {
-      const pair = pairAt(prefix, index);
-      this.#skips[pair] = Math.min(this.#skips[pair] ?? 0, this.#minLength - 1 - index);
+      const pairHash = pairHashAt(prefix, index);
+      this.#skips[pairHash] = Math.min(this.#skips[pairHash] ?? 0, this.#minLength - 1 - index);
     }
   }
 
   /** Returns the ranges to replace, in order. A match that begins inside another one extends it. */
-  rangesIn(text: string, names: ReadonlyMap<string, string>): TextRange[] {
+  rangesIn(text: string): TextRange[] {
     const ranges: TextRange[] = [];
-    for (let at = this.#minLength - 1; at < text.length;) {
-      const skip = this.#skips[pairAt(text, at)] ?? 0;
-      at += skip || 1;
+    for (let lastIndex = this.#minLength - 1; lastIndex < text.length;) {
+      const skip = this.#skips[pairHashAt(text, lastIndex)] ?? 0;
+      lastIndex += skip || 1;
       if (skip > 0) continue;
-      const start = at - this.#minLength;
+      const start = lastIndex - this.#minLength;
       const form = this.#formAt(text, start);
       if (form === undefined) continue;
       const last = ranges.at(-1);
       const end = start + form.length;
       if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
-      else ranges.push({ start, end, name: names.get(form) ?? '' });
+      else ranges.push({ start, end, name: this.#nameByForm.get(form) ?? '' });
     }
     return ranges;
   }
@@ -137,7 +144,7 @@ class Finder {
 }
 
 /** Returns a hash of the character at `index` and the one before it. */
-function pairAt(text: string, index: number): number {
+function pairHashAt(text: string, index: number): number {
   return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIR_HASH_COUNT - 1);
 }
 

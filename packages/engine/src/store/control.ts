@@ -90,7 +90,7 @@ export function readOutcome(id: string, text: unknown): ControlOutcome | undefin
   return typeof text === 'string' ? parseStored(text, `outcome of request "${id}"`) : undefined;
 }
 
-interface ControlServerParts {
+interface ControlServerOptions {
   requests: Pick<RequestStore, 'pending' | 'settle'>;
   /** Receives the errors of the store. */
   onError(error: unknown): void;
@@ -102,15 +102,15 @@ interface ControlServerParts {
  * the handler left the request open.
  */
 export class ControlServer {
-  readonly #parts: ControlServerParts;
+  readonly #options: ControlServerOptions;
   readonly #inProgress = new Map<string, Promise<void>>();
   readonly #unsaved = new Map<string, ControlOutcome>();
   /** For each read of the open requests that is in progress: the requests that were settled since it began. */
   readonly #reads = new Set<Set<string>>();
   #isStopped = false;
 
-  constructor(parts: ControlServerParts) {
-    this.#parts = parts;
+  constructor(options: ControlServerOptions) {
+    this.#options = options;
   }
 
   /**
@@ -122,7 +122,7 @@ export class ControlServer {
     this.#reads.add(settledIds);
     let openRequests: ControlRequest[];
     try {
-      openRequests = await this.#parts.requests.pending(owner);
+      openRequests = await this.#options.requests.pending(owner);
     } finally {
       this.#reads.delete(settledIds);
     }
@@ -141,7 +141,7 @@ export class ControlServer {
   }
 
   async #process(request: ControlRequest): Promise<void> {
-    const outcome = await callHandler(this.#parts.handle, request);
+    const outcome = await callHandler(this.#options.handle, request);
     if (outcome) await this.#save(request.id, outcome);
     else this.#inProgress.delete(request.id);
   }
@@ -150,23 +150,23 @@ export class ControlServer {
   async #save(id: string, outcome: ControlOutcome): Promise<void> {
     this.#unsaved.delete(id);
     try {
-      await this.#parts.requests.settle(id, outcome);
+      await this.#options.requests.settle(id, outcome);
       for (const settledIds of this.#reads) settledIds.add(id);
       this.#inProgress.delete(id);
     } catch (error) {
       this.#unsaved.set(id, outcome);
-      this.#parts.onError(error);
+      this.#options.onError(error);
     }
   }
 }
 
 /**
  * Handles the open requests and all later ones. Resolves once the open requests are in progress, with a function that
- * stops the service and waits for requests in progress.
+ * stops handling requests and waits for those in progress.
  */
 export async function serveRequests(
   requests: ControlStore,
-  { handle, onError }: Pick<ControlServerParts, 'handle' | 'onError'>,
+  { handle, onError }: Pick<ControlServerOptions, 'handle' | 'onError'>,
 ): Promise<() => Promise<void>> {
   const server = new ControlServer({ requests, handle, onError });
   const check = (): Promise<void> => server.check().catch(onError);

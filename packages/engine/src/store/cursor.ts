@@ -6,7 +6,8 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 
 /**
- * The last run of a page, as its position in the order (by creation time, then id). New runs do not shift later pages.
+ * The position of the last run of a page, in the order of lists (creation time, then id). The next page begins after
+ * it, so that new runs do not shift later pages.
  */
 export interface Cursor {
   createdMs: number;

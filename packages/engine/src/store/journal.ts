@@ -49,7 +49,7 @@ function readEntry(runId: string, row: JournalRow): Entry {
     throw journalCorrupt(runId, `entry ${row.seq} is not JSON`, error);
   }
   if (!isEntry(entry) || entry.seq !== row.seq)
-    throw journalCorrupt(runId, `entry ${row.seq} is not one of its entries`);
+    throw journalCorrupt(runId, `row ${row.seq} is not an entry with this number`);
   return entry;
 }
 

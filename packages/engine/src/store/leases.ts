@@ -19,12 +19,13 @@ export interface Lease {
  * Leases of the processes that share a database. The clock of the database is used, so the clocks of the processes need
  * not agree.
  *
- * 1. At most one process holds a run, and only while the process is a member and its lease time has not expired.
+ * 1. At most one process holds a run, and only while the process is registered (`join`) and its lease time has not
+ *    expired.
  * 2. Every write under a lost lease is rejected as a whole. A lease is lost when another process has taken the run, or
  *    when the holder was removed.
  */
 export interface LeaseStore {
-  /** Adds the process as a member, for `leaseMs`. */
+  /** Registers the process. Its leases expire after `leaseMs` unless it renews them. */
   join(owner: string, leaseMs: number): Promise<void>;
   /** Extends all leases of the process. Returns false if the process was removed and has no leases. */
   renew(owner: string, leaseMs: number): Promise<boolean>;
@@ -39,9 +40,9 @@ export interface LeaseStore {
   claim(owner: string, limit: number): Promise<Lease[]>;
   /** Takes the run. Returns undefined if another process holds it or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
-  /** Returns those of the runs that should continue but have no live holder. */
+  /** Returns the ids among `runIds` of runs that can continue but have no live holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
-  /** Releases a run that waits for a person, because no process needs to hold it until the answer. */
+  /** Releases a run that waits for a person, because no process needs to hold it until the person answers. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds. Returns undefined if the id already exists. */
   create(owner: string, run: RunHeader, first: Entry, record: RunRecord): Promise<Lease | undefined>;
@@ -64,7 +65,7 @@ export function heldByOther(runId: string): EngineError {
   );
 }
 
-/** True for an error of `heldByOther`, for this run or, without an id, for any run. */
+/** True for an error that `heldByOther` created: for this run, or for any run if `runId` is absent. */
 export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: heldRunId } = error.details;

@@ -14,7 +14,7 @@ export interface DataOwner {
   /** ISO 8601. */
   startedAt: string;
   /**
-   * The earlier runs that the owner has opened, if it does not recover all open runs of the folder. Absent: all runs.
+   * Ids of the earlier runs that the owner executes, besides new ones. Absent: it executes all unfinished runs.
    */
   opened?: readonly string[];
 }

@@ -10,8 +10,7 @@ import type { LiveEvent, LiveEventStore, NewLiveEvent } from './live-events.ts';
 
 interface Stream {
   events: LiveEvent[];
-  /** Number of the last event. */
-  last: number;
+  lastNumber: number;
   /** Characters of the stored events. */
   chars: number;
   /** Time of the last publication. */
@@ -34,16 +33,16 @@ export class MemoryLiveEvents implements LiveEventStore {
   publish(runId: string, events: readonly NewLiveEvent[]): number {
     const nowMs = this.#clock.now();
     this.#prune(nowMs);
-    const stream = this.#streams.get(runId) ?? { events: [], last: 0, chars: 0, publishedMs: nowMs };
+    const stream = this.#streams.get(runId) ?? { events: [], lastNumber: 0, chars: 0, publishedMs: nowMs };
     this.#streams.set(runId, stream);
     stream.publishedMs = nowMs;
     for (const event of events) {
-      stream.events.push({ ...event, number: (stream.last += 1) });
+      stream.events.push({ ...event, number: (stream.lastNumber += 1) });
       stream.chars += event.json.length;
     }
     removeOldest(stream);
     this.#watchers.wake(runId);
-    return stream.last;
+    return stream.lastNumber;
   }
 
   read(runId: string, after: number, limit: number): LiveEvent[] {
@@ -58,7 +57,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 
   lastNumber(runId: string): number {
-    return this.#streams.get(runId)?.last ?? 0;
+    return this.#streams.get(runId)?.lastNumber ?? 0;
   }
 
   remove(runId: string): void {

@@ -50,43 +50,43 @@ function byCodePoint(one: string, other: string): number {
 
 /** Rates of keys in memory. */
 export class MemoryRates implements RateStore {
-  readonly #keys = new Map<string, RateState>();
+  readonly #states = new Map<string, RateState>();
 
   take(key: string, demand: RateDemand): number {
     const state = this.#state(key);
     const waitMs = waitMsFor(state, demand);
-    if (waitMs === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
+    if (waitMs === 0 && !isUnlimited(demand)) this.#states.set(key, stateAfter(state, demand));
     return waitMs;
   }
 
   correct(key: string, tokensMs: number): void {
-    const state = this.#keys.get(key);
+    const state = this.#states.get(key);
     if (state) state.nextTokenMs += tokensMs;
   }
 
   block(key: string, untilMs: number): void {
     const state = this.#state(key);
-    this.#keys.set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
+    this.#states.set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
   }
 
   prune(beforeMs: number): void {
-    for (const [key, state] of this.#keys)
+    for (const [key, state] of this.#states)
       if (Math.max(state.nextRequestMs, state.nextTokenMs, state.blockedUntilMs) < beforeMs)
-        this.#keys.delete(key);
+        this.#states.delete(key);
   }
 
   #state(key: string): RateState {
-    return this.#keys.get(key) ?? INITIAL_RATE_STATE;
+    return this.#states.get(key) ?? INITIAL_RATE_STATE;
   }
 }
 
-/** Later than every time, so that an expired reservation does not expire again. */
+/** The `expiresMs` of an expired reservation: later than every time, so that it does not expire again. */
 const EXPIRED = Infinity;
 
 interface Reservation {
   accounts: readonly string[];
   /** The amount that the sums of the accounts include now. */
-  counted: number;
+  countedMicros: number;
   minMicros: number;
   expiresMs: number;
 }
@@ -109,7 +109,12 @@ export class MemorySpending implements SpendingStore {
     if (exceeded) return { account: exceeded.id, micros: this.sum(exceeded.id) };
     for (const account of accounts)
       this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
-    const reservation = { accounts: accounts.map((account) => account.id), counted: 0, minMicros, expiresMs };
+    const reservation = {
+      accounts: accounts.map((account) => account.id),
+      countedMicros: 0,
+      minMicros,
+      expiresMs,
+    };
     this.#reservations.set(id, reservation);
     this.#setCounted(reservation, maxMicros);
     return undefined;
@@ -149,8 +154,8 @@ export class MemorySpending implements SpendingStore {
   #setCounted(reservation: Reservation, micros: number): void {
     for (const account of reservation.accounts) {
       const sum = this.#sums.get(account);
-      if (sum) sum.micros += micros - reservation.counted;
+      if (sum) sum.micros += micros - reservation.countedMicros;
     }
-    reservation.counted = micros;
+    reservation.countedMicros = micros;
   }
 }

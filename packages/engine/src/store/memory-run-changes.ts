@@ -3,7 +3,7 @@ import type { RunChangeStore, StoredChange } from './stores.ts';
 
 type Runs = ReadonlyMap<string, { header: RunHeader; record: RunRecord | undefined }>;
 
-/** Changes of the runs in memory. */
+/** Changes to runs, in memory. */
 export class MemoryRunChanges implements RunChangeStore {
   readonly #changes = new Map<number, string>();
   #runs: Runs = new Map();

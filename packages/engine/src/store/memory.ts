@@ -41,7 +41,7 @@ interface MemoryRun {
   otherValues?: Set<string>;
 }
 
-/** Runs in memory. Keeps the objects that it receives, and returns copies, which equal the results of a data folder. */
+/** Runs in memory. Keeps the objects that it receives, and returns copies, as if they were read from a data folder. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
   /** Ids of child runs by the ids of their parents. */
@@ -63,10 +63,10 @@ export class MemoryRunStore implements TailableRunStore {
 
   append(runId: string, newEntries: readonly Entry[], projection?: RunProjection): void {
     const { entries } = this.#run(runId);
-    let last = entries.at(-1)?.seq ?? -1;
+    let lastSeq = entries.at(-1)?.seq ?? -1;
     for (const { seq } of newEntries) {
-      if (seq <= last) throw duplicateEntry(runId);
-      last = seq;
+      if (seq <= lastSeq) throw duplicateEntry(runId);
+      lastSeq = seq;
     }
     for (const entry of newEntries) entries.push(entry);
     if (projection) this.saveRecord(projection.record, projection.logs);
@@ -112,10 +112,10 @@ export class MemoryRunStore implements TailableRunStore {
   }
 
   #save(run: MemoryRun, record: RunRecord, logs: readonly BlockLog[]): void {
-    const hasChanged = run.record?.status !== record.status;
+    const hasStatusChanged = run.record?.status !== record.status;
     run.record = record;
-    if (hasChanged) this.#changes?.add(record.runId);
-    // The log object of a running block changes later.
+    if (hasStatusChanged) this.#changes?.add(record.runId);
+    // The caller changes the log object of a running block later, so a copy is kept.
     for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
   }
 
@@ -226,7 +226,7 @@ export class MemoryRunStore implements TailableRunStore {
 
 /** Returns the JSON text of all data of the run that can contain keys of values. */
 function textOf({ entries, steps = new Map() }: MemoryRun): string {
-  const results = [...steps.values()].flatMap((ofPlace) => [...ofPlace.values()]);
+  const results = [...steps.values()].flatMap((resultByKey) => [...resultByKey.values()]);
   return `${JSON.stringify(entries)} ${results.join(' ')}`;
 }
 

@@ -63,12 +63,12 @@ export function openStores(options: StoreOptions = {}): Stores {
       'Stores in memory cannot be shared. Name the data folder (`data`).',
     );
   }
-  const location = { data, file: join(data, 'heddle.db'), durability, clock, onError };
-  if (options.readOnly) return openReadOnly(location);
-  return openReadWrite(location, options.shared === true);
+  const settings = { data, file: join(data, 'heddle.db'), durability, clock, onError };
+  if (options.readOnly) return openReadOnly(settings);
+  return openReadWrite(settings, options.shared === true);
 }
 
-interface StoreLocation {
+interface FolderSettings {
   data: string;
   file: string;
   durability: Durability;
@@ -93,42 +93,42 @@ function memoryStores(clock: Clock): Stores {
   };
 }
 
-function openReadWrite(location: StoreLocation, shared: boolean): Stores {
-  const { data, clock, onError } = location;
+function openReadWrite(settings: FolderSettings, shared: boolean): Stores {
+  const { data, clock, onError } = settings;
   try {
     makeDataFolderPrivate(data, onError);
     makePrivateFile(join(data, 'lock.db'));
   } catch (error) {
     throw systemError(error, data);
   }
-  if (shared) return withLock(location, lockDataShared(data), true);
+  if (shared) return withLock(settings, lockDataShared(data), true);
   const lock = lockData(data, clock);
   return {
-    ...withLock(location, lock, false),
+    ...withLock(settings, lock, false),
     recordOpenedRuns: (runIds) => lock.recordOpenedRuns(runIds),
   };
 }
 
 /** Returns the stores, which release the lock when they are closed or cannot be opened. */
-function withLock(location: StoreLocation, lock: DataLock, shared: boolean): Stores {
+function withLock(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
   try {
-    return openLocked(location, lock, shared);
+    return openLocked(settings, lock, shared);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): Stores {
-  makePrivateFile(location.file);
-  const { db, commit } = connect(location, (connection) => migrate(connection, location.file));
-  const files = valueFiles(location);
+function openLocked(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
+  makePrivateFile(settings.file);
+  const { db, commit } = connect(settings, (connection) => migrate(connection, settings.file));
+  const files = valueFiles(settings);
   // In a shared folder, another process may be writing an unfinished file.
   if (!shared) files.removeUnfinished();
-  const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: true });
-  const stores = createStores(location, db, { commit, files, live, writer: () => ({ db, commit }) });
+  const live = new SqliteLiveEvents(settings.data, { clock: settings.clock, writes: true });
+  const stores = createStores(settings, db, { commit, files, live, writer: () => ({ db, commit }) });
   // Runs in the background, because old outcomes only take space.
-  stores.control.prune().catch(location.onError);
+  stores.control.prune().catch(settings.onError);
   return {
     ...stores,
     close() {
@@ -140,30 +140,30 @@ function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): S
   };
 }
 
-function openReadOnly(location: StoreLocation): Stores {
-  if (!existsSync(location.file)) return memoryStores(location.clock);
-  const db = openDatabase(location.file, { readOnly: true, durability: location.durability });
+function openReadOnly(settings: FolderSettings): Stores {
+  if (!existsSync(settings.file)) return memoryStores(settings.clock);
+  const db = openDatabase(settings.file, { readOnly: true, durability: settings.durability });
   try {
-    return readOnlyStores(location, db);
+    return readOnlyStores(settings, db);
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
+function readOnlyStores(settings: FolderSettings, db: DatabaseSync): Stores {
   // The owner has created the file but not the tables yet.
-  if (withFileErrors(location.file, () => formatOf(db)) === 0) {
+  if (withFileErrors(settings.file, () => formatOf(db)) === 0) {
     db.close();
-    return memoryStores(location.clock);
+    return memoryStores(settings.clock);
   }
-  expectNewest(db, location.file);
+  expectNewest(db, settings.file);
   let writeConnection: WriteConnection | undefined;
   const writer = (): WriteConnection =>
-    (writeConnection ??= connect(location, (connection) => expectNewest(connection, location.file)));
-  const commit = new GroupCommit(db, location.file);
-  const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: false });
-  const stores = createStores(location, db, { commit, files: valueFiles(location), live, writer });
+    (writeConnection ??= connect(settings, (connection) => expectNewest(connection, settings.file)));
+  const commit = new GroupCommit(db, settings.file);
+  const live = new SqliteLiveEvents(settings.data, { clock: settings.clock, writes: false });
+  const stores = createStores(settings, db, { commit, files: valueFiles(settings), live, writer });
   return {
     ...stores,
     close() {
@@ -176,28 +176,33 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
   };
 }
 
-function connect(location: StoreLocation, prepare: (db: DatabaseSync) => void): WriteConnection {
-  const db = openDatabase(location.file, { readOnly: false, durability: location.durability });
+function connect(settings: FolderSettings, prepare: (db: DatabaseSync) => void): WriteConnection {
+  const db = openDatabase(settings.file, { readOnly: false, durability: settings.durability });
   try {
-    withFileErrors(location.file, () => prepare(db));
-    return { db, commit: new GroupCommit(db, location.file) };
+    withFileErrors(settings.file, () => prepare(db));
+    return { db, commit: new GroupCommit(db, settings.file) };
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function valueFiles(location: StoreLocation): ValueFiles {
-  return new ValueFiles(join(location.data, 'values'), location.durability);
+function valueFiles(settings: FolderSettings): ValueFiles {
+  return new ValueFiles(join(settings.data, 'values'), settings.durability);
 }
 
 function createStores(
-  location: StoreLocation,
+  settings: FolderSettings,
   db: DatabaseSync,
-  parts: { commit: GroupCommit; files: ValueFiles; live: SqliteLiveEvents; writer: () => WriteConnection },
+  resources: {
+    commit: GroupCommit;
+    files: ValueFiles;
+    live: SqliteLiveEvents;
+    writer: () => WriteConnection;
+  },
 ): Omit<Stores, 'close'> {
-  const { data, file, clock, onError } = location;
-  const { commit, files, live, writer } = parts;
+  const { data, file, clock, onError } = settings;
+  const { commit, files, live, writer } = resources;
   const notifier = new ChangeNotifier(data, 'doorbell');
   return {
     runs: new SqliteRunStore(db, file, commit),

@@ -1,10 +1,13 @@
-/** The amounts that a call takes from the rates of its key. A rate is expressed as the time between two units. */
+/**
+ * The amounts that a call takes from the rate limits of its key, expressed as times: if 60 requests per minute are
+ * allowed, one request takes 1,000 ms.
+ */
 export interface RateDemand {
   nowMs: number;
-  /** The shares of the rates that the request and its tokens take, as times. 0: no limit. */
+  /** The times that the request and its tokens take. 0: no limit. */
   requestMs: number;
   tokensMs: number;
-  /** The times by which calls may exceed these rates (burst). */
+  /** The times that calls may take in advance (bursts). */
   requestBurstMs: number;
   tokenBurstMs: number;
 }
@@ -23,7 +26,7 @@ export interface RateState {
 export interface RateStore {
   /** Takes a request and its tokens, and returns 0; or takes nothing and returns the milliseconds to wait. */
   take(key: string, demand: RateDemand): Promise<number> | number;
-  /** Takes further tokens once their number is known. A negative number returns tokens. */
+  /** Takes `tokensMs` more, once the number of tokens is known. A negative time is given back. */
   correct(key: string, tokensMs: number): Promise<void> | void;
   /** Blocks all calls until `untilMs`. */
   block(key: string, untilMs: number): Promise<void> | void;
@@ -33,7 +36,7 @@ export interface RateStore {
 
 /**
  * Returns the milliseconds that a call has to wait; 0 if its rates allow it now. A call with more tokens than the burst
- * waits for the whole burst.
+ * waits until the whole burst is available.
  */
 export function waitMsFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;

@@ -24,7 +24,7 @@ export interface TailableRunStore extends RunStore {
   recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> | RecordWithLogs | undefined;
   /**
    * Ends the journal at `record.seq`: removes later entries, and replaces the record and all logs, even by an older
-   * record. For entries that a lost process wrote and that are not part of the run. Throws RUN_NOT_FOUND.
+   * record. Used for entries that a dead process wrote and that are not part of the run. Throws RUN_NOT_FOUND.
    */
   truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
   /**

@@ -47,11 +47,11 @@ function loadFailure(
   context: BuildContext,
 ): ImageError {
   for (const { module, message, stack } of modules) context.log(`${module}: ${message}\n${stack}`);
-  const needsAddon = modules.find(({ message }) => addons.some((addon) => message.includes(addon)));
-  const unsupported = needsAddon ?? modules.find(({ builtin }) => builtin);
-  const { module, message } = (unsupported ?? modules[0]) as ModuleFailure;
+  const addonFailure = modules.find(({ message }) => addons.some((addon) => message.includes(addon)));
+  const unsupportedFailure = addonFailure ?? modules.find(({ builtin }) => builtin);
+  const { module, message } = (unsupportedFailure ?? modules[0]) as ModuleFailure;
   const subject = module === '' ? 'The packages' : `The package ${module}`;
-  return unsupported === undefined
+  return unsupportedFailure === undefined
     ? new ImageError('load_failed', `${subject} cannot be loaded: ${message}`)
     : new ImageError('unsupported_package', `${subject} cannot run in the sandbox: ${message}.`);
 }
@@ -88,11 +88,11 @@ function warningsOf(
 /** Builds images of npm packages for the isolate. */
 export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
   const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MAX_SIZE, ...options.limits };
-  const program = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
-  const npm = new Npm(program, { files, bytes }, options.isolation);
+  const npmPath = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
+  const npm = new Npm(npmPath, { files, bytes }, options.isolation);
   const loader = new BundleLoader(options.isolation);
   const require = createRequire(import.meta.url);
-  const { version: bundler } = require('esbuild/package.json') as { version: string };
+  const { version: esbuildVersion } = require('esbuild/package.json') as { version: string };
 
   return {
     runtime: 'isolate',
@@ -102,7 +102,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
         node: process.versions.node,
         v8: process.versions.v8,
         system: `${process.platform}-${process.arch}`,
-        bundler: `${bundler} ${BUNDLE_REVISION}`,
+        bundler: `${esbuildVersion} ${BUNDLE_REVISION}`,
         maker: sha256(await readFile(JAVASCRIPT_IMAGE_FILE)),
         shims: sha256(await readFile(SHIMS_FILE)),
       };
@@ -130,12 +130,12 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       );
       if (report.t === 'failed') throw loadFailure(report.modules, bundle, context);
       if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
-      return writeFiles({ bundle, report, modules, scriptedNames }, context, bundler);
+      return writeFiles({ bundle, report, modules, scriptedNames }, context, esbuildVersion);
     },
   };
 }
 
-/** Returns the error. If an install script would have created a missing file, returns an error that says so. */
+/** Returns the error to throw for `error`: one that says so if an install script would have created a missing file. */
 function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
   const unbuiltPackage = scripted.find(({ name }) => error.message.includes(`${name}/`));
@@ -157,7 +157,7 @@ interface BuiltBundle {
 async function writeFiles(
   { bundle, report, modules, scriptedNames }: BuiltBundle,
   context: BuildContext,
-  esbuild: string,
+  esbuildVersion: string,
 ): Promise<AssembledImage> {
   const isSnapshot = report.kind === 'snapshot';
   if (isSnapshot && report.data.length > MAX_SNAPSHOT_BYTES)
@@ -170,6 +170,6 @@ async function writeFiles(
     blobs: { 'bundle.js': codeFile, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: dataFile },
     features: { snapshot: isSnapshot, modules },
     warnings: warningsOf(bundle, scriptedNames, report),
-    tools: { esbuild, node: process.versions.node },
+    tools: { esbuild: esbuildVersion, node: process.versions.node },
   };
 }

@@ -23,6 +23,7 @@ const ESSENTIAL_BUILTINS = new Set([
   'worker_threads',
 ]);
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES);
+/** Builtins of which the shims provide every function. */
 const COMPLETE_BUILTINS = new Set([
   'assert',
   'assert/strict',
@@ -38,6 +39,7 @@ const COMPLETE_BUILTINS = new Set([
   'util/types',
   'zlib',
 ]);
+/** Builtins of which the shims provide some functions; the others fail when they are used. */
 const PARTIAL_BUILTINS = new Set([
   'async_hooks',
   'crypto',
@@ -148,8 +150,8 @@ function unresolvedModulesPlugin(unresolved: ReadonlySet<string>): Plugin {
   };
 }
 
-/** How packages access the environment, which is empty in the guest. */
-const ENVIRONMENT = ['process', 'env'].join('.');
+/** The expression with which packages read environment variables, of which the guest has none. */
+const ENV_EXPRESSION = ['process', 'env'].join('.');
 
 /** Prepended to the bundle: Node.js globals that packages expect and user code does not see. */
 const PREFIX = `(function (__heddleImage) {
@@ -221,7 +223,7 @@ export async function bundle(
       mainFields: ['browser', 'module', 'main'],
       conditions: ['worker', 'browser', 'import', 'default'],
       loader: { '.wasm': 'binary' },
-      define: { [`${ENVIRONMENT}.NODE_ENV`]: '"production"', [`${ENVIRONMENT}.NODE_DEBUG`]: '""' },
+      define: { [`${ENV_EXPRESSION}.NODE_ENV`]: '"production"', [`${ENV_EXPRESSION}.NODE_DEBUG`]: '""' },
       target: 'es2024',
       minify: true,
       keepNames: false,

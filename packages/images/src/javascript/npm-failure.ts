@@ -7,7 +7,7 @@ interface NpmError {
   readonly detail: string;
 }
 
-const CODES: Readonly<Record<string, ImageErrorCode>> = {
+const CODE_BY_NPM_CODE: Readonly<Record<string, ImageErrorCode>> = {
   EINVALIDPACKAGENAME: 'invalid_specifier',
   EINVALIDTAGNAME: 'invalid_specifier',
   EUNSUPPORTEDPROTOCOL: 'invalid_specifier',
@@ -71,7 +71,7 @@ function readError(stdout: string): NpmError | undefined {
   }
 }
 
-/** Returns the reason for a failure in one line, from the gate or from npm. */
+/** Returns the reason for a failure in one line, from the gate (the local proxy to the registry) or from npm. */
 function reasonOf(error: NpmError | undefined, npmCode: string, gateFailure: string | undefined): string {
   // npm sees only that the gate to the registry refused a request.
   if (gateFailure !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return gateFailure;
@@ -83,7 +83,8 @@ function reasonOf(error: NpmError | undefined, npmCode: string, gateFailure: str
 export function npmFailure(stdout: string, stderr: string, gateFailure: string | undefined): ImageError {
   const error = readError(stdout);
   const npmCode = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';
-  const code = CODES[npmCode] ?? (/^E5\d\d$/.test(npmCode) ? 'registry_unavailable' : 'install_failed');
+  const code =
+    CODE_BY_NPM_CODE[npmCode] ?? (/^E5\d\d$/.test(npmCode) ? 'registry_unavailable' : 'install_failed');
   const sentence = SENTENCES[code] ?? 'The packages could not be installed.';
   return new ImageError(code, `${sentence} ${reasonOf(error, npmCode, gateFailure)}`.slice(0, 1_000));
 }

@@ -65,15 +65,15 @@ export class PostgresConversations implements ConversationStore {
 
   async ids(tenant: string, limit: number): Promise<string[]> {
     const { build } = this.#database;
-    const first = build
+    const firstId = build
       .selectFrom('exchanges')
       .where('tenant', '=', tenant)
       .select(({ fn }) => fn.min<string | null>('conversation').as('id'));
-    const next = first.where('conversation', '>', sql.ref<string>('found.id'));
+    const nextId = firstId.where('conversation', '>', sql.ref<string>('found.id'));
     // Skips from id to id in the index instead of reading all exchanges.
     const query = sql<{ id: string }>`
       WITH RECURSIVE found (id) AS (
-        ${first} UNION ALL SELECT ${next} FROM found WHERE id IS NOT NULL
+        ${firstId} UNION ALL SELECT ${nextId} FROM found WHERE id IS NOT NULL
       ) SELECT id FROM found WHERE id IS NOT NULL LIMIT ${limit}`;
     const { rows } = await this.#database.run({ compile: () => query.compile(build) });
     return rows.map(({ id }) => id);

@@ -169,7 +169,7 @@ class SocketClosingClient extends Client {
   }
 }
 
-/** Returns a query builder. `pg` runs the queries as prepared statements. */
+/** Returns a query builder that only compiles queries: `Database` runs them with `pg`. */
 function createQueryBuilder(schema: string): Kysely<Tables> {
   const dialect = {
     createAdapter: () => new PostgresAdapter(),

@@ -34,7 +34,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
     const translate = (error: unknown): unknown =>
       sqlState(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error;
     for (;;) {
-      const [row] = (await this.#database.run(this.#deploy(deployment), translate)).rows;
+      const [row] = (await this.#database.run(this.#deployQuery(deployment), translate)).rows;
       if (row) return row.version;
       // Another process has inserted this version number: try again with the next one.
     }
@@ -60,8 +60,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Returns the id of the workflow whose newest version has this name. If there are several, returns the one that was
-   * deployed last.
+   * Returns a query for the id of the workflow whose newest version has this name; if there are several, of the one
+   * that was deployed last.
    */
   #idByName(name: string) {
     return this.#database.build
@@ -79,10 +79,10 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process
-   * has inserted it in the meantime.
+   * Returns a query that inserts the deployment unless the newest version has the same plan. Its row is the version; it
+   * has no row if another process has inserted this version in the meantime.
    */
-  #deploy({ workflowId, name, planHash, atMs }: NewDeployment) {
+  #deployQuery({ workflowId, name, planHash, atMs }: NewDeployment) {
     return this.#database.build
       .with('newest', (db) =>
         db

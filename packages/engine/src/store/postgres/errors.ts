@@ -14,6 +14,7 @@ export interface DatabaseLocation {
 export const NOT_NULL = '23502';
 export const FOREIGN_KEY = '23503';
 export const UNIQUE = '23505';
+/** The encoding cannot store a character: with UTF-8, NUL. */
 const NUL_CHARACTER = '22021';
 
 /** SQLSTATEs of statements that were rolled back because of a conflict, and can be retried unchanged. */
@@ -137,7 +138,7 @@ export function databaseError(error: unknown, location: DatabaseLocation): Engin
   );
 }
 
-/** Returns the error ENGINE_CLOSED for calls of closed stores. */
+/** Returns the error ENGINE_CLOSED for calls to closed stores. */
 export function databaseClosed({ host, port, database }: DatabaseLocation): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',

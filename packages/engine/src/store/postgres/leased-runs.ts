@@ -61,10 +61,10 @@ export class LeasedRunStore extends PostgresRunStore {
 
   /** Throws RUN_ELSEWHERE if the lease is lost. */
   #write<Row>(query: Compilable<Row>): Promise<Row> {
-    const writing = this.#lastWrite.then(() => this.#writeNow(query));
+    const write = this.#lastWrite.then(() => this.#writeNow(query));
     // The caller gets the error; the next write does not depend on this one.
-    this.#lastWrite = writing.catch(() => undefined);
-    return writing;
+    this.#lastWrite = write.catch(() => undefined);
+    return write;
   }
 
   async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {

@@ -24,7 +24,7 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async join(owner: string, leaseMs: number): Promise<void> {
-    const expires = timeIn(leaseMs);
+    const expires = timeFromNow(leaseMs);
     const query = this.#database.build
       .insertInto('processes')
       .values({ id: owner, since: NOW, expires })
@@ -35,7 +35,7 @@ export class PostgresLeaseStore implements LeaseStore {
   async renew(owner: string, leaseMs: number): Promise<boolean> {
     const query = this.#database.build
       .updateTable('processes')
-      .set({ expires: timeIn(leaseMs) })
+      .set({ expires: timeFromNow(leaseMs) })
       .where('id', '=', owner);
     return (await this.#database.run(query, undefined, { urgent: true })).changed === 1;
   }
@@ -97,13 +97,13 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async findUnowned(runIds: readonly string[]): Promise<string[]> {
     const { build } = this.#database;
-    const members = build.selectFrom('processes').select('id').where('expires', '>', NOW);
+    const liveProcesses = build.selectFrom('processes').select('id').where('expires', '>', NOW);
     const query = build
       .selectFrom('runs')
       .select('run_id as runId')
       .where('run_id', 'in', runIds)
       .where((eb) => eb.and([eb.not('ended'), eb.not('resting'), eb.not('elsewhere')]))
-      .where((eb) => eb.or([eb('owner', 'is', null), eb.not(eb('owner', 'in', members))]));
+      .where((eb) => eb.or([eb('owner', 'is', null), eb.not(eb('owner', 'in', liveProcesses))]));
     return (await this.#database.run(query)).rows.map(({ runId }) => runId);
   }
 
@@ -130,8 +130,8 @@ export class PostgresLeaseStore implements LeaseStore {
 }
 
 /**
- * Returns the number of free runs that one process takes, so that all processes get an equal share; at least 1, at most
- * `limit`.
+ * Returns a query for the number of free runs that one process takes, so that all processes get an equal share; at least
+ * 1, at most `limit`.
  */
 function fairShare(db: QueryCreator<Tables>, limit: number) {
   const processes = db.selectFrom('processes').select(({ fn }) => fn.countAll<number>().as('count'));
@@ -142,7 +142,7 @@ function fairShare(db: QueryCreator<Tables>, limit: number) {
     .where(IS_FREE);
 }
 
-function timeIn(ms: number) {
+function timeFromNow(ms: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
 }
 

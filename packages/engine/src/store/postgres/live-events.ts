@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
 
 /** Number of new events of a run after which the events beyond the limits are removed. */
-const TRIM_EVERY = 64;
+const EVENTS_PER_TRIM = 64;
 /** Maximum length of a run id in a notification. A notification without an id wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;
 
@@ -53,7 +53,7 @@ export class PostgresLiveEvents implements LiveEventStore {
       )
       SELECT last, chars, pg_notify(${this.#channel}, ${payload})::text FROM stream`);
     const [stream] = rows as [{ last: number; chars: number }];
-    if (Math.floor(stream.last / TRIM_EVERY) > Math.floor((stream.last - count) / TRIM_EVERY))
+    if (Math.floor(stream.last / EVENTS_PER_TRIM) > Math.floor((stream.last - count) / EVENTS_PER_TRIM))
       await this.#trim(runId, stream);
     await this.#prune();
     return stream.last;
@@ -121,7 +121,8 @@ export class PostgresLiveEvents implements LiveEventStore {
 }
 
 /**
- * Returns the channel of a schema. Names of channels have at most 63 bytes, and all schemas of a database share them.
+ * Returns the name of the notification channel for a schema. Channels belong to the whole database, and their names have
+ * at most 63 bytes, so the name contains a hash of the schema's name.
  */
 function channelOf(schema: string): string {
   return `heddle_live_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;

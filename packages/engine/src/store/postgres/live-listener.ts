@@ -17,7 +17,7 @@ export class LiveListener {
   readonly #watchers = new LiveWatchers();
   #client: Client | undefined;
   #connecting: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   #delayMs = FIRST_DELAY_MS;
   #isClosed = false;
 
@@ -34,7 +34,7 @@ export class LiveListener {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#retry);
+    clearTimeout(this.#retryTimer);
     await this.#connecting;
     const client = this.#client;
     this.#client = undefined;
@@ -42,7 +42,7 @@ export class LiveListener {
   }
 
   #connect(): void {
-    if (this.#isClosed || this.#client || this.#connecting || this.#retry || this.#watchers.size === 0)
+    if (this.#isClosed || this.#client || this.#connecting || this.#retryTimer || this.#watchers.size === 0)
       return;
     this.#connecting = this.#listen().finally(() => (this.#connecting = undefined));
   }
@@ -63,6 +63,7 @@ export class LiveListener {
       this.#delayMs = FIRST_DELAY_MS;
       this.#watchers.wakeAll();
     } catch {
+      // `#onLost` ignores clients other than the current one.
       this.#client = client;
       onLost();
     }
@@ -73,11 +74,11 @@ export class LiveListener {
     this.#client = undefined;
     client.end().catch(() => undefined);
     if (this.#isClosed) return;
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
       this.#connect();
     }, this.#delayMs);
-    this.#retry.unref();
+    this.#retryTimer.unref();
     this.#delayMs = Math.min(MAX_DELAY_MS, this.#delayMs * 2);
   }
 }

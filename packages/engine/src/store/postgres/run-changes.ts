@@ -3,7 +3,7 @@ import { toStoredChange } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { Database } from './database.ts';
 
-/** Changes of the runs in PostgreSQL. */
+/** Changes to runs, in PostgreSQL. */
 export class PostgresRunChanges implements RunChangeStore {
   readonly #database: Database;
   #hasBegun = false;

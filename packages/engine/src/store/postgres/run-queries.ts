@@ -74,7 +74,7 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     );
 }
 
-/** Updates the record of a run, unless the stored one is newer, and its logs. Returns no row for an unknown run. */
+/** Updates the record and the logs of a run, unless the stored record is newer. Returns no row for an unknown run. */
 export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: readonly BlockLog[]) {
   return db
     .with('saved', (query) =>
@@ -131,7 +131,7 @@ export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunReco
 
 /** Inserts or replaces logs of the run in `saved`, if there is one. */
 export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
-  // Uses the last log of each number, because one statement may change a row only once.
+  // Only the last log of each execution order, because one statement may change a row only once.
   const byOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
   const logsTable = sql<{
     execution_order: number;

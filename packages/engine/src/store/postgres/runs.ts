@@ -149,18 +149,18 @@ export class PostgresRunStore implements TailableRunStore {
           .where('record', 'is not', null),
       )
       .orderBy('execution_order');
-    const [first, ...rest] = (await this.#database.run(query)).rows;
+    const [recordRow, ...logRows] = (await this.#database.run(query)).rows;
     return (
-      first && {
-        record: parseStored(first.text as string, `record of run "${runId}"`),
-        logs: rest.map(({ text }) => parseStored(text as string, `log of run "${runId}"`)),
+      recordRow && {
+        record: parseStored(recordRow.text as string, `record of run "${runId}"`),
+        logs: logRows.map(({ text }) => parseStored(text as string, `log of run "${runId}"`)),
       }
     );
   }
 
   async list(query: RunQuery): Promise<{ runs: RunRecord[]; cursor: string | undefined }> {
     const limit = pageLimit(query);
-    const { rows } = await this.#database.run(this.#page(query, limit + 1));
+    const { rows } = await this.#database.run(this.#pageQuery(query, limit + 1));
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return {
       runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
@@ -269,7 +269,7 @@ export class PostgresRunStore implements TailableRunStore {
       .values({ run: sql<number>`${run}`, place: stepPlace(place), key, result });
   }
 
-  #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, maxRows: number) {
+  #pageQuery({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, maxRows: number) {
     const after = decodeCursor(query);
     const comparison = sql.raw(order === 'asc' ? '>' : '<');
     return this.#database.build

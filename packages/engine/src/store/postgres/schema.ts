@@ -56,7 +56,10 @@ export interface Tables {
   run_changes: { position: Generated<number>; run_id: string };
   /** Spent and reserved amounts of accounts, in millionths of a dollar. */
   spending: { account: string; micros: number; until_ms: number };
-  /** The reservations of calls that are not settled. */
+  /**
+   * The reservation of a call in one account, until the call is settled. `counted`: the part of the account's sum;
+   * `least`: the amount that remains when the reservation expires.
+   */
   spending_calls: {
     id: string;
     account: string;
@@ -87,8 +90,8 @@ export interface Tables {
  *
  * A run and its record are one row, so one update compares and replaces the record under one lock. The indexes contain
  * the columns that lists filter by; of these only the status changes, so most updates of a record change no index.
- * `journal` has no foreign key: `run` comes from a lookup in the same statement, and the key's lock on the row of the
- * run would block writers of the record.
+ * `journal` has no foreign key: `run` comes from a lookup in the same statement, and a foreign key would lock the row of
+ * the run, which would block writers of the record.
  */
 export const FORMAT_1 = `
   CREATE TABLE plans (
@@ -182,8 +185,8 @@ export const FORMAT_2 = `
 /**
  * Format 3: runs can be deleted, together with the values that no other run uses.
  *
- * A trigger records the keys in each entry, so entries of processes of older versions are recorded too. Values of older
- * formats have no `put_at`: it is unknown which runs use them, so they are never deleted.
+ * A trigger records the keys in each entry, so that it also covers entries that older versions of Heddle write. Values
+ * of older formats have no `put_at`: it is unknown which runs use them, so they are never deleted.
  */
 export const FORMAT_3 = `
   CREATE TABLE value_uses (
@@ -239,8 +242,9 @@ export const FORMAT_4 = `
 `;
 
 /**
- * Format 5: changes of runs (`RunChangeStore`). A trigger adds them, so changes by older versions are recorded too.
- * Nothing is recorded before `run_feed` has a row; `seeded`: the runs that existed then are in `run_changes`.
+ * Format 5: changes to runs (`RunChangeStore`). A trigger adds them, so changes by older versions are recorded too.
+ * Nothing is recorded before `run_feed` has a row. `seeded` is true once the runs that existed then have been added to
+ * `run_changes`.
  */
 export const FORMAT_5 = `
   CREATE TABLE run_feed (

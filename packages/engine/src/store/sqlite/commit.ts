@@ -22,9 +22,9 @@ interface Write {
 export class GroupCommit {
   readonly #db: Pick<DatabaseSync, 'isTransaction'>;
   readonly #file: string;
-  readonly #begin: StatementSync;
+  readonly #beginStatement: StatementSync;
   readonly #commitStatement: StatementSync;
-  readonly #rollback: StatementSync;
+  readonly #rollbackStatement: StatementSync;
   readonly #rollbackListeners: (() => void)[] = [];
   #queue: Write[] = [];
   #isClosed = false;
@@ -33,9 +33,9 @@ export class GroupCommit {
     this.#db = db;
     this.#file = file;
     // IMMEDIATE: waits for the write lock at the beginning, where the busy timeout applies.
-    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#beginStatement = db.prepare('BEGIN IMMEDIATE');
     this.#commitStatement = db.prepare('COMMIT');
-    this.#rollback = db.prepare('ROLLBACK');
+    this.#rollbackStatement = db.prepare('ROLLBACK');
   }
 
   /** Resolves with the result of `apply` after the commit. `translate` converts errors of its statements. */
@@ -70,7 +70,7 @@ export class GroupCommit {
   #commit(group: readonly Write[]): boolean {
     const results: unknown[] = [];
     try {
-      this.#begin.run();
+      this.#beginStatement.run();
       for (const write of group) results.push(write.apply());
       this.#commitStatement.run();
     } catch (error) {
@@ -87,7 +87,7 @@ export class GroupCommit {
   #rollBack(): EngineError | undefined {
     for (const listener of this.#rollbackListeners) listener();
     try {
-      if (this.#db.isTransaction) this.#rollback.run();
+      if (this.#db.isTransaction) this.#rollbackStatement.run();
       return undefined;
     } catch (error) {
       return fileError(error, this.#file);

@@ -41,30 +41,30 @@ export interface SqliteControlParts {
 
 /** Control requests in the data file, from any process to the owner. */
 export class SqliteControlStore implements ControlStore {
-  readonly #parts: SqliteControlParts;
-  readonly #openRequests: () => StatementSync;
+  readonly #options: SqliteControlParts;
+  readonly #selectOpenRequests: () => StatementSync;
 
-  constructor(parts: SqliteControlParts) {
-    this.#parts = parts;
+  constructor(options: SqliteControlParts) {
+    this.#options = options;
     // Prepared once, because the owner of a folder reads the open requests at each poll.
-    this.#openRequests = lazyStatements(parts.db, (db) => db.prepare(OPEN_REQUESTS));
+    this.#selectOpenRequests = lazyStatements(options.db, (db) => db.prepare(OPEN_REQUESTS));
   }
 
   async add(request: NewControlRequest): Promise<string> {
-    const { id, runId, kind, payload, createdMs } = toControlRow(request, this.#parts.clock.now());
+    const { id, runId, kind, payload, createdMs } = toControlRow(request, this.#options.clock.now());
     await this.#write(INSERT, [id, runId, kind, payload, createdMs]);
-    this.#parts.notifier.notify();
+    this.#options.notifier.notify();
     return id;
   }
 
   outcome(id: string): ControlOutcome | undefined {
-    const { db, file } = this.#parts;
+    const { db, file } = this.#options;
     const row = withFileErrors(file, () => db.prepare('SELECT outcome FROM control WHERE id = ?').get(id));
     return readOutcome(id, row?.['outcome']);
   }
 
   pending(): ControlRequest[] {
-    const rows = withFileErrors(this.#parts.file, () => this.#openRequests().all());
+    const rows = withFileErrors(this.#options.file, () => this.#selectOpenRequests().all());
     return (rows as unknown as ControlRow[]).map(readControlRow);
   }
 
@@ -78,11 +78,11 @@ export class SqliteControlStore implements ControlStore {
 
   /** Removes old outcomes. */
   prune(): Promise<void> {
-    return this.#write(PRUNE, [this.#parts.clock.now() - OUTCOME_RETENTION_MS]);
+    return this.#write(PRUNE, [this.#options.clock.now() - OUTCOME_RETENTION_MS]);
   }
 
   watch(onRequest: () => void): () => void {
-    const { notifier, clock, onError } = this.#parts;
+    const { notifier, clock, onError } = this.#options;
     const stopPolling = repeat(clock, POLL_MS, async () => onRequest(), onError);
     const unwatch = notifier.watch(onRequest);
     return () => {
@@ -92,7 +92,7 @@ export class SqliteControlStore implements ControlStore {
   }
 
   async #write(sql: string, values: (string | number)[]): Promise<void> {
-    const { db, commit } = this.#parts.writer();
+    const { db, commit } = this.#options.writer();
     await commit.run(() => {
       db.prepare(sql).run(...values);
     });

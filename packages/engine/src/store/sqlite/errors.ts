@@ -25,7 +25,7 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Returns the error ENGINE_CLOSED for calls of closed stores. */
+/** Returns the error ENGINE_CLOSED for calls to closed stores. */
 export function storeClosed(): EngineError {
   return new EngineError('ENGINE_CLOSED', 'The data folder is closed. Open it again before you use it.');
 }
@@ -40,15 +40,15 @@ export function fileError(error: unknown, file: string): EngineError | undefined
     const isClosed = (error as NodeJS.ErrnoException | null)?.code === 'ERR_INVALID_STATE';
     return isClosed ? storeClosed() : undefined;
   }
-  const primary = code & 0xff;
-  if (CORRUPT_CODES.has(primary)) {
+  const primaryCode = code & 0xff;
+  if (CORRUPT_CODES.has(primaryCode)) {
     return new EngineError(
       'JOURNAL_CORRUPT',
       `The file "${file}" is corrupt, or it is not a data file of Heddle. Restore the data folder from a backup, or choose another one.`,
       { details: { file }, cause: error },
     );
   }
-  const explanation = FILE_ERRORS[primary];
+  const explanation = FILE_ERRORS[primaryCode];
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 

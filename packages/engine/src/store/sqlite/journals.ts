@@ -41,7 +41,7 @@ function prepare(db: DatabaseSync) {
           ON journal.run = mark.run AND position BETWEEN first AND last
         WHERE mark.run = ? AND journal.seq > ?)`),
     removeMarks: db.prepare('DELETE FROM journal_marks WHERE run = ? AND seq > ?'),
-    number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
+    runNumber: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
     // CROSS JOIN fixes the join order, so that no sort is needed.
     rows: db.prepare(`
       SELECT journal.seq, entry FROM runs CROSS JOIN journal_marks AS mark ON mark.run = number CROSS JOIN journal
@@ -82,7 +82,7 @@ export class SqliteJournals {
   /** Inserts or replaces the rows, in any order: each new row gets its own mark. Throws RUN_NOT_FOUND. */
   upsert(runId: string, rows: readonly JournalRow[]): void {
     this.#ends.delete(runId);
-    const run = this.#numberOf(runId);
+    const run = this.#runNumberOf(runId);
     for (const row of rows) {
       const previous = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
       if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, markEnd: -1 }, row, 1);
@@ -95,7 +95,7 @@ export class SqliteJournals {
 
   /** Records that the run uses values that are in none of its entries. Throws RUN_NOT_FOUND. */
   addValueUses(runId: string, keys: readonly string[]): void {
-    const run = this.#numberOf(runId);
+    const run = this.#runNumberOf(runId);
     for (const key of keys) this.#sql.addUse.run(key, run);
   }
 
@@ -119,7 +119,7 @@ export class SqliteJournals {
     return rows.sort((a, b) => a.seq - b.seq).filter(({ seq }, index) => seq !== rows[index - 1]?.seq);
   }
 
-  /** Frees the memory for the run, which is idle. */
+  /** Forgets the cached end of the journal of an idle run. The next append reads it again. */
   stopAppending(runId: string): void {
     this.#ends.delete(runId);
   }
@@ -143,8 +143,8 @@ export class SqliteJournals {
     for (const key of valueKeysIn(entry)) this.#sql.addUse.run(key, run);
   }
 
-  #numberOf(runId: string): number {
-    const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
+  #runNumberOf(runId: string): number {
+    const run = this.#sql.runNumber.get(runId)?.['number'] as number | undefined;
     if (run === undefined) throw unknownRun(runId);
     return run;
   }

@@ -22,7 +22,7 @@ const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
 /** Number of new events of a run after which the events beyond the limits are removed. */
-const TRIM_EVERY = 64;
+const EVENTS_PER_TRIM = 64;
 
 const TABLES = `
   CREATE TABLE streams (
@@ -43,7 +43,7 @@ const TABLES = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-const STREAM = '(SELECT number FROM streams WHERE run_id = ?)';
+const STREAM_NUMBER = '(SELECT number FROM streams WHERE run_id = ?)';
 
 interface Connection {
   db: DatabaseSync;
@@ -94,12 +94,12 @@ export class SqliteLiveEvents implements LiveEventStore {
         number: stream,
         last,
         chars,
-      } = updateStream.get(runId, events.length, addedChars, nowMs) as unknown as Counters;
+      } = updateStream.get(runId, events.length, addedChars, nowMs) as unknown as StreamRow;
       let number = last - events.length;
       let ends = chars - addedChars;
       for (const { place, json } of events)
         insert.run(stream, (number += 1), (ends += json.length), place, json);
-      if (Math.floor(last / TRIM_EVERY) > Math.floor((last - events.length) / TRIM_EVERY))
+      if (Math.floor(last / EVENTS_PER_TRIM) > Math.floor((last - events.length) / EVENTS_PER_TRIM))
         db.prepare('DELETE FROM events WHERE stream = ? AND (number <= ? OR ends <= ?)').run(
           stream,
           last - MAX_LIVE_EVENTS,
@@ -124,7 +124,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   places(runId: string): string[] {
     return this.#use([], ({ db }) =>
       db
-        .prepare(`SELECT DISTINCT place FROM events WHERE stream = ${STREAM}`)
+        .prepare(`SELECT DISTINCT place FROM events WHERE stream = ${STREAM_NUMBER}`)
         .all(runId)
         .map(({ place }) => place as string),
     );
@@ -140,7 +140,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   remove(runId: string): void {
     this.#use(undefined, ({ db }) =>
       inTransaction(db, () => {
-        db.prepare(`DELETE FROM events WHERE stream = ${STREAM}`).run(runId);
+        db.prepare(`DELETE FROM events WHERE stream = ${STREAM_NUMBER}`).run(runId);
         db.prepare('DELETE FROM streams WHERE run_id = ?').run(runId);
       }),
     );
@@ -195,7 +195,7 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 }
 
-interface Counters {
+interface StreamRow {
   number: number;
   last: number;
   chars: number;
@@ -226,7 +226,7 @@ function prepareStatements(db: DatabaseSync): Connection {
       RETURNING number, last, chars`),
     insert: db.prepare('INSERT INTO events (stream, number, ends, place, json) VALUES (?, ?, ?, ?, ?)'),
     read: db.prepare(`SELECT number, place, json FROM events
-      WHERE stream = ${STREAM} AND number > ? ORDER BY number LIMIT ?`),
+      WHERE stream = ${STREAM_NUMBER} AND number > ? ORDER BY number LIMIT ?`),
   };
 }
 

@@ -24,7 +24,7 @@ export const MIGRATIONS: readonly string[] = [
 
 export interface Formats {
   migrations: readonly string[];
-  /** Creates a new file directly in the newest format. */
+  /** The statements that create a new file directly in the newest format. */
   newestSchema?: string;
 }
 

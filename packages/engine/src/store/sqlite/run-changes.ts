@@ -26,7 +26,7 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Changes of the runs in the data file. */
+/** Changes to runs, in the data file. */
 export class SqliteRunChanges implements RunChangeStore {
   /** Prepared at the first use: most engines have no consumer. */
   readonly #sql: () => ReturnType<typeof prepare>;

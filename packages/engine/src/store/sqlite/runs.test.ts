@@ -30,8 +30,8 @@ async function openCorrupt(sql: string): Promise<Stores> {
 
 it.each([
   ['UPDATE journal SET entry = \'{"seq":2,\' WHERE seq = 2', /journal of run "r".*entry 2 is not JSON/],
-  ["UPDATE journal SET entry = 'null' WHERE seq = 2", /entry 2 is not one of its entries/],
-  ["UPDATE journal SET entry = '{}' WHERE seq = 3", /entry 3 is not one of its entries/],
+  ["UPDATE journal SET entry = 'null' WHERE seq = 2", /row 2 is not an entry with this number/],
+  ["UPDATE journal SET entry = '{}' WHERE seq = 3", /row 3 is not an entry with this number/],
   ['UPDATE journal SET seq = 9 WHERE seq = 3', /entry 3 is missing/],
   ['DELETE FROM journal WHERE seq = 2', /entry 2 is missing/],
   ['DELETE FROM journal WHERE seq = 1', /its first entry is "completed"/],

@@ -149,11 +149,11 @@ export class SqliteRunStore implements TailableRunStore {
 
   recordWithLogs(runId: string): RecordWithLogs | undefined {
     return this.#read(() => {
-      const [first, ...rest] = this.#sql.recordWithLogs.all(runId);
+      const [recordRow, ...logRows] = this.#sql.recordWithLogs.all(runId);
       return (
-        first && {
-          record: parseStored(first['text'] as string, `record of run "${runId}"`),
-          logs: rest.flatMap((row) => parseLogs(row['text'], `run "${runId}"`)),
+        recordRow && {
+          record: parseStored(recordRow['text'] as string, `record of run "${runId}"`),
+          logs: logRows.flatMap((row) => parseLogs(row['text'], `run "${runId}"`)),
         }
       );
     });
