@@ -78,7 +78,7 @@ export class Blobs {
     return { path: target, sha256, size };
   }
 
-  /** Returns the verified blob that came from a source, or undefined. */
+  /** Returns the blob that was added with this source, after verifying it; undefined if there is none or it is corrupt. */
   async find(source: string): Promise<ImageBlob | undefined> {
     const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
     if (row === undefined) return undefined;

@@ -53,7 +53,10 @@ export class Builds {
     this.#options = options;
   }
 
-  /** Builds a specification, or waits for the process that builds it. Stores the outcome in the records. */
+  /**
+   * Builds a specification, or waits for a build in progress (whose `refresh` may differ), also one of another process.
+   * Stores the outcome in the records.
+   */
   async build(specHash: string, { refresh, progress }: RequestedBuild): Promise<void> {
     const running = this.#running.get(specHash);
     if (running !== undefined) {

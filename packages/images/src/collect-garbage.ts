@@ -62,8 +62,8 @@ function discard({ folder }: Store, path: string, nowMs: number): string {
 }
 
 /**
- * Moves files that belong to no image out of the store: those with a source (downloads and compiled tools) 30 days after
- * builds last used them, all others a day after they were added. Returns their number and new paths.
+ * Moves files that belong to no image out of the store: those with a source (downloads and compiled tools) 30 days
+ * after builds last used them, all others a day after they were added. Returns their number and new paths.
  */
 function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
   const { records, blobs } = store;

@@ -282,9 +282,9 @@ class ImageStore implements Images {
   }
 
   /**
-   * Returns whether opening an image has to build it or wait for its build: if it was built only for another runtime, if
-   * its last build failed long enough ago, or if no live process is building it. Does not wait for a first build that
-   * is in progress.
+   * Returns whether opening an image has to build it or wait for its build: if it was built only for another runtime,
+   * if its last build failed long enough ago, or if no live process is building it. Opening does not wait for a first
+   * build that is in progress.
    */
   #needsBuild(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;

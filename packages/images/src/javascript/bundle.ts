@@ -23,7 +23,7 @@ const ESSENTIAL_BUILTINS = new Set([
   'worker_threads',
 ]);
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES);
-/** Builtins of which the shims provide every function. */
+/** Builtins that shims replace completely. */
 const COMPLETE_BUILTINS = new Set([
   'assert',
   'assert/strict',
@@ -39,7 +39,7 @@ const COMPLETE_BUILTINS = new Set([
   'util/types',
   'zlib',
 ]);
-/** Builtins of which the shims provide some functions; the others fail when they are used. */
+/** Builtins that shims replace in part; their other members throw when they are used. */
 const PARTIAL_BUILTINS = new Set([
   'async_hooks',
   'crypto',

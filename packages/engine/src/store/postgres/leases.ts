@@ -130,8 +130,8 @@ export class PostgresLeaseStore implements LeaseStore {
 }
 
 /**
- * Returns a query for the number of free runs that one process takes, so that all processes get an equal share; at least
- * 1, at most `limit`.
+ * Returns a query for the number of free runs that one process takes, so that all processes get an equal share; at
+ * least 1, at most `limit`.
  */
 function fairShare(db: QueryCreator<Tables>, limit: number) {
   const processes = db.selectFrom('processes').select(({ fn }) => fn.countAll<number>().as('count'));

@@ -121,8 +121,8 @@ export class PostgresLiveEvents implements LiveEventStore {
 }
 
 /**
- * Returns the name of the notification channel for a schema. Channels belong to the whole database, and their names have
- * at most 63 bytes, so the name contains a hash of the schema's name.
+ * Returns the name of the notification channel for a schema. Channels belong to the whole database, and their names
+ * have at most 63 bytes, so the name contains a hash of the schema's name.
  */
 function channelOf(schema: string): string {
   return `heddle_live_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;

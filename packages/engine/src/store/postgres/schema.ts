@@ -90,8 +90,8 @@ export interface Tables {
  *
  * A run and its record are one row, so one update compares and replaces the record under one lock. The indexes contain
  * the columns that lists filter by; of these only the status changes, so most updates of a record change no index.
- * `journal` has no foreign key: `run` comes from a lookup in the same statement, and a foreign key would lock the row of
- * the run, which would block writers of the record.
+ * `journal` has no foreign key: `run` comes from a lookup in the same statement, and a foreign key would lock the row
+ * of the run, which would block writers of the record.
  */
 export const FORMAT_1 = `
   CREATE TABLE plans (

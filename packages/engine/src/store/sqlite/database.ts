@@ -5,7 +5,7 @@ import { loadSqlite } from './load.ts';
 
 /** Maximum time that a connection waits for a lock. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A larger write-ahead log is truncated when it restarts. */
+/** A larger write-ahead log is truncated to this size after a checkpoint. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**

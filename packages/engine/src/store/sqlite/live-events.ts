@@ -19,7 +19,7 @@ import { formatOf } from './migrations.ts';
 
 /** Tables of another format are replaced, because events are stored only for a limited time. */
 const FORMAT = 1;
-/** Short: the write lock is held for one small commit without a flush of the disk. */
+/** Short, because a writer holds the lock only for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
 /** Number of new events of a run after which the events beyond the limits are removed. */
 const EVENTS_PER_TRIM = 64;
