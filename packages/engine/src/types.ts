@@ -181,7 +181,9 @@ export interface RestartPreview {
   blockId: string;
   /** The reason why a run cannot start there; null if it can. */
   refusal: string | null;
-  /** The outermost container around the start: it continues its earlier execution. Null for a start at the top level. */
+  /**
+   * The outermost container around the start, which continues its earlier execution; null for a start at the top level.
+   */
   continued: { blockId: string; name: string } | null;
   /**
    * The blocks that could run again, including the start or the container that continues. `ran`: they ran in the

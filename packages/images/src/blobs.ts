@@ -78,7 +78,7 @@ export class Blobs {
     return { path: target, sha256, size };
   }
 
-  /** Returns the blob that was added with this source, after verifying it; undefined if there is none or it is corrupt. */
+  /** Returns the blob that was added with this source, once verified; undefined if it is missing or corrupt. */
   async find(source: string): Promise<ImageBlob | undefined> {
     const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
     if (row === undefined) return undefined;
