@@ -16,8 +16,8 @@ export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array 
 }
 
 /**
- * Returns the fields and body of a frame without its leading length. Throws for a malformed frame or fields that are
- * too long to parse.
+ * Reads a frame, passed without its leading length. Returns its fields and body. Throws if the frame is malformed, or
+ * if its fields have more than `maxFieldBytes`.
  */
 export function readFrame<T>(
   frame: Buffer,

@@ -15,7 +15,7 @@ const SNAPSHOT_NAME = /^python-[0-9a-f]{32}\.snap$/;
 const TARGET = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 
 /** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
-const MAKE_MS = 300_000;
+const MAKE_TIMEOUT_MS = 300_000;
 
 interface HostSnapshotOptions extends Omit<StarterOptions, 'program' | 'bootOf' | 'startTimeoutMs'> {
   /** Folder of the snapshot, shared by all processes of this host. */
@@ -37,12 +37,12 @@ export class HostSnapshot {
 
   constructor(options: HostSnapshotOptions) {
     this.#options = options;
-    this.#starter = new Starter({ ...options, startTimeoutMs: MAKE_MS, program: pythonMemoryProgram });
+    this.#starter = new Starter({ ...options, startTimeoutMs: MAKE_TIMEOUT_MS, program: pythonMemoryProgram });
   }
 
   /** Returns the snapshot's file, or undefined if it does not exist yet. The first call schedules its creation. */
   get path(): string | undefined {
-    // A missing stamp means that the package is not built; starting the next process reports that.
+    // Without the stamp, a file of the build, the package is not built; starting the next process reports that.
     if (this.#file === undefined && !existsSync(PYTHON_STAMP)) return undefined;
     this.#file ??= join(
       this.#options.folder,

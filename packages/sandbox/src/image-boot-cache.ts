@@ -4,7 +4,7 @@ import { SandboxError } from './error.ts';
 import type { ImageBoot } from './protocol.ts';
 import type { ImageBlob, LoadedImage } from './image.ts';
 
-/** Reads a file and verifies the digest of the bytes read, so that a concurrent change of the file cannot reach V8. */
+/** Reads a file and verifies the digest of the bytes read, so that a concurrent change to the file cannot reach V8. */
 async function read(name: string, blob: ImageBlob | undefined, id: string): Promise<Buffer> {
   // A missing file is reported like a modified one.
   const data = blob && (await readFile(blob.path).catch(() => undefined));

@@ -7,7 +7,7 @@ interface FlatReport {
   readonly bytes: Uint8Array;
 }
 
-/** Longer than any legitimate report. */
+/** Maximum length of a report as JSON; no legitimate report is that long. */
 const MAX_CHARS = 16 * 2 ** 20;
 
 /** Returns a report as a flat message. At most one of its fields may hold bytes. */

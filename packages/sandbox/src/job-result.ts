@@ -65,14 +65,14 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
 
 /** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
 export function readJobResult<T>(
-  ending: RawOutcome,
+  outcome: RawOutcome,
   job: Job,
   read: (text: string) => T | undefined,
 ): JobResult<T> {
-  if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
-  const { code, text, stdout, cpuMs, wallMs } = ending.done;
+  if ('failure' in outcome) return { ok: false, error: outcome.failure, index: -1, usage: NO_USAGE };
+  const { code, text, stdout, cpuMs, wallMs } = outcome.done;
   const malformedResult = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');
-  if (!isWithinLimits(ending.done, job))
+  if (!isWithinLimits(outcome.done, job))
     return { ok: false, error: malformedResult, index: -1, usage: NO_USAGE };
   const usage = { stdout, cpuMs, wallMs };
   if (code === 'GUEST_ERROR') {

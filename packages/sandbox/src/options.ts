@@ -48,7 +48,7 @@ export interface SandboxOptions {
   readonly idleMs?: number;
   /** Time within which a process must be ready for jobs, in milliseconds; default 60,000. */
   readonly startTimeoutMs?: number;
-  /** Time that a job may wait for a process before SANDBOX_BUSY, in milliseconds; default 30,000. */
+  /** Time that a job may wait for a process, in milliseconds, before it fails with SANDBOX_BUSY; default 30,000. */
   readonly queueTimeoutMs?: number;
   /** Maximum number of waiting jobs over all tenants (default 10,000) and per tenant (default 2,000). */
   readonly maxQueued?: number;

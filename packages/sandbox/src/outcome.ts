@@ -47,7 +47,10 @@ export type FunctionOutcome =
   | ({ readonly ok: false; readonly error: SandboxFailure } & JobUsage);
 
 export type ExpressionOutcome =
-  /** first-true: `index` of the first truthy expression or -1, `json` of the evaluated ones. values: `json` of each. */
+  /**
+   * Mode `first-true`: `index` is that of the first truthy expression or -1, and `json` has the evaluated values. Mode
+   * `values`: `json` has the values of all expressions, and `index` is -1.
+   */
   | ({ readonly ok: true; readonly index: number; readonly json: string[] } & JobUsage)
   /** `index` of the failed expression; -1 if the failure belongs to none. */
   | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & JobUsage);

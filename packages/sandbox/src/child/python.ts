@@ -22,10 +22,10 @@ setFlagsFromString('--no-experimental-wasm-jspi');
 
 const vm = require(addon).ivm;
 const code = new PythonCode(vm, folder);
-const make = (source: InterpreterSource): Interpreter => new Interpreter(vm, source, code);
+const createInterpreter = (source: InterpreterSource): Interpreter => new Interpreter(vm, source, code);
 
 function makeSnapshot(): Uint8Array {
-  const interpreter = make({ folder });
+  const interpreter = createInterpreter({ folder });
   const snapshot = interpreter.makeSnapshot();
   interpreter.dispose();
   return snapshot;
@@ -38,13 +38,13 @@ const source = { folder, snapshot, site: task === 'site' || task === 'memory' ? 
 if (task === 'snapshot') writeFileSync(String(file), makeSnapshot());
 else if (task === 'make') {
   serve(({ memoryMiB }) => ({
-    realms: new Interpreters(make, source, memoryMiB),
+    realms: new Interpreters(createInterpreter, source, memoryMiB),
     snapshot: makeSnapshot(),
   }));
 } else {
   serve(
     ({ memoryMiB }) => {
-      const interpreters = new Interpreters(make, source, memoryMiB);
+      const interpreters = new Interpreters(createInterpreter, source, memoryMiB);
       interpreters.prepare();
       code.keepCompiled();
       return { realms: interpreters };

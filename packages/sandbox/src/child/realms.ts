@@ -24,7 +24,7 @@ export interface Realm {
   readonly memoryMiB: number;
   /** Enters the guest for at most `budgetMs`. */
   enter(entry: (string | number | boolean)[], budgetMs: number): void;
-  /** Ends the code that is running, from inside one of its messages. */
+  /** Ends the running code. Called while the process handles one of its messages. */
   interrupt(): void;
   /** Returns the guest's error with details that only the process knows, such as the position of a syntax error. */
   addErrorDetails(json: string, request: RunRequest): string;
@@ -32,7 +32,7 @@ export interface Realm {
 
 /** A job inside an isolate. */
 export interface RealmUser {
-  /** Another job destroyed the isolate. */
+  /** Called when another job destroyed the isolate. */
   onIsolateDestroyed(): void;
 }
 

@@ -35,7 +35,7 @@ let rssMiB = 0;
 /** Number of jobs between measurements of the process size. */
 let jobsPerMeasurement = 32;
 
-const send = (report: ChildMessage): void => void process.send?.(report);
+const send = (message: ChildMessage): void => void process.send?.(message);
 
 const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   realms: undefined as never,

@@ -28,7 +28,7 @@ const RESERVED_4 = rangesOf(
   '224.0.0.0/4',
   '240.0.0.0/4',
 );
-/** Metadata services of clouds, at addresses that look private or, for 168.63.129.16, public. */
+/** Addresses of cloud metadata services. Most of them look private; 168.63.129.16 looks public. */
 const METADATA = rangesOf(
   '100.100.100.200/32',
   '168.63.129.16/32',

@@ -4,6 +4,7 @@ import type { IpAddress, EgressPolicy } from './types.ts';
 
 /** A host name or an address range, with a port; `undefined` if the policy states no port. */
 interface Destination {
+  /** The host name; with a leading dot, all names that end with it. Empty for a range. */
   readonly names: readonly string[];
   readonly range: BlockList;
   readonly port: number | 'any' | undefined;

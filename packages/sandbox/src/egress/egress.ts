@@ -41,8 +41,8 @@ export interface Egress {
   /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
   /**
-   * Checks a server of another protocol, and returns the addresses that were checked: connect only to these. Throws
-   * EgressError EGRESS_DENIED.
+   * Checks a server of a protocol other than HTTP, and returns the addresses that were checked: connect only to these.
+   * Throws EgressError EGRESS_DENIED.
    */
   addresses(server: Server): Promise<readonly IpAddress[]>;
   /** Closes all connections; running requests fail. */
@@ -101,7 +101,7 @@ function streamOf(
   );
 }
 
-/** Converts an error of the connection to an EgressError with this error as `cause`: callers retry by its code. */
+/** Converts an error of the connection to an EgressError. The code of its `cause` tells callers whether to retry. */
 function toEgressError(
   error: unknown,
   request: EgressRequest,
@@ -152,7 +152,7 @@ class GuardedClient implements Egress {
 
   fetch(request: EgressRequest): Promise<EgressResponse> {
     return this.#withLimits(request, (signal) =>
-      // A complete response is held in memory.
+      // The complete response is held in memory, so the limit for files does not apply.
       this.#follow({ ...request, toFile: false }, signal, (exchange) => this.#transport.exchange(exchange)),
     );
   }

@@ -158,8 +158,8 @@ class Guard {
   }
 
   /**
-   * Resolves the host. A name that is refused anyway is not resolved, or its errors are hidden: otherwise user code
-   * could find out which internal names exist.
+   * Resolves the host. A refused name is resolved only if the exceptions contain address ranges, and then errors of the
+   * resolution are hidden: otherwise user code could find out which internal names exist.
    */
   async #addresses(
     requested: RequestedUrl,

@@ -4,7 +4,7 @@ import { EgressError } from './error.ts';
 
 type Connector = buildConnector.connector;
 
-/** Upper bound for a response's size besides its body: headers, chunk lengths, TLS overhead. */
+/** Allowance for headers, chunk lengths and TLS overhead: a fixed size, and a factor of the size of the body. */
 const FRAMING_BYTES = 2 ** 20;
 const FRAMING_FACTOR = 2;
 
@@ -32,16 +32,16 @@ export function limitBytes(connect: Connector, maxBytes: number): Connector {
 }
 
 function limitReceived(socket: Socket, host: string, limit: number): void {
-  let written = -1;
+  let lastBytesWritten = -1;
   let receivedBefore = 0;
   socket.on('readable', () => {
     // Requests are sequential: bytes received before this request was written belong to the previous one.
-    if (socket.bytesWritten !== written) {
-      written = socket.bytesWritten;
+    if (socket.bytesWritten !== lastBytesWritten) {
+      lastBytesWritten = socket.bytesWritten;
       receivedBefore = socket.bytesRead;
     } else if (socket.bytesRead - receivedBefore > limit) {
-      const what = `more than ${limit} bytes including headers and framing`;
-      socket.destroy(new EgressError('EGRESS_TOO_LARGE', `The response of ${host} has ${what}.`));
+      const excess = `more than ${limit} bytes including headers and framing`;
+      socket.destroy(new EgressError('EGRESS_TOO_LARGE', `The response of ${host} has ${excess}.`));
     }
   });
 }

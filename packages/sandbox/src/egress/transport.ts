@@ -48,7 +48,7 @@ export interface ConnectionOptions {
   readonly verify?: boolean;
   /** Client certificate and key, in PEM format. */
   readonly client?: { readonly cert: string; readonly key: string };
-  /** URL of a proxy for all requests; it resolves names. */
+  /** URL of a proxy for all requests. The proxy resolves host names. */
   readonly proxy?: string;
 }
 

@@ -28,7 +28,7 @@ function tokensOf(text: string): string[] | undefined {
 const isName = (token: string | undefined): token is string =>
   token !== undefined && /^[^"'*{},]/.test(token);
 
-/** Reads `{ a, b as c, "d" as e }` from the brace on; nothing may follow it. */
+/** Reads `{ a, b as c, "d" as e }` from the brace on; nothing may follow the closing brace. */
 function readNames(tokens: readonly string[]): [string, string][] | undefined {
   const names: [string, string][] = [];
   let at = 1;

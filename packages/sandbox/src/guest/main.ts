@@ -15,7 +15,7 @@ type EntryArgs =
   | [kind: 'timer', id: number]
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
-/** Called by the process to run code in this realm: an entry. The process measures the time of every entry. */
+/** The process calls this to run code in this realm, and measures the time of every call (an entry). */
 function enter(...args: EntryArgs): void {
   try {
     if (args[0] === 'run') void run(args[1], args);

@@ -44,7 +44,7 @@ function readArgs(args: Args): Unit[] {
   const units: Unit[] = [];
   for (let remaining = args[at++] as number; remaining > 0; remaining--) {
     const unit: Unit = { code: args[at++] as string, names: [], values: [], extras: [], source: undefined };
-    for (let values = args[at++] as number; values > 0; values--) {
+    for (let remainingValues = args[at++] as number; remainingValues > 0; remainingValues--) {
       append(unit.names, args[at++] as string);
       append(unit.values, args[at++] as string);
     }

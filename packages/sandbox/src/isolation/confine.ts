@@ -42,7 +42,10 @@ const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
 /** Variables with which Node.js finds the IPC channel. The caller's environment is not inherited. */
-const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
+const CHANNEL_ENVIRONMENT = {
+  NODE_CHANNEL_FD: String(CHANNEL_FD),
+  NODE_CHANNEL_SERIALIZATION_MODE: 'advanced',
+};
 
 /**
  * Returns the arguments of Node.js. `usesPermissions` enables its permission model; only tests of the other layers, and
@@ -81,7 +84,10 @@ function jailCommand(
   const folders = unusualFolders(libraries);
   const jail = bubblewrapArguments({
     readable: [execPath, ...libraries, program.file, ...program.readable],
-    environment: { ...CHANNEL, ...(folders.length > 0 && { LD_LIBRARY_PATH: folders.join(':') }) },
+    environment: {
+      ...CHANNEL_ENVIRONMENT,
+      ...(folders.length > 0 && { LD_LIBRARY_PATH: folders.join(':') }),
+    },
     filterFd: FILTER_FD,
     command,
   });
@@ -99,7 +105,7 @@ export function confine(
   usesPermissions = true,
 ): Invocation {
   const { level, tools, uids } = confinement;
-  // A missing file fails at the start, with a clear error.
+  // If the file is missing, starting the process fails with a clear error.
   const node = existsSync(execPath) ? realpathSync(execPath) : execPath;
   let commandLine = [node, ...nodeArguments(program, usesPermissions)];
   if (level === 'strict') commandLine = jailCommand(tools, node, program, commandLine);

@@ -52,7 +52,10 @@ function mountOf(line: string): Mount | undefined {
   return { root, point, type, controllers: options.split(',') };
 }
 
-/** Returns the group's path below the mount. Inside a container, a path outside its view refers to the mount itself. */
+/**
+ * Returns the group's path below the mount point. A path that is not below the mount's root, as a container may see it,
+ * refers to the mount point itself.
+ */
 function pathBelow({ root }: Mount, path: string): string {
   if (root === '/') return path.startsWith('/..') ? '/' : path;
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';

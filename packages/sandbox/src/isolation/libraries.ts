@@ -42,7 +42,7 @@ function loaderOf(file: string): string | undefined {
   }
 }
 
-function librariesByLoader(loader: string, file: string): string[] {
+function listLibraries(loader: string, file: string): string[] {
   // The loader's own listing does not run the file.
   const { status, stdout, stderr, error } = spawnSync(loader, ['--list', file], { encoding: 'utf8' });
   if (error !== undefined || status !== 0) {
@@ -64,7 +64,7 @@ export function librariesOf(program: string, addons: readonly string[]): readonl
   if (cached !== undefined) return cached;
   const loader = loaderOf(realpathSync(program));
   const binaries = loader ? [program, ...addons.filter((addon) => loaderOf(addon) !== undefined)] : [];
-  const libraries = [...new Set(binaries.flatMap((file) => librariesByLoader(loader as string, file)))];
+  const libraries = [...new Set(binaries.flatMap((file) => listLibraries(loader as string, file)))];
   librariesByProgram.set(key, libraries);
   return libraries;
 }

@@ -43,8 +43,8 @@ const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/
 
 /** Returns the remedy if bubblewrap may not create namespaces, based on the likeliest visible cause. */
 function namespaceRemedy(): string {
-  const found = NAMESPACE_SETTINGS.find(({ name, off }) => sysctl(name) === off);
-  if (found !== undefined) return `user namespaces are switched off by ${found.name}; ${found.remedy}`;
+  const setting = NAMESPACE_SETTINGS.find(({ name, off }) => sysctl(name) === off);
+  if (setting !== undefined) return `user namespaces are switched off by ${setting.name}; ${setting.remedy}`;
   if (CONTAINER_MARKS.some((mark) => existsSync(mark)))
     return 'the container runtime forbids namespaces; allow unshare, clone and mount in its seccomp profile (docs/sandbox.md, "In containers")';
   return 'allow user namespaces to unprivileged users (docs/sandbox.md, "On a host")';
@@ -56,9 +56,9 @@ export interface ProbeResult {
   readonly confinement: Confinement;
 }
 
-/** A confinement to try. `without` describes what it lacks, for messages. */
+/** A confinement to try. `weakness` is a phrase for messages about what it lacks; empty if nothing. */
 interface Attempt extends Confinement {
-  readonly without: string;
+  readonly weakness: string;
 }
 
 type ProbeOptions = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
@@ -73,9 +73,9 @@ function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | und
   return failedCheck('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
 }
 
-function failedSelfTest({ level, without }: Attempt, problem: string): IsolationCheck {
+function failedSelfTest({ level, weakness }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
-  const found = `At the level ${level}${without} ${problem}`;
+  const found = `At the level ${level}${weakness} ${problem}`;
   if (level === 'strict' && NAMESPACE_PROBLEM.test(problem))
     return failedCheck(name, found, namespaceRemedy());
   if (CANNOT_SET_USER.test(problem))
@@ -103,7 +103,7 @@ async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationC
   if (problem !== undefined) return failedSelfTest(attempt, problem);
   return passedCheck(
     `self-test ${attempt.level}`,
-    `A process${attempt.without} that tried to escape ${protection(attempt)}`,
+    `A process${attempt.weakness} that tried to escape ${protection(attempt)}`,
   );
 }
 
@@ -140,13 +140,13 @@ const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
  */
 function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
-  const complete = { ...confinement, without: '' };
+  const complete = { ...confinement, weakness: '' };
   if (level === 'strict' || tools.setpriv === undefined) return [complete];
-  const asHostUser = { level, tools, uids: undefined, without: ' without a separate user' };
+  const asHostUser = { level, tools, uids: undefined, weakness: ' without a separate user' };
   const privileged = {
     ...asHostUser,
     tools: { ...tools, setpriv: undefined },
-    without: ' that kept its privileges',
+    weakness: ' that kept its privileges',
   };
   return uids === undefined ? [complete, privileged] : [complete, asHostUser, privileged];
 }

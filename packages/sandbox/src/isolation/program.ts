@@ -11,7 +11,7 @@ export interface Program {
   readonly args: readonly string[];
   /** Files and folders that it may read in addition to its own file. */
   readonly readable: readonly string[];
-  /** Files that are opened for it, as descriptors from FILES_FD on. Its user needs no access to their folders. */
+  /** Files that are opened for it, as descriptors from FILES_FD on. Its user id needs no access to the files. */
   readonly files?: readonly string[];
   /** Flags of Node.js and V8. */
   readonly flags: readonly string[];

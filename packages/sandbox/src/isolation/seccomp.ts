@@ -17,7 +17,7 @@ export interface FilterOptions {
   readonly processes?: boolean;
   /**
    * True to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.
-   * Others, such as those to a virtual machine's host, are not confined by it. Default false.
+   * Other families, such as those that reach the host of a virtual machine, are always refused. Default false.
    */
   readonly sockets?: boolean;
 }

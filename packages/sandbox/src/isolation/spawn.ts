@@ -20,8 +20,8 @@ function isInherited(descriptor: string): boolean {
 let leaks: readonly number[] | undefined;
 
 /**
- * Returns the descriptors of this process that every child would inherit. Of the descriptors that existed when Node.js
- * started, it sets close-on-exec only for the lowest numbers. Computed once.
+ * Returns the descriptors of this process that every child would inherit. They are some that existed when Node.js
+ * started: it sets close-on-exec only for the lowest numbers of these. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
   if (leaks !== undefined) return leaks;
@@ -90,7 +90,7 @@ export function spawnConfined({
   }
   if (filter !== undefined) {
     const pipe = child.stdio[4] as Writable;
-    // If a process ends before it has read its filter, its exit is reported.
+    // Ignored: if a process ends before it has read its filter, its exit is reported.
     pipe.on('error', () => undefined);
     pipe.end(filter);
   }

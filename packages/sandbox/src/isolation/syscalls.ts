@@ -74,7 +74,7 @@ export const FORBIDDEN_CALLS: Table = {
   mq_open: [240, 180],
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
-  // Kernel features with a history of vulnerabilities that no program needs.
+  // Kernel features with a history of vulnerabilities.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],

@@ -19,7 +19,7 @@ export interface NativeJail {
   readonly rootfs?: string | undefined;
   /** Files that are mounted at their own paths; only without `rootfs`. */
   readonly readable?: readonly string[];
-  /** Further arguments of bubblewrap for mounts, after all others. */
+  /** Further arguments of bubblewrap for mounts, after all other mounts. */
   readonly mounts?: readonly string[];
   /** Working directory; default `/work`. */
   readonly folder?: string;
@@ -105,7 +105,7 @@ export interface NativeInvocation {
   readonly arguments: Buffer;
 }
 
-/** A command that limits the number of processes from inside, and the files that it needs. */
+/** A command that limits the number of processes from inside the jail, and the files that it needs. */
 interface ProcessLimit {
   readonly command: readonly string[];
   readonly readable: readonly string[];

@@ -49,7 +49,7 @@ function environmentOf(
   return { environment };
 }
 
-/** Returns the variables that globals provide to a script: one per global, and one per environment value. */
+/** Returns the variables of a script: one per global, and one per entry of the global `environmentVariables`. */
 function variablesOf({ environmentVariables, ...globals }: StringMap): StringMap {
   const values = JSON.parse(environmentVariables ?? '{}') as Readonly<Record<string, unknown>>;
   const variables = Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const);

@@ -43,7 +43,7 @@ function stopEnd(reason: TreeStopReason, limits: JobLimits, memoryMiB = 0): JobE
   }
 }
 
-/** The end code for an error of the job's code; callers get the error itself. */
+/** The end code of a job whose code failed; the text is the error as JSON, from which callers get another code. */
 const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
 
 function errorEnd(name: string, message: string): JobEnd {
@@ -89,7 +89,7 @@ function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
   return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };
 }
 
-/** Returns the outcome of a job, whose result is not yet read, from the end of its process tree. */
+/** Returns the outcome of a job from the end of its process tree, before the result is read and checked. */
 export function toRawOutcome(
   job: Job,
   end: TreeEnd,

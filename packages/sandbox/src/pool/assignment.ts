@@ -4,7 +4,7 @@ import type { Slot } from './slot.ts';
 /** Limits and rules for assigning jobs to processes. */
 export interface AssignmentRules {
   readonly maxProcesses: number;
-  /** Maximum number of jobs in a process that are not waiting. All but one are sent in advance, to a busy thread. */
+  /** Maximum number of jobs in a process that are not waiting. All but one are sent while its thread is still busy. */
   readonly pipeline: number;
   /** Maximum number of jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
@@ -15,7 +15,7 @@ export interface AssignmentRules {
 /** Time after which a job that waits for another is moved to another process, if one can take it, in milliseconds. */
 export const STUCK_MS = 10;
 
-/** Returns whether code has held the process's thread for long without any message. */
+/** Returns whether code has held the process's thread for more than STUCK_MS without sending a message. */
 export function isStuck(slot: Slot): boolean {
   return slot.runnable > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
 }
@@ -27,18 +27,18 @@ function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Assignme
 }
 
 /**
- * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has served the
- * job's run; among those, the one that has been idle for longest.
+ * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has the
+ * isolate that the job shares; among those, the one that has been idle for longest.
  */
-export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentRules): Slot | undefined {
-  const key = options.isolateKeyOf(job);
+export function chooseSlot(slots: Iterable<Slot>, job: Job, rules: AssignmentRules): Slot | undefined {
+  const key = rules.isolateKeyOf(job);
   let best: Slot | undefined;
   let minLoad = Infinity;
   for (const slot of slots) {
-    if (!canTake(slot, job, options)) continue;
-    const servedRun = slot.isolateKeys.has(key);
-    const load = 2 * slot.runnable - (servedRun ? 1 : 0);
-    const isAsGood = load === minLoad && (servedRun || key === '');
+    if (!canTake(slot, job, rules)) continue;
+    const hasIsolate = slot.isolateKeys.has(key);
+    const load = 2 * slot.runnable - (hasIsolate ? 1 : 0);
+    const isAsGood = load === minLoad && (hasIsolate || key === '');
     const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
     if (load < minLoad || isIdleLonger) [best, minLoad] = [slot, load];
   }
@@ -46,8 +46,8 @@ export function chooseSlot(slots: Iterable<Slot>, job: Job, options: AssignmentR
 }
 
 /**
- * A job is late if it arrives before its context is ready. A process gets a helper after this many more late jobs than
- * others.
+ * A job is late if it arrives before its context is ready. A process gets a helper once its late jobs outnumber its
+ * other jobs by this many.
  */
 export const LATE_JOBS = 32;
 

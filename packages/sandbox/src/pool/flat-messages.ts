@@ -9,15 +9,15 @@ const MAX_PROPERTIES = 16;
 const VIEW_KIND = 0;
 
 const charCodesOf = (tags: string): ReadonlySet<number> => new Set(Buffer.from(tags, 'latin1'));
-/** Strings: length, then that many bytes. */
+/** Tags of strings: length, then that many bytes. */
 const STRINGS = charCodesOf('"c');
-/** null, undefined, true, false. */
+/** Tags of null, undefined, true and false. */
 const CONSTANTS = charCodesOf('0_TF');
-/** Integers of variable length. */
+/** Tags of integers of variable length. */
 const INTEGERS = charCodesOf('IU');
 const DOUBLE = 0x4e;
 const DOUBLE_BYTES = 8;
-/** Views of bytes: kind, type, length, then that many bytes. */
+/** Tag of views of bytes: kind, type, length, then that many bytes. */
 const BYTES = 0x5c;
 
 /** Handles the next byte. Returns whether it is valid. */

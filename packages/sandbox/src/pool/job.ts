@@ -32,7 +32,7 @@ export class Job {
   queuedAtMs = performance.now();
   /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
   hostCalls = 0;
-  /** Number of times that it was lost because of another job. */
+  /** Number of times that it was lost because another job ended its process or its isolate. */
   losses = 0;
   hasEnded = false;
   /**
@@ -45,14 +45,14 @@ export class Job {
    * first.
    */
   readonly allowance: ByteQuota;
-  readonly #resolve: (ending: RawOutcome) => void;
+  readonly #resolve: (outcome: RawOutcome) => void;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(
     spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'kind' | 'args' | 'limits'> & {
       image?: LoadedImage | undefined;
     },
-    resolve: (ending: RawOutcome) => void,
+    resolve: (outcome: RawOutcome) => void,
   ) {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
@@ -72,12 +72,12 @@ export class Job {
   }
 
   /** Ends the job. Later calls are ignored. */
-  end(ending: RawOutcome): void {
+  end(outcome: RawOutcome): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
     for (const cleanup of this.#cleanups) cleanup();
     if (this.hostCalls > 0) this.stopController.abort();
-    this.#resolve(ending);
+    this.#resolve(outcome);
   }
 
   fail(code: JobErrorCode, message: string): void {

@@ -84,9 +84,9 @@ export class Pool implements SlotEvents {
   cancel(job: Job): void {
     const wasQueued = this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    const running = wasQueued ? undefined : this.#findAssignment(job);
-    if (running === undefined) return;
-    const { slot, assignment } = running;
+    const placement = wasQueued ? undefined : this.#findAssignment(job);
+    if (placement === undefined) return;
+    const { slot, assignment } = placement;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.setDeadline(assignment, CANCEL_GRACE_MS);
@@ -271,10 +271,10 @@ export class Pool implements SlotEvents {
     return true;
   }
 
-  #failQueued(jobs: readonly Job[], reason: SandboxFailure): void {
+  #failQueued(jobs: readonly Job[], error: SandboxFailure): void {
     for (const job of jobs) {
       this.#queue.remove(job);
-      job.end({ failure: reason });
+      job.end({ failure: error });
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Job } from './job.ts';
 
 /** Maximum number of waiting jobs, over all tenants and per tenant. */
-interface QueueBounds {
+interface QueueLimits {
   readonly maxQueued: number;
   readonly maxQueuedPerTenant: number;
 }
@@ -26,11 +26,11 @@ export class FairQueue {
   /** Returns why the job cannot be queued; undefined if it can. */
   refusalOf(
     { tenant }: Pick<Job, 'tenant'>,
-    { maxQueued, maxQueuedPerTenant }: QueueBounds,
+    { maxQueued, maxQueuedPerTenant }: QueueLimits,
   ): string | undefined {
-    const waiting = this.sizeOf(tenant);
-    if (waiting >= maxQueuedPerTenant)
-      return `The sandbox has ${waiting} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
+    const waitingCount = this.sizeOf(tenant);
+    if (waitingCount >= maxQueuedPerTenant)
+      return `The sandbox has ${waitingCount} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
     if (this.#size < maxQueued) return undefined;
     return `The sandbox has ${this.#size} jobs waiting and accepts no more; retry later or raise maxQueued.`;
   }
@@ -48,6 +48,7 @@ export class FairQueue {
     }
   }
 
+  /** Removes a job. Returns whether it was queued. */
   remove(job: Job): boolean {
     const jobs = this.#tenants.get(job.tenant)?.get(job.poolKey);
     const index = jobs?.indexOf(job) ?? -1;

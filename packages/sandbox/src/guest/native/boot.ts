@@ -13,7 +13,7 @@ import type { NativeJob } from './job.ts';
 
 const job = JSON.parse(readFileSync(JAIL_PATHS.job, 'utf8')) as NativeJob;
 
-/** Returns the command line of a job and its additional environment. */
+/** Returns the command line of the job and its additional environment. */
 function commandOf(): { command: readonly string[]; environment: Readonly<Record<string, string>> } {
   switch (job.language) {
     case 'javascript':
@@ -32,21 +32,21 @@ function commandOf(): { command: readonly string[]; environment: Readonly<Record
 }
 
 /**
- * Forwards connections at the proxy address inside the sandbox to the proxy outside, if there is one. Then calls
- * `next`.
+ * Forwards connections at the proxy address inside the sandbox to the proxy outside, if there is one. Calls
+ * `onReady` once it can accept connections.
  */
-function forward(next: () => void): void {
-  if (!existsSync(JAIL_PATHS.proxy)) return next();
+function startForwarding(onReady: () => void): void {
+  if (!existsSync(JAIL_PATHS.proxy)) return onReady();
   const server = createServer((client) => {
     const proxySocket = connect(JAIL_PATHS.proxy);
     client.on('error', () => proxySocket.destroy());
     proxySocket.on('error', () => client.destroy());
     client.pipe(proxySocket).pipe(client);
   });
-  server.listen(PROXY_PORT, '127.0.0.1', next);
+  server.listen(PROXY_PORT, '127.0.0.1', onReady);
 }
 
-forward(() => {
+startForwarding(() => {
   const { command, environment } = commandOf();
   const [file = '', ...args] = command;
   const hasResult = job.language === 'javascript' || job.language === 'python';

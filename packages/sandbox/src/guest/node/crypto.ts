@@ -1,4 +1,4 @@
-/** Functions of the host that the bundle of an image gets when it is loaded, and keeps. */
+/** Functions of the host. The bundle of an image receives them when it is loaded, and keeps them. */
 interface ImageHost {
   hash(algorithm: string, key: string | null, data: string): unknown;
   random(bytes: number): unknown;

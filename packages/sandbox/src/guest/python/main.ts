@@ -10,7 +10,7 @@ import { installRequest, installXhr } from './xhr.ts';
 import { installStartupGlobals, type StartupFiles } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
-/** Maximum number of turns of Python's event loop in one entry (a call of `enter`); later turns run as timers. */
+/** Maximum number of turns of Python's event loop in one entry (a call to `enter`); later turns run as timers. */
 const TURNS_PER_ENTRY = 64;
 
 let turns = 0;
@@ -28,9 +28,9 @@ class Channel {
   readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
   readonly port2 = {
     postMessage: (): void => {
-      const turn = (): void => this.port1.onmessage?.();
-      if (++turns <= TURNS_PER_ENTRY) void NativePromise.resolve().then(turn);
-      else setTimeout(turn, 0);
+      const runTurn = (): void => this.port1.onmessage?.();
+      if (++turns <= TURNS_PER_ENTRY) void NativePromise.resolve().then(runTurn);
+      else setTimeout(runTurn, 0);
     },
   };
 }
@@ -118,7 +118,7 @@ function serveBuilder(args: Extract<EntryArgs, ['snapshot'] | ['evaluate' | 'rea
   return args[0] === 'read' ? readFile(args[1]) : makeSnapshot();
 }
 
-/** Called by the process to run code in this realm: an entry. The process measures the time of every entry. */
+/** The process calls this to run code in this realm, and measures the time of every call (an entry). */
 function enter(...args: EntryArgs): unknown {
   resetTurns();
   try {

@@ -41,8 +41,8 @@ function installWebAssembly(): void {
 }
 
 /**
- * Installs the globals of the environment that Emscripten calls a shell: files come from functions, everything else is
- * missing.
+ * Installs the globals of a JavaScript shell, an environment that Emscripten supports: functions read files, and most
+ * other interfaces do not exist.
  */
 export function installStartupGlobals(files: StartupFiles): void {
   removeBuiltIns();

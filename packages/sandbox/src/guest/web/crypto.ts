@@ -35,6 +35,7 @@ function hashId(algorithm: unknown): string {
   return id;
 }
 
+/** Returns the digest of the data, or with a key its HMAC. `id` is a value of HASH_IDS. */
 function hash(id: string, key: string | undefined, data: Uint8Array): ArrayBuffer {
   const digest = send(
     'H' + id + ':' + (key === undefined ? '-' : '+' + key.length) + ':' + (key ?? '') + toBinary(data),

@@ -13,6 +13,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'utf-16le': 'utf-16le',
   'utf-16': 'utf-16le',
 };
+/** The characters of the bytes 0x80 to 0x9f. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 /** Returns a string as UTF-8; lone surrogates become U+FFFD. */
