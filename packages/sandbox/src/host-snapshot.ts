@@ -37,7 +37,11 @@ export class HostSnapshot {
 
   constructor(options: HostSnapshotOptions) {
     this.#options = options;
-    this.#starter = new Starter({ ...options, startTimeoutMs: MAKE_TIMEOUT_MS, program: pythonMemoryProgram });
+    this.#starter = new Starter({
+      ...options,
+      startTimeoutMs: MAKE_TIMEOUT_MS,
+      program: pythonMemoryProgram,
+    });
   }
 
   /** Returns the snapshot's file, or undefined if it does not exist yet. The first call schedules its creation. */

@@ -96,7 +96,7 @@ const DEFAULTS = {
   maxQueuedPerTenant: 2_000,
 } satisfies SandboxOptions;
 
-/** Jobs that a process serves at the same time, in total and those whose code is not waiting. */
+/** Maximum numbers of jobs that a process serves at the same time: in total, and of those that are not waiting. */
 const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, pipeline: 4 };
 
 /** A process that reaches one of these limits is replaced. */

@@ -46,7 +46,7 @@ function limitReceived(socket: Socket, host: string, limit: number): void {
   });
 }
 
-/** Makes reads return small chunks, and nothing after the connection has ended. */
+/** Makes reads return small chunks, and nothing once the socket is destroyed. */
 function readInChunks(socket: Socket): void {
   const read = socket.read.bind(socket);
   socket.read = (size?: number): unknown => {

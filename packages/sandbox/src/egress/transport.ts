@@ -19,6 +19,7 @@ export interface Exchange {
   readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
   /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
+  /** The response bytes that may still be received, shared with other requests; undefined for no quota. */
   readonly allowance: ByteQuota | undefined;
 }
 

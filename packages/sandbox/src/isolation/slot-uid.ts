@@ -26,6 +26,7 @@ function openClaimsFolder(): string | undefined {
   return undefined;
 }
 
+/** The folder with the claims, once opened. */
 let folder: string | undefined;
 let ownStartTime: string | undefined;
 

@@ -176,6 +176,7 @@ export function nativeInvocation(
       processes: mayStartProcesses,
       sockets: true,
     }),
+    // Without the final `--`, which is on the command line, before the command.
     arguments: Buffer.from(
       jailArguments
         .slice(0, jailArguments.lastIndexOf('--'))

@@ -22,8 +22,8 @@ interface EventInit {
 /** State of an event during its dispatch; users cannot change it. */
 interface EventState {
   target: EventTarget | null;
-  isStopped: boolean;
-  isPrevented: boolean;
+  isImmediatePropagationStopped: boolean;
+  isDefaultPrevented: boolean;
 }
 
 const states = new WeakMap<Event, EventState>();
@@ -39,7 +39,7 @@ export class Event {
     this.type = String(type);
     this.bubbles = init.bubbles === true;
     this.cancelable = init.cancelable === true;
-    states.set(this, { target: null, isStopped: false, isPrevented: false });
+    states.set(this, { target: null, isImmediatePropagationStopped: false, isDefaultPrevented: false });
   }
 
   get target(): EventTarget | null {
@@ -51,15 +51,15 @@ export class Event {
   }
 
   get defaultPrevented(): boolean {
-    return stateOf(this).isPrevented;
+    return stateOf(this).isDefaultPrevented;
   }
 
   preventDefault(): void {
-    if (this.cancelable) stateOf(this).isPrevented = true;
+    if (this.cancelable) stateOf(this).isDefaultPrevented = true;
   }
 
   stopImmediatePropagation(): void {
-    stateOf(this).isStopped = true;
+    stateOf(this).isImmediatePropagationStopped = true;
   }
 
   /** Has no effect, since events do not bubble here. */
@@ -112,9 +112,9 @@ export class EventTarget {
       if (listener.once) this.removeEventListener(listener.type, listener.callback, listener.capture);
       if (typeof listener.callback === 'function') listener.callback.call(this, event);
       else listener.callback.handleEvent(event);
-      if (state.isStopped) break;
+      if (state.isImmediatePropagationStopped) break;
     }
-    return !state.isPrevented;
+    return !state.isDefaultPrevented;
   }
 }
 
