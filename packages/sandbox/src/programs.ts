@@ -28,7 +28,10 @@ const JAVASCRIPT_FILE = fileURLToPath(new URL('../dist/child.cjs', import.meta.u
  */
 const HASH_SEED = randomInt(1, 2 ** 48 - 1);
 
-/** Limit on data memory. With the compiler, each isolate reserves 512 MiB for code, so that limit has to be large. */
+/**
+ * Limits on the data memory of a process. With V8's compiler, each isolate reserves 512 MiB for code, so the limit of
+ * `compiled` is large.
+ */
 const DATA_MIB = { interpreted: 1_536, compiled: 65_536 };
 
 /**
@@ -42,8 +45,9 @@ function addonPath(): string {
   return realpathSync(path(packageFolder));
 }
 
-/** The child program of Python, and the folder of its interpreter files. */
-const PYTHON_FILE = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
+/** The child program of Python. */
+const PYTHON_CHILD_FILE = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
+/** The folder with the files of the Python interpreter. */
 export const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
 
 /** A file whose content changes whenever an old memory snapshot becomes invalid. */
@@ -59,7 +63,7 @@ export const SHIMS_FILE = fileURLToPath(new URL('../dist/shims.cjs', import.meta
 /** Maximum memory of the interpreter, in pages of 64 KiB: 256 MiB. */
 const PYTHON_PAGES = 4_096;
 
-/** V8 reserves 512 MiB for the code of the isolate, and the same for the program itself. */
+/** Limit on data memory. V8 reserves 512 MiB of it for the code of the isolate, and as much for the program. */
 const PYTHON_DATA_MIB = 2_200;
 
 /**
@@ -69,6 +73,7 @@ const PYTHON_DATA_MIB = 2_200;
 export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Program {
   const siteArchive = image?.blobs['site.zip']?.path;
   const snapshot = image?.blobs['memory.snap']?.path ?? hostSnapshot;
+  // Tells the program which files it gets: packages (`site`), a snapshot (`own`), both (`memory`), or none.
   const task =
     snapshot === undefined
       ? siteArchive === undefined
@@ -90,7 +95,7 @@ function createPythonProgram(task: readonly string[], files: readonly string[]):
   const addon = addonPath();
   const folder = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
   return {
-    file: PYTHON_FILE,
+    file: PYTHON_CHILD_FILE,
     args: [addon, folder, ...task],
     readable: [addon, folder],
     files,

@@ -7,19 +7,22 @@ export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 export const EXPRESSION_START = 'return (';
 
 /** Lines of the compiled text before the user's first line. */
-const LINES_BEFORE = 2;
+const PREFIX_LINES = 2;
 
 /** Converts a position in the compiled text to one in the user's code. Lines and columns start at 1. */
 export function userPosition(kind: UnitKind, line: number, column: number): { line: number; column: number } {
   if (kind === 'python') return { line, column };
-  const prefixChars = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
-  return { line: line - LINES_BEFORE, column: Math.max(1, column - prefixChars) };
+  const prefixChars = kind === 'expression' && line === PREFIX_LINES + 1 ? EXPRESSION_START.length : 0;
+  return { line: line - PREFIX_LINES, column: Math.max(1, column - prefixChars) };
 }
 
 /** File name of user code in stack traces; for Python it ends in `.py`. */
 export const USER_FILE = 'heddle-block.js';
 
-/** A function returns one value; expressions are evaluated in order. */
+/**
+ * `function`: runs a function, which returns one value. `first-true`: evaluates expressions in order up to the first
+ * truthy one. `values`: evaluates all expressions in order.
+ */
 export type GuestMode = 'function' | 'first-true' | 'values';
 
 /** How a JavaScript process gets its packages: in a snapshot, or as a bundle to load. */
@@ -108,10 +111,10 @@ export type ChildMessage =
   /** The job's code has run and is not done: it waits for a timer or a host call. */
   | { readonly t: 'waiting'; readonly id: number };
 
-/** A guest's request to the host. */
+/** A guest's request to the host: the operation, its arguments as JSON (`head`), and bytes (`body`). */
 export type HostCall = Extract<ChildMessage, { t: 'call' }>;
 
-/** The host's answer to a call: JSON and bytes. */
+/** The host's answer to a call: JSON (`head`) and bytes (`body`). */
 export type HostResponse = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
 /** Why a module could not be loaded: it is not in the image, or it is a Node.js builtin. */
@@ -121,6 +124,7 @@ export type ModuleFault = 'module' | 'builtin';
 export interface GuestError {
   /** `memory`: an uncaught MemoryError of Python. */
   readonly phase: 'compile' | 'run' | 'result' | 'memory' | ModuleFault;
+  /** Number of the unit, from 0. */
   readonly index: number;
   readonly name: string;
   readonly message: string;

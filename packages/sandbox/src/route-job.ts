@@ -31,8 +31,8 @@ async function routeNative(runner: Runner, image: LoadedImage, { native }: AllRu
   };
 }
 
-/** Returns why an image does not fit the job's code. Names the image as the job does. */
-function mismatchOf(
+/** Returns the message that an image does not fit the job's code. It names the image as the job does. */
+function mismatchMessage(
   image: LoadedImage,
   { image: id = image.id, language = 'javascript' }: FunctionJob,
 ): string {
@@ -50,12 +50,12 @@ async function routeImage(image: LoadedImage, job: FunctionJob, runners: AllRunn
     await runner.load(image);
     return { runner, image, refusal: undefined };
   }
-  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatchOf(image, job)) };
+  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatchMessage(image, job)) };
 }
 
 /**
- * Returns the runner for a job, chosen by its language and image. An image that cannot be opened is a failure of the
- * job.
+ * Returns the runner for a job, chosen by its language and image. If the image cannot be opened, the route has a
+ * `refusal`.
  */
 export async function routeJob(
   job: FunctionJob,

@@ -33,8 +33,8 @@ const keyOfRun = (runId: string): string => `run/${runId}`;
 
 /**
  * Creates the function that returns the key of a Python job. Jobs with the same key share an interpreter: those of one
- * run with the same code. Nothing isolates the modules and JavaScript globals of an interpreter, so blocks with other
- * secrets or authors get another one.
+ * run with the same code. Nothing isolates the modules and JavaScript globals of an interpreter, so blocks with
+ * different code, which may have other secrets or authors, do not share one.
  */
 function createPythonIsolateKeyOf(): (job: Job) => string {
   const keys = new WeakMap<Job, string>();

@@ -199,15 +199,15 @@ function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessT
  * This process gets no job before the end of the wait, and is replaced if its confinement does not match the isolation.
  */
 function createIsolationWait(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
-  const waiting = new Map<Runner, Promise<void>>();
+  const waits = new Map<Runner, Promise<void>>();
   return (runner, target) => {
     if (isolation.startProbe()) runner.pool.warm(target);
     const wait =
-      waiting.get(runner) ??
+      waits.get(runner) ??
       isolation.waitForProbe().then((isConfinementCorrect) => {
         if (!isConfinementCorrect) runner.pool.endEarlyProcesses();
       });
-    waiting.set(runner, wait);
+    waits.set(runner, wait);
     return wait;
   };
 }

@@ -32,7 +32,7 @@ import { workspaces } from './workspaces/area.ts';
 /** Options of the ports of a service. */
 export interface ServicePortOptions {
   limits?: Limits;
-  /** Returns whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
+  /** Returns whether the admins of a workspace may make its workflows public. Default: yes. */
   allowsPublicRuns?: (workspaceId: string) => Promise<boolean> | boolean;
 }
 
@@ -65,7 +65,7 @@ export interface ServiceAreaOptions {
   sandboxes?: Sandboxes;
   /** Absent: the catalog is omitted. */
   describeBlocks?: CatalogOptions['describeBlocks'];
-  /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
+  /** The tools of the catalog, which agents can call. If set, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
   /** Returns the other tools of the catalog, which only workflows run. */
   describeTools?: CatalogOptions['describeTools'];
@@ -152,7 +152,7 @@ export function serviceAreas({
   ] as const satisfies readonly Area[];
 }
 
-/** Returns the public base URL for webhooks at providers, or the reason why none can be created. */
+/** Returns the base URL to which providers send webhooks, or the reason why no webhooks can be created at providers. */
 function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
   if (!sealer) return { unavailableReason: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
@@ -178,7 +178,7 @@ export function triggerWork({ triggers: types, environments, feeds: feedOptions 
   ] as const satisfies readonly Area[];
 }
 
-/** Returns the areas of triggers of all kinds. */
+/** Returns the areas of triggers, webhooks and feeds. */
 function triggerAreas(
   deployedTriggers: Triggers,
   {

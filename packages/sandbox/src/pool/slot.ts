@@ -40,17 +40,20 @@ export class Slot {
   readonly image: LoadedImage | undefined;
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
-  /** The keys whose isolates or interpreters it has. */
+  /** Keys of the isolates or interpreters in the process. */
   readonly isolateKeys = new Set<string>();
   ready = false;
   /** Why it takes no new jobs and is stopped after its last one. */
   retireReason: EndReason | undefined;
-  /** Why the pool ended it; no job inside is responsible then. */
+  /** Why the pool ended it. If set, no job inside caused the exit. */
   killReason: EndReason | undefined;
   hasExited = false;
   /** Number of jobs that it has ended. */
   served = 0;
-  /** Late jobs minus all others, at least 0. Late jobs arrive before their context is ready. */
+  /**
+   * Incremented for each late job (one that arrived before its context was ready), and decremented for each other job;
+   * at least 0.
+   */
   late = 0;
   rssMiB = 0;
   idleSinceMs = 0;
@@ -61,6 +64,7 @@ export class Slot {
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
   readonly #syncCalls: SyncCallPipe | undefined;
+  /** Id of the job that the process last reported as the one whose code runs, or runs next. */
   #announcedId = 0;
   #startTimer: NodeJS.Timeout | undefined;
   /** Why it was ended before it was ready. */
@@ -135,8 +139,8 @@ export class Slot {
     this.jobs.set(id, assignment);
     if (key !== '') this.isolateKeys.add(key);
     const { cpuMs, wallMs, killGraceMs } = job.limits;
-    // JavaScript that is alone in its process is entered immediately, and reports when it waits. Python can sleep
-    // without a report.
+    // The code of a JavaScript job that is alone in its process starts immediately, and the process reports when it
+    // waits. So until that report, all its time is CPU time. Python code can sleep without a report.
     assignment.isCpuOnly = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
     this.setDeadline(assignment, assignment.isCpuOnly ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
@@ -160,7 +164,7 @@ export class Slot {
     this.#send({ t: 'cancel', id: assignment.id });
   }
 
-  /** Removes and returns the jobs that wait for the occupant. */
+  /** Cancels and returns the jobs that wait for the thread and have made no host calls: others can run them. */
   recall(): Job[] {
     const { occupant } = this;
     const recalledJobs: Job[] = [];
@@ -179,12 +183,12 @@ export class Slot {
     return recalledJobs;
   }
 
-  /** Releases the isolates or interpreters of a key, and of keys that begin with it and a line break. */
+  /** Releases the isolates or interpreters of a key, and of its subkeys, which consist of it, a line break and more. */
   release(key: string): void {
-    for (const runKey of this.isolateKeys) {
-      if (runKey !== key && !runKey.startsWith(`${key}\n`)) continue;
-      this.isolateKeys.delete(runKey);
-      this.#send({ t: 'release', key: runKey });
+    for (const isolateKey of this.isolateKeys) {
+      if (isolateKey !== key && !isolateKey.startsWith(`${key}\n`)) continue;
+      this.isolateKeys.delete(isolateKey);
+      this.#send({ t: 'release', key: isolateKey });
     }
   }
 

@@ -19,6 +19,7 @@ const MAX_FIELD_BYTES = 4 * MAX_HEAD_CHARS;
 export interface SyncCall {
   readonly id: number;
   readonly op: string;
+  /** The arguments, as JSON. */
   readonly head: string;
   readonly body: Uint8Array | null;
 }

@@ -39,7 +39,7 @@ const MAX_SECONDS = 8_640_000_000_000;
 export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Promise<Principal | undefined> {
   const userId = await userOf(claims);
   if (userId === undefined) return undefined;
-  const grantedScopes = new Set(listOf(claims.scope).concat(listOf(claims.scp)));
+  const grantedScopes = new Set(toScopes(claims.scope).concat(toScopes(claims.scp)));
   return {
     kind: 'oauth',
     credentialId: `oauth:${idOf(claims)}`,
@@ -50,7 +50,7 @@ export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Pro
   };
 }
 
-function listOf(value: string | string[] | undefined): string[] {
+function toScopes(value: string | string[] | undefined): string[] {
   return typeof value === 'string' ? value.split(' ') : (value ?? []);
 }
 

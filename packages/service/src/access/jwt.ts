@@ -18,7 +18,7 @@ export interface JwtOptions {
   jwks: string;
   /** Default: RS256, PS256, ES256 and EdDSA. */
   algorithms?: readonly string[];
-  /** Maximum difference of the clocks. Default 30. */
+  /** Tolerated difference between the clocks of the issuer and this server. Default 30. */
   clockSkewSeconds?: number;
   /** Time for which fetched keys are used. Default 10 minutes. */
   cacheMs?: number;
@@ -45,7 +45,7 @@ const MAX_JWKS_BYTES = 1_048_576;
 
 /**
  * Returns an authenticator that accepts the issuer's signed tokens and no other credentials. Its promise rejects if the
- * keys cannot be fetched. Throws a RangeError for options that would accept forged or foreign tokens.
+ * keys cannot be fetched. Throws a RangeError for options that would accept forged tokens or tokens for other services.
  */
 export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
   const { issuer, audience, now = Date.now } = options;

@@ -22,7 +22,7 @@ export interface SessionRules {
   cookie: string;
   /** The path below which the API is served. */
   basePath?: string;
-  /** Whether browsers reach the server by HTTPS. */
+  /** Whether browsers reach the server over HTTPS. */
   secure?: boolean;
 }
 
@@ -47,8 +47,8 @@ export class OneTimeToken {
   }
 
   /**
-   * Uses up the token if `candidate` is its text. Returns false for another text, and if the token was used before or
-   * has expired.
+   * Uses up the token if `candidate` equals it. Returns whether the browser may sign in: false for another string, and
+   * if the token was used before or has expired.
    */
   use(candidate: string, nowMs: number = Date.now()): boolean {
     if (!timingSafeEqual(digest(candidate), digest(this.text))) return false;
@@ -65,7 +65,7 @@ function digest(text: string): Buffer {
 /** Returns whether a page of this server sent the request, as opposed to a page of another site or port. */
 export function isFromOwnPage(headers: Headers, { hosts }: Pick<SessionRules, 'hosts'>): boolean {
   const host = headers.get('host') ?? '';
-  // With DNS rebinding, a page of another site sends the name of its site.
+  // With DNS rebinding, requests of another site reach this server, but their host is the name of that site.
   if (hosts && !hosts.has(host)) return false;
   if (!headers.has(SESSION_HEADER)) return false;
   const origin = headers.get('origin');

@@ -8,8 +8,8 @@ import { matchesSearch, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
 /**
- * A block type, with the schemas of its executor. It has the same shape as `BlockDescription` of `@heddle/blocks`,
- * which this package may not import.
+ * A block type, with the schemas of its fields and output. It has the same shape as `BlockDescription` of
+ * `@heddle/blocks`, which this package may not import.
  */
 export interface BlockDescription {
   type: string;
@@ -121,7 +121,7 @@ function summaryOf({ type, summary, source = 'builtin' }: BlockDescription): Blo
 
 function detailOf({ block, summary }: CatalogBlock): BlockDetail {
   const inputSchema = fieldsOf(block.fields);
-  const outputs = infosOf(block.outputs);
+  const outputs = valueInfosOf(block.outputs);
   const configFields = Object.fromEntries(
     inputSchema.map(({ id, type, required = false, description }): [string, JsonObject] => [
       id,
@@ -135,7 +135,7 @@ function detailOf({ block, summary }: CatalogBlock): BlockDetail {
     inputDefinitions: Object.fromEntries(
       propertiesOf(block.fields).map(([name, schema]) => [
         name,
-        { ...infoOf(schema), schema: withDefinitions(schema, block.fields) },
+        { ...valueInfoOf(schema), schema: withDefinitions(schema, block.fields) },
       ]),
     ),
     operations: {},
@@ -145,11 +145,11 @@ function detailOf({ block, summary }: CatalogBlock): BlockDetail {
   };
 }
 
-function infosOf(schema: JsonObject): { [name: string]: ValueInfo } {
-  return Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, infoOf(property)]));
+function valueInfosOf(schema: JsonObject): { [name: string]: ValueInfo } {
+  return Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, valueInfoOf(property)]));
 }
 
-function infoOf(schema: JsonObject): ValueInfo {
+function valueInfoOf(schema: JsonObject): ValueInfo {
   const description = own(schema, 'description');
   return { type: valueTypeOf(schema), ...(typeof description === 'string' && { description }) };
 }

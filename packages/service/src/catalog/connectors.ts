@@ -61,13 +61,14 @@ export interface ConnectorsQuery {
 export class ConnectorTypes {
   readonly #types: readonly ConnectorView[];
 
-  /** Throws a RangeError for two types with the same name, and for an invalid type. */
+  /** Throws a RangeError for two types with the same `connectorType`, and for an invalid type. */
   constructor(types: readonly ConnectorType[]) {
     const views = new Map<string, ConnectorView>();
     for (const type of types) {
-      const { connectorType: name } = type;
-      if (views.has(name)) throw new RangeError(`There are two connector types "${name}".`);
-      views.set(name, toPublicType(type));
+      const { connectorType } = type;
+      if (views.has(connectorType))
+        throw new RangeError(`There are two connector types "${connectorType}".`);
+      views.set(connectorType, toPublicType(type));
     }
     this.#types = [...views.values()];
   }

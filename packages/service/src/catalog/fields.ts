@@ -30,7 +30,7 @@ export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
   return Object.entries(properties).map(([name, each]) => [name, isJsonObject(each) ? each : {}]);
 }
 
-/** Returns the fields that the schema of a block's fields describes. */
+/** Returns the fields of a block type. `schema` is the JSON Schema of all its fields: an object. */
 export function fieldsOf(schema: JsonObject): BlockField[] {
   const required = own(schema, 'required');
   const requiredNames = new Set(Array.isArray(required) ? required : []);

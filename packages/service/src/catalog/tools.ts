@@ -7,7 +7,7 @@ import { loadOnce } from './load-once.ts';
 import { matchesSearch, pageOfItems } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
-/** A tool that a host has registered. The tools of agents (`AgentTool` of `@heddle/blocks`) are such tools. */
+/** A tool that a host has registered. `AgentTool` of `@heddle/blocks` has the same shape. */
 export interface CatalogTool {
   id: string;
   /** Default: the id. */

@@ -8,7 +8,7 @@ const CONTENT_TYPES: { readonly [extension: string]: string } = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The page loads only files of this server, runs no inline scripts, and is shown in no frame. */
+/** The page loads only files of this server, runs no inline scripts, and cannot be embedded in an iframe. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

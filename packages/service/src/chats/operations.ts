@@ -175,7 +175,7 @@ async function expectValidSelectors(
 
 interface Replacement {
   body: z.output<typeof schemas.chatBody>;
-  /** The hash of a new password. */
+  /** The hash of the new password; undefined: the password is unchanged. */
   hash: string | undefined;
   updatedAt: string;
 }

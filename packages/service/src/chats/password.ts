@@ -43,8 +43,8 @@ export function createAdmissionToken(storedHash: string, nowMs: number): string 
 
 /** Returns whether the token is valid for the password with this hash. */
 export function isValidAdmissionToken(storedHash: string, token: string, nowMs: number): boolean {
-  const [end = '', tokenSignature = ''] = token.split('.');
-  const expiresAtMs = Number(end);
+  const [expiry = '', tokenSignature = ''] = token.split('.');
+  const expiresAtMs = Number(expiry);
   if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs <= nowMs) return false;
   const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signature(storedHash, expiresAtMs))];
   return actual.length === expected.length && timingSafeEqual(actual, expected);

@@ -15,8 +15,8 @@ import {
 export const TYPES = ['oauth', 'service_account'] as const;
 const id = z.string().min(1).max(255);
 
-/** An id that the caller has chosen is part of URLs and files. */
-const chosenId = id.regex(/^[A-Za-z0-9_-]+$/, 'an id has letters, digits, "_" and "-" only');
+/** An id that the caller has chosen. It is used in URLs and files, so it has no special characters. */
+const chosenId = id.regex(/^[A-Za-z0-9_-]+$/, 'an id may contain only letters, digits, "_" and "-"');
 
 export const credentialPath = z.strictObject({ credentialId: id });
 

@@ -45,7 +45,7 @@ export interface CredentialToStore {
 
 const PAGE_SIZE = 100;
 
-function databaseOf(database: Database): Kysely<CredentialTables> {
+function withCredentialTables(database: Database): Kysely<CredentialTables> {
   return database as Kysely<CredentialTables>;
 }
 
@@ -63,7 +63,7 @@ export async function storeCredential(
   if (input.description !== undefined) expectValid('description', credentialDescription, input.description);
   expectValid(input.material.type === 'oauth' ? 'token' : 'key', materialSchema, input.material);
   const { workspaceId, name, provider, description, account = null, material } = input;
-  return databaseOf(database)
+  return withCredentialTables(database)
     .transaction()
     .execute(async (db) => {
       const stored = await putCredential(db, sealer, {
@@ -79,13 +79,13 @@ export async function storeCredential(
     });
 }
 
-/** Returns the credentials of a workspace by name, without their secrets. */
+/** Returns the credentials of a workspace, sorted by name, without their secrets. */
 export async function listCredentials(database: Database, workspaceId: string): Promise<StoredCredential[]> {
   const credentials: StoredCredential[] = [];
   const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: PAGE_SIZE } as const;
   let after: CredentialPosition | undefined;
   do {
-    const { rows, next } = await pageOfCredentials(databaseOf(database), { ...query, after });
+    const { rows, next } = await pageOfCredentials(withCredentialTables(database), { ...query, after });
     credentials.push(...rows.map(viewOf));
     after = next;
   } while (after);
@@ -97,7 +97,7 @@ export function removeStoredCredential(
   database: Database,
   key: { workspaceId: string; name: string },
 ): Promise<boolean> {
-  return databaseOf(database)
+  return withCredentialTables(database)
     .transaction()
     .execute((db) => removeCredential(db, key));
 }

@@ -242,7 +242,7 @@ export class OAuthClients {
   async #guardedFetch(): Promise<CustomFetch> {
     const { clients, egress = {} } = this.#options;
     const { createEgress } = await import('@heddle/sandbox/egress');
-    const http = createEgress({
+    const egressClient = createEgress({
       ...egress,
       timeoutMs: this.#timeoutMs,
       maxResponseBytes: MAX_RESPONSE_BYTES,
@@ -255,7 +255,7 @@ export class OAuthClients {
         body: body ?? null,
         duplex: 'half',
       } as RequestInit);
-      const response = await http.fetch({
+      const response = await egressClient.fetch({
         ...{ url: request.url, method, headers: [...request.headers], redirect: 'error' },
         body: request.body === null ? null : new Uint8Array(await request.arrayBuffer()),
         ...(signal && { signal }),

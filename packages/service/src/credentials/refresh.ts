@@ -37,7 +37,7 @@ const REFRESH_BEFORE_MS = 60_000;
 const MIN_LIFE_MS = 5_000;
 /** Duration of the lease of a refresh: longer than its requests may take. */
 const REFRESH_LEASE_MS = 30_000;
-/** Longer than the lease, so that a caller that waits for a dead process then refreshes the token itself. */
+/** Longer than the lease: if the process with the lease dies, a waiting caller acquires it and refreshes the token. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
 const POLL_MS = 250;
 const MAX_STORE_ATTEMPTS = 5;
@@ -64,8 +64,8 @@ export class TokenRefresher {
    */
   async getToken(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     if (row.state === 'reconnect') throw reconnectError(row);
-    const current = this.#open(row);
-    if (!this.#isDue(current)) return current;
+    const current = this.#openToken(row);
+    if (!this.#needsRefresh(current)) return current;
     const key = { workspaceId: row.workspace_id, id: row.id };
     const mapKey = JSON.stringify([key.workspaceId, key.id]);
     let refresh = this.#runningRefreshes.get(mapKey);
@@ -85,7 +85,7 @@ export class TokenRefresher {
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
-      const current = this.#open(row);
+      const current = this.#openToken(row);
       // Another process is refreshing the token. This process uses the current token until it expires.
       if (this.#isUsable(current)) return current;
       if (this.#now() >= deadlineMs)
@@ -96,9 +96,9 @@ export class TokenRefresher {
 
   /** Refreshes the token of a row for which this process has the lease. */
   async #refreshWithLease(row: CredentialRow): Promise<OAuthMaterial | undefined> {
-    const current = this.#open(row);
+    const current = this.#openToken(row);
     // Another process has refreshed the token between the check and the lease.
-    if (!this.#isDue(current)) return this.#releaseLease(row, current);
+    if (!this.#needsRefresh(current)) return this.#releaseLease(row, current);
     const { refreshToken } = current;
     if (refreshToken === undefined)
       return this.#isUsable(current) ? this.#releaseLease(row, current) : this.#requireReconnect(row);
@@ -153,12 +153,12 @@ export class TokenRefresher {
     const row = await findCredentialRow(this.#db, { workspaceId, id });
     if (!row) return undefined;
     if (row.state === 'reconnect') throw reconnectError(row);
-    const current = this.#open(row);
+    const current = this.#openToken(row);
     if (this.#isUsable(current)) return current;
     throw new Error(`The token of the credential ${nameOf(row)} expired while it was being refreshed.`);
   }
 
-  #open(row: CredentialRow): OAuthMaterial {
+  #openToken(row: CredentialRow): OAuthMaterial {
     const material = openMaterial(this.#sealer, row);
     if (material.type === 'oauth') return material;
     throw new Error(`The credential ${nameOf(row)} has no token.`);
@@ -169,7 +169,7 @@ export class TokenRefresher {
     return { owner: this.#owner, now: iso(now), until: iso(now + REFRESH_LEASE_MS) };
   }
 
-  #isDue({ expiresMs }: OAuthMaterial): boolean {
+  #needsRefresh({ expiresMs }: OAuthMaterial): boolean {
     return expiresMs !== undefined && expiresMs - this.#now() < REFRESH_BEFORE_MS;
   }
 

@@ -30,14 +30,14 @@ export const providerId = z
   .string()
   .min(1)
   .max(MAX_NAME_CHARS)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a provider has letters, digits, ".", "_" and "-" only');
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a provider may contain only letters, digits, ".", "_" and "-"');
 
 export const credentialDescription = z
   .string()
   .max(MAX_DESCRIPTION_CHARS)
   .refine(isStorable, 'the description is not valid Unicode');
 
-/** A key is sent in a header. */
+/** The value of an HTTP header: keys and access tokens are sent in one. */
 const headerText = z
   .string()
   .min(MIN_SECRET_CHARS)
@@ -51,7 +51,6 @@ export const accountKey = z
   .max(MAX_ACCOUNT_KEY_CHARS)
   .refine((value) => value.isWellFormed(), 'the value is not valid Unicode');
 
-/** An access token is sent in a header, too. */
 const accessToken = headerText.max(MAX_TOKEN_CHARS);
 const refreshToken = z.string().min(1).max(MAX_TOKEN_CHARS);
 

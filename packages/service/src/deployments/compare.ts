@@ -93,7 +93,7 @@ function compareBlocks(base: JsonObject, target: JsonObject): GraphDifference['b
 }
 
 function refOf(id: string, block: JsonObject): BlockRef {
-  return { id, type: textOf(block, 'type') ?? '', name: textOf(block, 'name') ?? '' };
+  return { id, type: stringField(block, 'type') ?? '', name: stringField(block, 'name') ?? '' };
 }
 
 /** Returns the values of the sub-blocks without their types, which only select the control that edits them. */
@@ -136,8 +136,8 @@ function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
   for (const edge of edges) {
     if (!isJsonObject(edge)) continue;
     const ref = {
-      source: textOf(edge, 'source') ?? '',
-      target: textOf(edge, 'target') ?? '',
+      source: stringField(edge, 'source') ?? '',
+      target: stringField(edge, 'target') ?? '',
       sourceHandle: handleOf(edge, 'sourceHandle', 'source'),
       targetHandle: handleOf(edge, 'targetHandle', 'target'),
     };
@@ -148,7 +148,7 @@ function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
 
 /** Returns the handle; null for the default one, which has several spellings. */
 function handleOf(edge: JsonObject, key: string, defaultHandle: string): string | null {
-  const handle = textOf(edge, key);
+  const handle = stringField(edge, key);
   return handle === undefined || handle === '' || handle === defaultHandle ? null : handle;
 }
 
@@ -165,9 +165,9 @@ function compareEntries(base: JsonObject, target: JsonObject): EntryDifference {
 function byName(variables: JsonObject): JsonObject {
   const variablesByName = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {
-    const { id: _id, workflowId: _workflowId, ...rest } = isJsonObject(variable) ? variable : {};
-    const name = textOf(rest, 'name') ?? id;
-    variablesByName.set(variablesByName.has(name) ? `${name} (${id})` : name, rest);
+    const { id: _id, workflowId: _workflowId, ...fields } = isJsonObject(variable) ? variable : {};
+    const name = stringField(fields, 'name') ?? id;
+    variablesByName.set(variablesByName.has(name) ? `${name} (${id})` : name, fields);
   }
   return Object.fromEntries(variablesByName);
 }
@@ -182,16 +182,16 @@ function isEqual(a: Json | undefined, b: Json | undefined): boolean {
 }
 
 function compareKeys(base: JsonObject, target: JsonObject) {
-  const before = Object.keys(base).toSorted();
-  const after = Object.keys(target).toSorted();
+  const baseKeys = Object.keys(base).toSorted();
+  const targetKeys = Object.keys(target).toSorted();
   return {
-    added: after.filter((key) => !Object.hasOwn(base, key)),
-    removed: before.filter((key) => !Object.hasOwn(target, key)),
-    shared: before.filter((key) => Object.hasOwn(target, key)),
+    added: targetKeys.filter((key) => !Object.hasOwn(base, key)),
+    removed: baseKeys.filter((key) => !Object.hasOwn(target, key)),
+    shared: baseKeys.filter((key) => Object.hasOwn(target, key)),
   };
 }
 
-function textOf(object: JsonObject, key: string): string | undefined {
+function stringField(object: JsonObject, key: string): string | undefined {
   const value = own(object, key);
   return typeof value === 'string' ? value : undefined;
 }

@@ -110,11 +110,11 @@ export const getWorkflowDeployment = define({
     const state = { ...deploymentOf(row, active, triggerState), warnings };
     const isPrepared = state.latestDeploymentAttempt?.status !== 'preparing';
     const needsRedeploy = isPrepared && needsRedeployment(row, active);
-    const withUrls = webhooks.map(({ blockId, provider, path }) => ({
+    const webhooksWithUrls = webhooks.map(({ blockId, provider, path }) => ({
       ...{ blockId, provider, url: origin + WEBHOOK_PREFIX + path },
     }));
     const isPublicApi = row.public_api === 1;
-    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi, webhooks: withUrls } };
+    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi, webhooks: webhooksWithUrls } };
   },
 });
 
@@ -215,7 +215,7 @@ export const activateWorkflowVersion = defineChange({
 export async function makeLive(
   services: WorkflowServices,
   { row, version: stored }: { row: WorkflowRow; version: VersionRow },
-  record: Call<unknown, unknown, unknown>['recordAudit'],
+  recordAudit: Call<unknown, unknown, unknown>['recordAudit'],
 ): Promise<z.output<typeof schemas.deployResult>> {
   // The version is compiled again: if this engine cannot run it, it is refused now and not at each run.
   const { warnings, ...deployed } = await deployToEngine(services, row, stored.state);
@@ -224,7 +224,7 @@ export async function makeLive(
   const compiled = { ...stored, engine_version: deployed.version };
   await services.store.workflows.activate(compiled, deployedAt, async (tx) => {
     await activate(services, tx, { row, version, deployed });
-    await record({ resourceId: row.id, details: { version } }, tx);
+    await recordAudit({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.notifyChanged();
   const live = { ...row, active_version: version, deployed_at: deployedAt };
@@ -251,8 +251,8 @@ interface DeployedVersion {
 }
 
 /**
- * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes
- * first: if the version is not recorded afterwards, it never runs. Throws 400 with every diagnostic, and for triggers
+ * Compiles the graph and stores it in the engine. The engine's store and the service's store share no
+ * transaction, so call this before the service records the version: if that fails, the version never runs. Throws 400 with every diagnostic, and for triggers
  * that cannot fire.
  */
 async function deployToEngine(
@@ -262,10 +262,10 @@ async function deployToEngine(
 ): Promise<DeployedVersion & { warnings: string[] }> {
   const graph = readGraph(state);
   const { version, diagnostics } = await engine.deploy(engineFormat(row, graph), { compat });
-  const starts = await engine.triggers(row.id, { version });
+  const startBlocks = await engine.triggers(row.id, { version });
   return {
     version,
-    triggers: triggers.plan(graph.blocks, starts),
+    triggers: triggers.plan(graph.blocks, startBlocks),
     warnings: diagnostics.map(({ message }) => message),
   };
 }

@@ -59,12 +59,12 @@ export const compareWorkflowVersions = define({
     const stateOf = async (side: string): Promise<string> => {
       if (side === 'draft') return row.state;
       const version = side === 'active' ? row.active_version : Number(side);
-      const found = version === null ? undefined : await store.workflows.version(row.id, version);
-      if (found) return found.state;
+      const versionRow = version === null ? undefined : await store.workflows.version(row.id, version);
+      if (versionRow) return versionRow.state;
       throw new ApiError(404, side === 'active' ? 'The workflow has no live version' : 'Version not found');
     };
-    const [from, to] = [graphOf(await stateOf(base)), graphOf(await stateOf(target))];
-    return { data: { id: row.id, base, target, ...compareGraphs(from, to) } };
+    const [baseGraph, targetGraph] = [graphOf(await stateOf(base)), graphOf(await stateOf(target))];
+    return { data: { id: row.id, base, target, ...compareGraphs(baseGraph, targetGraph) } };
   },
 });
 

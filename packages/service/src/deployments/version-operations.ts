@@ -87,8 +87,8 @@ export const revertWorkflowVersion = defineChange({
   success: [{ status: 200, schema: schemas.revertResult, description: 'The draft is replaced' }],
   async handle(services, { path, recordAudit }, row) {
     const { store, now } = services;
-    const number = path.version === 'active' ? row.active_version : Number(path.version);
-    const stored = number === null ? undefined : await store.workflows.version(row.id, number);
+    const versionNumber = path.version === 'active' ? row.active_version : Number(path.version);
+    const stored = versionNumber === null ? undefined : await store.workflows.version(row.id, versionNumber);
     if (!stored) throw notFound('Version');
     const { state, version } = stored;
     await replaceDraft(services, row, {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 /** Limits on the requests and runs of an installation. Null: no limit. */
 export interface LimitPlan {
-  /** Requests to one operation: for each credential, and for all credentials of an account together. */
+  /** Requests to one operation, counted per credential and, separately, per account. */
   requestsPerMinute: number | null;
   /** Limits of single operations, by the id of the operation. */
   operations: { readonly [operationId: string]: OperationLimits };
@@ -13,7 +13,7 @@ export interface LimitPlan {
   syncRunsPerMinute: number | null;
   /** Runs that an account starts in the background. */
   asyncRunsPerMinute: number | null;
-  /** Runs of a workspace in flight. */
+  /** Runs of a workspace that are in flight at the same time. */
   concurrentRuns: number | null;
   /** Requests of one client address, before its credential is checked. */
   addressRequestsPerMinute: number | null;
@@ -111,7 +111,7 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
   }
   const { plan, ...fileLimits } = parsed.data;
   const unknown = Object.keys(fileLimits.operations ?? {}).find((id) => !operationIds.includes(id));
-  if (unknown !== undefined) throw new Error(unknownOperation(unknown, operationIds));
+  if (unknown !== undefined) throw new Error(unknownOperationMessage(unknown, operationIds));
   const overrides = Object.entries(fileLimits).filter(([, limit]) => limit !== undefined);
   const limits: LimitPlan = { ...PLANS[plan], ...Object.fromEntries(overrides) };
   for (const [id, { burst, requestsPerMinute = limits.requestsPerMinute }] of Object.entries(
@@ -122,7 +122,7 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
   return limits;
 }
 
-function unknownOperation(id: string, operationIds: readonly string[]): string {
+function unknownOperationMessage(id: string, operationIds: readonly string[]): string {
   const similar = new SimilarNames(operationIds).nearest(id);
   const hint = similar ? ` Did you mean ${JSON.stringify(similar.name)}?` : '';
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;

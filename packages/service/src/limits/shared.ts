@@ -12,8 +12,8 @@ export interface SharedLimitOptions {
   buckets: Buckets;
   /** Limits on runs and calls in flight. Default: no limit. */
   concurrency?: ConcurrencyLimits;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, beat: () => void) => () => void;
+  /** Calls `action` every `ms` milliseconds. Returns a function that stops the calls. */
+  every?: (ms: number, action: () => void) => () => void;
   /** Milliseconds that a check may wait for a connection, and then for its statement; default 2000. */
   timeoutMs?: number;
   /** Receives errors that reach no caller. */
@@ -75,8 +75,8 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   };
 }
 
-function interval(ms: number, beat: () => void): () => void {
-  const timer = setInterval(beat, ms);
+function interval(ms: number, action: () => void): () => void {
+  const timer = setInterval(action, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -54,7 +54,7 @@ export class LogIndexer {
     this.#stop = options.every(POLL_INTERVAL_MS, () => this.#poll());
   }
 
-  /** Resolves when the changes before the call are in the table, or after a few batches if there are many. */
+  /** Resolves when the changes made before the call are in the table, or after a few batches if there are many. */
   async update(): Promise<void> {
     // A batch that has begun may have read its changes before the call.
     await this.#currentBatch?.catch(() => undefined);

@@ -64,7 +64,7 @@ export async function listLogs(
   return { entries, next };
 }
 
-/** Returns the run with this id in these workspaces; undefined if none of them has one, or several have. */
+/** Returns the run with this id; undefined unless exactly one of these workspaces has one. */
 export async function findLog(
   { db, indexer }: Pick<LogServices, 'db' | 'indexer'>,
   runId: string,
@@ -75,7 +75,7 @@ export async function findLog(
   return second ? undefined : first;
 }
 
-/** Returns everything about a run; undefined if it was deleted in the meantime. */
+/** Returns the details of a run; undefined if it was deleted in the meantime. */
 export async function logDetailOf(services: LogServices, row: LogRow) {
   const { engine, db } = services;
   const root = await traceOf(engine, row.engine_id);
@@ -138,8 +138,8 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   );
   const stats = statsOf(rows, window, new Map([...workflows].map(([id, { name }]) => [id, name])));
   if (!query.percentiles) return stats;
-  const ended = rows.reduce((sum, row) => sum + row.ended, 0);
-  const ranks = [0.5, 0.99].map((quantile) => Math.max(0, Math.ceil(ended * quantile) - 1));
+  const endedCount = rows.reduce((sum, row) => sum + row.ended, 0);
+  const ranks = [0.5, 0.99].map((quantile) => Math.max(0, Math.ceil(endedCount * quantile) - 1));
   const [p50Latency = 0, p99Latency = 0] = await durationsAt(
     db,
     { ...filters, fromMs: window.fromMs, toMs: window.toMs },

@@ -15,8 +15,8 @@ const FILTER_COLUMNS: readonly string[] = [
 ];
 
 /** Returns the columns of the index for lists that are sorted by a column. */
-function sortIndexColumns(by: string): string[] {
-  return ['workspace_id', by, 'engine_id', ...FILTER_COLUMNS.filter((column) => column !== by)];
+function sortIndexColumns(sortColumn: string): string[] {
+  return ['workspace_id', sortColumn, 'engine_id', ...FILTER_COLUMNS.filter((column) => column !== sortColumn)];
 }
 
 async function createTables({ schema }: Kysely<unknown>): Promise<void> {
@@ -74,9 +74,9 @@ const OLD_TRIGGERS = [
 ] as const;
 
 /**
- * Counts runs when they end. Before, database triggers counted reservations. Counts never decrease, so the reservation
- * of a run that has begun remains counted, and the run is not counted again when it ends. Reservations of queued runs
- * are subtracted.
+ * Changes what `run_counts` counts: runs, when they end, instead of reservations, which database triggers counted. The
+ * reservation of a run that has begun remains counted, and the run is not counted again when it ends. Reservations of
+ * queued runs are subtracted.
  */
 async function countEndedRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema

@@ -76,8 +76,8 @@ export function pageQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
   const { sortOrder } = query;
   if (!isPostgres(db)) return positionQuery(db, query).selectAll();
-  // The indexes have all columns of the filters, but PostgreSQL reads the row before it compares, unless only the index
-  // is needed.
+  // The indexes have all columns of the filters. PostgreSQL compares them without reading the rows only if the query
+  // needs no other columns, so an inner query finds the page, and the outer one reads its rows.
   return db
     .selectFrom(
       positionQuery(db, query)

@@ -52,7 +52,7 @@ export async function searchLogs(
   await indexer.update();
   const page = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_BOUNDS.runs, after } as const;
   const { rows, next } = await pageOfLogs(db, { ...filters, ...page });
-  const search = new ValueSearch(services, query);
+  const search = new RunSearch(services, query);
   const hits: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
   let lastRow: LogRow | undefined;
   for (const row of rows) {
@@ -83,8 +83,8 @@ export async function searchLogs(
   };
 }
 
-/** Searches the values of runs, and counts what it reads. */
-class ValueSearch {
+/** Searches the errors and values of runs, and counts what it reads. */
+class RunSearch {
   searchedRuns = 0;
   skippedValues = 0;
   readonly #services: LogServices;
@@ -156,10 +156,10 @@ class ValueSearch {
 
 /** Returns the first occurrence of `text` with its context. `text` is in lower case. */
 function previewIn(content: string, text: string): string | undefined {
-  const lower = content.toLowerCase();
-  const start = lower.indexOf(text);
+  const lowerContent = content.toLowerCase();
+  const start = lowerContent.indexOf(text);
   if (start < 0) return undefined;
-  // Some letters, such as İ, are longer in lower case. Positions are then those of the lower case.
-  const source = lower.length === content.length ? content : lower;
+  // Some letters, such as İ, are longer in lower case. Then the position is valid only in the lower-case content.
+  const source = lowerContent.length === content.length ? content : lowerContent;
   return source.slice(Math.max(0, start - CONTEXT_CHARACTERS), start + text.length + CONTEXT_CHARACTERS);
 }

@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import { modelUsagesOf, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
-/** A span in the form of responses. */
+/** A span as the API returns it. */
 export interface TraceSpan {
   id: string;
   name: string;
@@ -44,23 +44,23 @@ export interface CostItem {
   outputTokens?: number;
 }
 
-type Reader = Pick<Engine, 'readValue'>;
+type ValueReader = Pick<Engine, 'readValue'>;
 
 /**
  * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by their size: spans and
  * values beyond it are omitted, and so are outputs of containers, because the spans inside have the same values.
  */
-export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
+export async function traceSpans(engine: ValueReader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
   return childrenOf(engine, root, { budget, rootId: root.id, startMs: root.startMs });
 }
 
-interface Context {
+interface TraceContext {
   budget: TraceBudget;
   rootId: string;
   startMs: number;
 }
 
-async function childrenOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan[]> {
+async function childrenOf(engine: ValueReader, span: Span, context: TraceContext): Promise<TraceSpan[]> {
   const spans: TraceSpan[] = [];
   for (const child of span.children) {
     if (context.budget.spans <= 0) break;
@@ -70,7 +70,7 @@ async function childrenOf(engine: Reader, span: Span, context: Context): Promise
   return spans;
 }
 
-async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
+async function spanOf(engine: ValueReader, span: Span, context: TraceContext): Promise<TraceSpan> {
   const { budget, rootId, startMs } = context;
   const { input, output } = await valuesOf(engine, span, budget);
   const { tokens, cost, toolCalls } = usageOf(span.type, output) ?? {};
@@ -104,7 +104,7 @@ function errorOf({
 }
 
 async function valueOf(
-  engine: Reader,
+  engine: ValueReader,
   stored: Stored | undefined,
   budget: TraceBudget,
 ): Promise<Json | undefined> {
@@ -128,7 +128,7 @@ export function bytesOf(stored: Stored): number {
 }
 
 /** Returns the cost items of a run. Reads the outputs of the blocks that call a model. */
-export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
+export async function costItems(engine: ValueReader, root: Span): Promise<CostItem[]> {
   const usages = await modelUsagesOf(engine, root);
   return usages.flatMap(({ name, usage: { model, tokens, cost } }) => {
     if (cost?.total === undefined) return [];
@@ -155,7 +155,7 @@ export function* everySpan(root: Span): Generator<Span> {
 }
 
 /** Returns the values of a span that readers may see. */
-async function valuesOf(engine: Reader, span: Span, budget: Context['budget']) {
+async function valuesOf(engine: ValueReader, span: Span, budget: TraceBudget) {
   const input = hidesInput(span) ? undefined : await valueOf(engine, span.input, budget);
   const output = hidesOutput(span) ? undefined : await valueOf(engine, span.output, budget);
   return { input, output };

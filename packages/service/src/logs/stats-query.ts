@@ -13,9 +13,9 @@ const RUN_COLUMNS = sql`column3 as segment, workflow_id, level, 1 as total,
   case when cost > 0 then cast(round(cost * 1000000) as bigint) else 0 end as cost`;
 
 /**
- * Returns the query of the statistics. It reads totals, runs at the edges of the periods, which totals do not cover,
- * and runs that the totals lack. It is one statement, so it sees each run once while another process adds runs to the
- * totals.
+ * Returns the query of the statistics. It reads the totals, the runs that the totals lack, and the runs at the edges of
+ * the periods, which no totals cover. It is one statement, so it counts each run once even if another process adds runs
+ * to the totals at the same time.
  */
 export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<StatsRow> {
   const { totals, edges, covered } = rangesOf(periodsOf(window));

@@ -9,10 +9,13 @@ export interface StatsRow {
   workflow_id: string;
   /** Number of the period, from 0. */
   segment: number;
+  /** Number of runs. */
   total: number;
+  /** Number of failed runs. */
   errors: number;
   /** Sum of the durations, in milliseconds, of the `ended` runs. */
   duration: number;
+  /** Number of ended runs, which have a duration. */
   ended: number;
   /** Sum of the known costs, in millionths of a dollar. */
   cost: number;

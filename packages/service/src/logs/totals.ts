@@ -76,8 +76,8 @@ export async function markAsNotTotalled(db: Db, engineRunIds: readonly string[])
 }
 
 /**
- * Changes the totals. In a transaction, no later statement may wait for locks. The rows are locked in a fixed order. So
- * processes cannot deadlock.
+ * Changes the totals, and locks their rows in a fixed order. Call it after all other statements of the transaction that
+ * may wait for locks. Then processes cannot deadlock.
  */
 export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
   if (runs.length === 0) return;
@@ -121,7 +121,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
   return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-/** A range of times within one period of the statistics, in milliseconds since the epoch. `to` is excluded. */
+/** A range of times within one period of the statistics, in milliseconds since the epoch. `to` is exclusive. */
 interface Range {
   from: number;
   to: number;

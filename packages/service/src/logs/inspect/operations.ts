@@ -157,7 +157,7 @@ async function* eventsOf(
   try {
     yield* summarizeEvents(engine.follow(engineRunId, { signal }), receivedCount);
   } catch (error) {
-    // The run was deleted, or the process shuts down: clients read the run again.
+    // A refusal is expected if the run was deleted or the process shuts down. Clients then read the run again.
     if (!refusalOf(error)) report(error);
   }
   yield { data: '[DONE]' };

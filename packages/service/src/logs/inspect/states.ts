@@ -14,7 +14,7 @@ export interface StatusCounts {
 /** The executions of a block: all of them, or those of one iteration. */
 export interface BlockState extends StatusCounts {
   blockId: string;
-  /** Failures that an error port has handled; they are part of `failed`. */
+  /** Failures that an error port has handled; they are included in `failed`. */
   handled: number;
   /** The span of the latest execution. */
   spanId: string;

@@ -17,7 +17,7 @@ export interface ValueEntry {
   preview: string;
 }
 
-/** A part of a value: of its JSON text, and of its entries. */
+/** A page of a value: a part of its JSON text, and some of its entries. */
 export interface ValuePage {
   kind: ValueKind;
   /** Size of the whole value as JSON text. */
@@ -51,7 +51,7 @@ export function valueAtKeys(value: Json, keys: readonly string[]): Json | undefi
 }
 
 /**
- * Returns a part of a value: its text from `offset` on, and its entries from number `entry` on. Takes O(size of the
+ * Returns a page of a value: its text from `offset` on, and its entries from number `entry` on. Takes O(size of the
  * value).
  */
 export function pageOfValue(value: Json, { offset, entry }: { offset: number; entry: number }): ValuePage {
