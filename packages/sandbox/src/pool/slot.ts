@@ -164,7 +164,7 @@ export class Slot {
     this.#send({ t: 'cancel', id: assignment.id });
   }
 
-  /** Cancels and returns the jobs that wait for the thread and have made no host calls: others can run them. */
+  /** Cancels the jobs that wait for the thread and have made no host calls. Returns them, for other processes. */
   recall(): Job[] {
     const { occupant } = this;
     const recalledJobs: Job[] = [];

@@ -251,9 +251,9 @@ interface DeployedVersion {
 }
 
 /**
- * Compiles the graph and stores it in the engine. The engine's store and the service's store share no
- * transaction, so call this before the service records the version: if that fails, the version never runs. Throws 400 with every diagnostic, and for triggers
- * that cannot fire.
+ * Compiles the graph and stores it in the engine. The engine's store and the service's store share no transaction, so
+ * call this before the service records the version: if that fails, the version never runs. Throws 400 with every
+ * diagnostic, and for triggers that cannot fire.
  */
 async function deployToEngine(
   { engine, compat, triggers }: WorkflowServices,

@@ -56,12 +56,15 @@ export const compareWorkflowVersions = define({
   success: [{ status: 200, schema: difference, description: 'How the target differs from the base' }],
   errors: READ_ERRORS,
   async handle({ store }, { query: { base, target } }, row) {
-    const stateOf = async (side: string): Promise<string> => {
-      if (side === 'draft') return row.state;
-      const version = side === 'active' ? row.active_version : Number(side);
+    const stateOf = async (selector: string): Promise<string> => {
+      if (selector === 'draft') return row.state;
+      const version = selector === 'active' ? row.active_version : Number(selector);
       const versionRow = version === null ? undefined : await store.workflows.version(row.id, version);
       if (versionRow) return versionRow.state;
-      throw new ApiError(404, side === 'active' ? 'The workflow has no live version' : 'Version not found');
+      throw new ApiError(
+        404,
+        selector === 'active' ? 'The workflow has no live version' : 'Version not found',
+      );
     };
     const [baseGraph, targetGraph] = [graphOf(await stateOf(base)), graphOf(await stateOf(target))];
     return { data: { id: row.id, base, target, ...compareGraphs(baseGraph, targetGraph) } };

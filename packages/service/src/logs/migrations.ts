@@ -16,7 +16,8 @@ const FILTER_COLUMNS: readonly string[] = [
 
 /** Returns the columns of the index for lists that are sorted by a column. */
 function sortIndexColumns(sortColumn: string): string[] {
-  return ['workspace_id', sortColumn, 'engine_id', ...FILTER_COLUMNS.filter((column) => column !== sortColumn)];
+  const otherColumns = FILTER_COLUMNS.filter((column) => column !== sortColumn);
+  return ['workspace_id', sortColumn, 'engine_id', ...otherColumns];
 }
 
 async function createTables({ schema }: Kysely<unknown>): Promise<void> {

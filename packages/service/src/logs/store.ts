@@ -176,7 +176,7 @@ export async function statsRows(db: Db, filters: LogFilters, window: Window): Pr
   }));
 }
 
-/** Returns the duration at each of these ranks (numbered from 0) among the ended runs that match; 0 if there is none. */
+/** Returns the duration at each rank (numbered from 0) among the ended runs that match; 0 if there is none. */
 export async function durationsAt(db: Db, filters: LogFilters, ranks: readonly number[]): Promise<number[]> {
   const durations: number[] = [];
   for (const rank of ranks) {
