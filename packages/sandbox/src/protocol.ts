@@ -124,7 +124,7 @@ export type ModuleFault = 'module' | 'builtin';
 export interface GuestError {
   /** `memory`: an uncaught MemoryError of Python. */
   readonly phase: 'compile' | 'run' | 'result' | 'memory' | ModuleFault;
-  /** Number of the unit, from 0. */
+  /** Number of the unit, from 0; -1 if the error has none. */
   readonly index: number;
   readonly name: string;
   readonly message: string;

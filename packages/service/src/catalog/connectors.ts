@@ -66,8 +66,7 @@ export class ConnectorTypes {
     const views = new Map<string, ConnectorView>();
     for (const type of types) {
       const { connectorType } = type;
-      if (views.has(connectorType))
-        throw new RangeError(`There are two connector types "${connectorType}".`);
+      if (views.has(connectorType)) throw new RangeError(`There are two connector types "${connectorType}".`);
       views.set(connectorType, toPublicType(type));
     }
     this.#types = [...views.values()];
