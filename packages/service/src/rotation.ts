@@ -8,7 +8,7 @@ import { secretKeyIds, resealSecrets } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
 
 export interface RotationResult {
-  /** Values that were sealed again. */
+  /** Number of values that were sealed again. */
   resealed: number;
   /** Id of the key that sealed them. */
   keyId: string;
@@ -32,13 +32,13 @@ export async function rotateStoredSecrets(
   const credentials = database as Kysely<CredentialTables>;
   const hooks = database as Kysely<HookTables>;
   if (keys) {
-    const inUse = new Set([
+    const usedKeyIds = new Set([
       ...(await secretKeyIds(secrets)),
       ...(await credentialKeyIds(credentials)),
       ...(await hookKeyIds(hooks)),
     ]);
-    const isInterrupted = [...inUse].some((id) => id !== sealer.currentKeyId());
-    if (!isInterrupted) keys.rotate(inUse);
+    const isInterrupted = [...usedKeyIds].some((id) => id !== sealer.currentKeyId());
+    if (!isInterrupted) keys.rotate(usedKeyIds);
   }
   let resealed = 0;
   for (;;) {

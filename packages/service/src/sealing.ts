@@ -27,8 +27,8 @@ export interface SealingKeys {
 
 /** Keys that this module can replace. */
 export interface RotatableKeys extends SealingKeys {
-  /** Adds a key, which seals from now on. Deletes older keys that are not `inUse`, except for the previous key. */
-  rotate(inUse: ReadonlySet<string>): void;
+  /** Adds a key, which seals from now on. Keeps the previous key, and of the older keys only `usedKeyIds`. */
+  rotate(usedKeyIds: ReadonlySet<string>): void;
 }
 
 /** Thrown when a value cannot be sealed or opened. The message contains no value and no key. */
@@ -146,12 +146,12 @@ export function expectSealingKey(sealer: Sealer): void {
   try {
     sealer.currentKeyId();
   } catch (error) {
-    if (error instanceof SealingError && error.code === 'NO_KEY') throw unavailable(NO_KEYS);
+    if (error instanceof SealingError && error.code === 'NO_KEY') throw unavailable(NO_KEY_MESSAGE);
     throw error;
   }
 }
 
-const NO_KEYS = 'The server has no key to encrypt secrets with, so it cannot store them';
+const NO_KEY_MESSAGE = 'The server has no key to encrypt secrets with, so it cannot store them';
 
 const KEY_FILE = /^(\d{6})\.key$/;
 
@@ -177,12 +177,12 @@ export class KeyFolder implements RotatableKeys {
     return this.#keysById.get(id);
   }
 
-  rotate(inUse: ReadonlySet<string>): void {
+  rotate(usedKeyIds: ReadonlySet<string>): void {
     const numbers = this.#numbers();
     const last = numbers.at(-1) ?? 0;
     // The current key is kept, because another process may be sealing with it now.
     for (const number of numbers.slice(0, -1))
-      if (!inUse.has(this.#read(number).id)) rmSync(this.#file(number), { force: true });
+      if (!usedKeyIds.has(this.#read(number).id)) rmSync(this.#file(number), { force: true });
     this.#create(last + 1);
   }
 

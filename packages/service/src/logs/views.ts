@@ -38,7 +38,7 @@ export function commonFieldsOf(row: LogRow, files: CommonFields['files']): Commo
   };
 }
 
-/** Returns a workflow in the form of entries. An unknown workflow was deleted permanently. */
+/** Returns the workflow of a log entry. Undefined `workflow`: it was deleted permanently. */
 export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
   return {
     id: workflow?.id ?? null,

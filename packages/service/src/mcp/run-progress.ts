@@ -7,7 +7,10 @@ import type { ReadableStream } from 'node:stream/web';
 const POLL_MS = 100;
 /** Minimum time between two reports. */
 const REPORT_INTERVAL_MS = 100;
-/** Matches the beginning of the line of a block that has ended. The output in the line is not parsed. */
+/**
+ * Matches the beginning of the line for a block that has ended. The line is not parsed, because it contains the output
+ * of the block.
+ */
 const BLOCK_ENDED = /^data: \{"type":"block:(?:completed|error)"/;
 
 /** The run whose progress is reported, and how it is reported. */
@@ -27,15 +30,15 @@ interface ProgressOptions {
 /** Reports the progress of a run until the run ends, if the caller may read it. Never rejects. */
 export async function reportProgress(options: ProgressOptions): Promise<void> {
   try {
-    const body = await openEvents(options);
-    if (body) await follow(body, options);
+    const body = await openEventStream(options);
+    if (body) await reportEndedBlocks(body, options);
   } catch (error) {
     if (!options.signal.aborted) options.onError(error);
   }
 }
 
-/** Returns the stream of events, once the run has started; undefined if the caller may not read it. */
-async function openEvents(options: ProgressOptions): Promise<ReadableStream | undefined> {
+/** Resolves with the event stream of the run when the run has started; undefined if the caller may not read it. */
+async function openEventStream(options: ProgressOptions): Promise<ReadableStream | undefined> {
   const { workflowId, runId, callApi, signal } = options;
   const path = `/api/workflows/${encodeURIComponent(workflowId)}/executions/${runId}/stream?from=0`;
   for (;;) {
@@ -47,15 +50,15 @@ async function openEvents(options: ProgressOptions): Promise<ReadableStream | un
   }
 }
 
-async function follow(body: ReadableStream, { signal, report }: ProgressOptions): Promise<void> {
+async function reportEndedBlocks(body: ReadableStream, { signal, report }: ProgressOptions): Promise<void> {
   const input = Readable.fromWeb(body, { signal });
   let endedCount = 0;
-  let lastMs = 0;
+  let lastReportMs = 0;
   for await (const line of createInterface({ input })) {
     if (!BLOCK_ENDED.test(line)) continue;
     endedCount += 1;
-    if (Date.now() - lastMs < REPORT_INTERVAL_MS) continue;
-    lastMs = Date.now();
+    if (Date.now() - lastReportMs < REPORT_INTERVAL_MS) continue;
+    lastReportMs = Date.now();
     await report(endedCount);
   }
 }

@@ -20,7 +20,7 @@ export interface WorkflowTools {
   onError: (error: unknown) => void;
 }
 
-/** The workflow as the API describes it. */
+/** The fields of a workflow in a response of the API that a tool needs. */
 interface WorkflowData {
   id: string;
   name: string;
@@ -53,27 +53,29 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
   const { servers, onInnerRequest, onError } = options;
   return async (request) => {
-    const id = SERVER_PATH.exec(new URL(request.url).pathname)?.[1];
-    const workflows = id !== undefined && Object.hasOwn(servers, id) ? servers[id] : undefined;
-    if (!workflows) return fetch(request);
+    const serverId = SERVER_PATH.exec(new URL(request.url).pathname)?.[1];
+    const workflowIds =
+      serverId !== undefined && Object.hasOwn(servers, serverId) ? servers[serverId] : undefined;
+    if (!workflowIds) return fetch(request);
     const callApi: CallApi = (path, init) => {
       const inner = toInnerRequest(request, path, init);
       onInnerRequest?.(inner, request);
       return fetch(inner);
     };
-    // A credential is needed, even for public workflows. An invalid one is refused before the protocol begins.
-    const access = await callApi(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
+    // Every caller needs a valid credential, even for public workflows. Without one, the caller gets the 401 of the
+    // API, not an error of the MCP protocol.
+    const access = await callApi(`/api/v2/workflows/${encodeURIComponent(workflowIds[0] ?? '')}`);
     if (access.status === 401) return access;
     await access.body?.cancel();
     const handler = createMcpHandler(
       () => {
         const server = new Server({ name: 'heddle', version: '1' }, { capabilities: { tools: {} } });
         server.setRequestHandler('tools/list', async () => ({
-          tools: (await listTools(workflows, callApi)).map(({ tool }) => tool),
+          tools: (await listTools(workflowIds, callApi)).map(({ tool }) => tool),
         }));
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-          const entry = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
-          if (!entry) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
+          const entry = (await listTools(workflowIds, callApi)).find(({ tool }) => tool.name === params.name);
+          if (!entry) return errorResult(`There is no tool "${params.name.slice(0, 100)}".`);
           // With earlier protocol revisions, this server keeps no session, so only the end of the connection cancels a
           // call.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
@@ -109,11 +111,11 @@ function toInnerRequest(outer: Request, path: string, init: Partial<CallInit> = 
 
 /** Returns the tools of deployed workflows that the caller can see. */
 async function listTools(
-  workflows: readonly string[],
+  workflowIds: readonly string[],
   callApi: CallApi,
 ): Promise<{ id: string; tool: Tool }[]> {
   const tools = new Map<string, { id: string; tool: Tool }>();
-  for (const id of workflows) {
+  for (const id of workflowIds) {
     const response = await callApi(`/api/v2/workflows/${encodeURIComponent(id)}`);
     if (response.status === 403 || response.status === 404) {
       await response.body?.cancel();
@@ -169,12 +171,12 @@ interface RunOptions {
   onError: (error: unknown) => void;
 }
 
-/** Runs a workflow to its end, or until a person must answer. An aborted call cancels the run. */
+/** Runs a workflow until it ends or pauses for human input. An aborted call cancels the run. */
 async function run(id: string, input: object, options: RunOptions): Promise<CallToolResult> {
   const { callApi, signal, report, onError } = options;
   const path = `/api/v2/workflows/${encodeURIComponent(id)}/execute`;
   const body = JSON.stringify({ input });
-  if (!report) return toolResult(await callApi(path, { body, signal }));
+  if (!report) return resultOfResponse(await callApi(path, { body, signal }));
   const runId = `mcp-${randomUUID()}`;
   const runEnd = new AbortController();
   const progressInit = { signal: AbortSignal.any([signal, runEnd.signal]) };
@@ -183,20 +185,20 @@ async function run(id: string, input: object, options: RunOptions): Promise<Call
     callApi: (progressPath) => callApi(progressPath, progressInit),
   });
   try {
-    return await toolResult(await callApi(path, { body, signal, runId }));
+    return await resultOfResponse(await callApi(path, { body, signal, runId }));
   } finally {
     runEnd.abort();
     await reporting;
   }
 }
 
-async function toolResult(response: Response): Promise<CallToolResult> {
-  if (!response.ok) return failure(await messageOf(response));
+async function resultOfResponse(response: Response): Promise<CallToolResult> {
+  if (!response.ok) return errorResult(await messageOf(response));
   const { data } = (await response.json()) as { data: RunData };
-  return { ...resultOf(data), _meta: { runId: data.runId } };
+  return { ...resultOfRun(data), _meta: { runId: data.runId } };
 }
 
-function resultOf({ status, runId, output, error }: RunData): CallToolResult {
+function resultOfRun({ status, runId, output, error }: RunData): CallToolResult {
   if (status === 'completed') {
     const text = typeof output === 'string' ? output : JSON.stringify(output);
     return { content: [{ type: 'text', text }] };
@@ -206,10 +208,10 @@ function resultOf({ status, runId, output, error }: RunData): CallToolResult {
       content: [{ type: 'text', text: `The run ${runId} waits for a person's answer, and then continues.` }],
     };
   const { code = status.toUpperCase(), message = `The run is ${status}.` } = error ?? {};
-  return failure(`${code}: ${message}`);
+  return errorResult(`${code}: ${message}`);
 }
 
-function failure(text: string): CallToolResult {
+function errorResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }
 

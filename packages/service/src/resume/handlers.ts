@@ -49,7 +49,7 @@ class ResumeHandler {
     this.#limiter = limiter;
   }
 
-  /** Responds to a request for WORKFLOW/RUN/TOKEN, or for a script or style in the same folder. */
+  /** Responds to a request for WORKFLOW/RUN/TOKEN (the page of a pause) or WORKFLOW/RUN/assets/FILE. */
   async respond(
     request: Request,
     { path, address }: { path: string; address: string | undefined },
@@ -61,7 +61,7 @@ class ResumeHandler {
     if (asset) return asset;
     const time = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
-    const page = parts.length === 3 ? await this.#find(parts) : undefined;
+    const page = parts.length === 3 ? await this.#findPage(parts) : undefined;
     if (isRead) return page ? pageResponse(htmlOf(page)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !page) throw notFound('Question');
     return this.#submit(request, page);
@@ -77,16 +77,16 @@ class ResumeHandler {
   }
 
   /** Returns the pause; undefined if it is unknown or its link has expired. */
-  async #find(parts: readonly string[]): Promise<PagePause | undefined> {
+  async #findPage(parts: readonly string[]): Promise<PagePause | undefined> {
     const ids = parts.map(decodePart);
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;
     const page = await findPause(this.#services, { workflowId, runId, token });
-    return page && expiryOf(page) > this.#services.now() ? page : undefined;
+    return page && linkExpiresAtMs(page) > this.#services.now() ? page : undefined;
   }
 }
 
-/** Returns a script or a style; undefined for other paths. They are in the folder of the page. */
+/** Returns the script or style at WORKFLOW/RUN/assets/FILE; undefined for other paths. */
 async function assetAt(parts: readonly string[]): Promise<Response | undefined> {
   return parts.length === 4 && parts[2] === 'assets' ? assetResponse(parts[3] ?? '') : undefined;
 }
@@ -100,7 +100,7 @@ function decodePart(text: string): string | undefined {
 }
 
 /** Returns when the link to a pause expires, in milliseconds since the epoch. */
-function expiryOf({ pause }: PagePause): number {
+function linkExpiresAtMs({ pause }: PagePause): number {
   return Date.parse(pause.pausedAt) + LINK_LIFETIME_MS;
 }
 
@@ -111,7 +111,7 @@ function htmlOf(page: PagePause): string {
     title: pause.blockName,
     workflowName: run.workflowName,
     pausedAt: pause.pausedAt,
-    expiresAt: new Date(expiryOf(page)).toISOString(),
+    expiresAt: new Date(linkExpiresAtMs(page)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
     // Files cannot be uploaded on this page, so they are entered as JSON.

@@ -9,7 +9,7 @@ export interface ShownValue {
   value: Json;
 }
 
-/** A notification of a pause, without the reason for its status, which can name addresses and accounts. */
+/** A notification of a pause. The reason for its status is omitted, because it can name addresses and accounts. */
 export interface ShownNotification {
   name: string;
   status: Json;
@@ -58,7 +58,10 @@ export function closedPage(): string {
   return documentOf(undefined, content, `<p>${text}</p>`);
 }
 
-/** Returns the values of the field `builderData` in the output of a pause. */
+/**
+ * Returns the values of the block's field `builderData`. In the output of a pause, they are in
+ * `response.data.responseStructure`.
+ */
 export function valuesOf(output: Json): ShownValue[] {
   const structure = valueAtKeys(output, ['response', 'data', 'responseStructure']);
   if (!Array.isArray(structure)) return [];
@@ -75,14 +78,14 @@ export function notificationsOf(output: Json): ShownNotification[] {
   if (!Array.isArray(rows)) return [];
   return rows.map((row) => {
     const labels = [valueAtKeys(row, ['title']), valueAtKeys(row, ['type'])].filter(
-      (each) => typeof each === 'string' && each !== '',
+      (label) => typeof label === 'string' && label !== '',
     );
     const [name = 'notification'] = labels as string[];
     return { name: name.slice(0, MAX_NAME), status: valueAtKeys(row, ['status']) ?? null };
   });
 }
 
-const STATUSES: ReadonlyMap<Json, string> = new Map([
+const STATUS_TEXTS: ReadonlyMap<Json, string> = new Map([
   ['sent', 'sent'],
   ['unknown', 'may not have been sent'],
 ]);
@@ -90,7 +93,7 @@ const STATUSES: ReadonlyMap<Json, string> = new Map([
 function notificationsHtml({ notifications }: ShownPause): string {
   if (notifications.length === 0) return '';
   const lines = notifications.map(
-    ({ name, status }) => `${escapeHtml(name)}: ${STATUSES.get(status) ?? 'not sent'}`,
+    ({ name, status }) => `${escapeHtml(name)}: ${STATUS_TEXTS.get(status) ?? 'not sent'}`,
   );
   return `<p class="about">Notifications: ${lines.join('; ')}.</p>\n`;
 }

@@ -18,7 +18,10 @@ interface PublicRunOptions {
   report: (error: unknown) => void;
 }
 
-/** Returns the job that deletes runs of callers without a credential and their reservations after a retention time. */
+/**
+ * Returns the job that deletes public runs (runs of callers without a credential), with their files and reservations,
+ * `maxAgeMs` after their end.
+ */
 export function publicRunRetention(options: PublicRunOptions): RetentionJob {
   const { publicRuns, maxAgeMs, now, report } = options;
   return async (sweep) => {
@@ -41,7 +44,7 @@ async function deleteIfExpired(
   { run_id: runId, files }: PublicRunRow,
   beforeMs: number,
 ): Promise<void> {
-  const endedAt = await endOf(engine, runId);
+  const endedAt = await endedAtOf(engine, runId);
   // A run that has not ended is kept, even if it has waited for a person for a long time.
   if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
   if (endedAt !== undefined) await engine.deleteRun(runId);
@@ -51,7 +54,7 @@ async function deleteIfExpired(
 }
 
 /** Returns when the run ended; null if it has not ended; undefined if it does not exist. */
-async function endOf(engine: Pick<Engine, 'getRun'>, runId: string): Promise<string | null | undefined> {
+async function endedAtOf(engine: Pick<Engine, 'getRun'>, runId: string): Promise<string | null | undefined> {
   try {
     return (await engine.getRun(runId)).endedAt;
   } catch (error) {

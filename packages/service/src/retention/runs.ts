@@ -52,7 +52,7 @@ async function deleteEndedBefore(options: RunOptions, sweep: SweepContext, befor
   while (last);
 }
 
-/** Deletes the oldest runs until all runs together take at most `maxBytes`. Their children may free more than that. */
+/** Deletes the oldest runs until all runs together take at most `maxBytes`. More may be freed, by their children. */
 async function deleteExcess(options: RunOptions, sweep: SweepContext, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
@@ -61,14 +61,14 @@ async function deleteExcess(options: RunOptions, sweep: SweepContext, maxBytes: 
     const excessBytes = (await totalBytes(options.db)) - maxBytes;
     if (excessBytes <= 0) return;
     last = await deleteBatch(options, sweep, { beforeMs, last, excessBytes });
-    // Removes the rows of the children.
+    // Removes the log rows of the deleted children.
     await options.updateLog();
   } while (last);
 }
 
 /**
- * Deletes runs that ended before `beforeMs`, oldest first, until `excessBytes` bytes are freed. Returns the last run if
- * more may follow.
+ * Deletes runs that ended before `beforeMs`, oldest first, until `excessBytes` bytes are freed. Returns the last run of
+ * the batch, after which the next batch starts; undefined if no run follows or the sweep must end.
  */
 async function deleteBatch(
   options: RunOptions,

@@ -4,11 +4,11 @@ import type { LogTables } from '../logs/tables.ts';
 
 /** A running sweep. */
 export interface SweepContext {
-  /** Resolves after a pause in which runs continue, with false if the sweep must end. */
+  /** Pauses, so that runs can continue between two deletions. Returns false if the sweep must end. */
   next(): Promise<boolean>;
 }
 
-/** Deletes one kind of records beyond its limit. */
+/** Deletes the records of one kind that are beyond its limit. */
 export type RetentionJob = (sweep: SweepContext) => Promise<void>;
 
 export interface SweepOptions {
@@ -32,14 +32,14 @@ const LEASE_MS = 60_000;
 export class RetentionSweep {
   readonly #options: SweepOptions;
   readonly #owner = randomUUID();
-  readonly #stop: () => void;
+  readonly #stopTimer: () => void;
   #currentSweep: Promise<void> | undefined;
   #renewAtMs = 0;
   #isClosed = false;
 
   constructor(options: SweepOptions) {
     this.#options = options;
-    this.#stop = options.every(SWEEP_MS, () => this.#startSweep());
+    this.#stopTimer = options.every(SWEEP_MS, () => this.#startSweep());
     this.#startSweep();
   }
 
@@ -53,7 +53,7 @@ export class RetentionSweep {
   /** Stops sweeping. Resolves when the current sweep has stopped. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stop();
+    this.#stopTimer();
     await this.#currentSweep?.catch(() => undefined);
   }
 
@@ -89,9 +89,9 @@ export class RetentionSweep {
   async #takeLease(): Promise<boolean> {
     const { db, now } = this.#options;
     const atMs = now();
-    const isTaken = await takeLease(db, this.#lease());
-    this.#renewAtMs = isTaken ? atMs + LEASE_MS / 2 : 0;
-    return isTaken;
+    const isAcquired = await takeLease(db, this.#lease());
+    this.#renewAtMs = isAcquired ? atMs + LEASE_MS / 2 : 0;
+    return isAcquired;
   }
 
   #lease() {

@@ -36,7 +36,7 @@ export interface Sandboxes {
   area: Area<SandboxServices, typeof SANDBOXES>;
   /** For the engine: function blocks use the sandboxes of their workspace. */
   images: ImageSource;
-  /** Waits for builds that are being stopped. */
+  /** Resolves when the running builds have stopped. Close the image store first: that stops them. */
   close(): Promise<void>;
 }
 

@@ -94,7 +94,10 @@ export class SandboxImages implements ImageSource {
     return record?.state === 'failed' && this.#hasBuild(imageId) ? undefined : record;
   }
 
-  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox uses it or it has a name. */
+  /**
+   * Removes the image of a sandbox that was changed or deleted, and cancels its queued build, unless another sandbox
+   * uses it. An image that has a name or is being built is kept.
+   */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
     this.#cancelQueued(imageId);
@@ -105,7 +108,7 @@ export class SandboxImages implements ImageSource {
 
   /**
    * Returns the image of a sandbox of the workspace, or an image to which the operator gave the name `id`. Other images
-   * are not found: their ids would reveal the packages of other workspaces.
+   * are not found: their ids would reveal the packages of other workspaces. Without `workspaceId`, opens any image.
    */
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
     const { db } = this.#options;

@@ -153,11 +153,11 @@ export const updateSandbox = define({
     };
     await expectImageStore(services, [current, row]);
     await consumeWriteLimit(services, workspaceId);
-    const replace = db.transaction().execute(async (tx) => {
+    const replacement = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
       await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
-    await replace.catch(async (error: unknown) => {
+    await replacement.catch(async (error: unknown) => {
       throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
     });
     if (row.image_id !== null) await images.requestBuild(row.image_id, specification.spec);

@@ -75,7 +75,7 @@ export async function findSandbox(
     .executeTakeFirst();
 }
 
-/** Returns the image of a sandbox of any workspace; null if it has none, undefined if there is no such sandbox. */
+/** Returns the id of a sandbox's image, in any workspace; null if it has none, undefined for an unknown sandbox. */
 export async function imageOfSandbox(
   database: Kysely<unknown>,
   sandboxId: string,

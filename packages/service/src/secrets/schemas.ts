@@ -23,7 +23,7 @@ export const secretName = z
   .max(MAX_NAME_CHARS)
   .regex(NAME, 'a name cannot have braces, control characters, or white space at its ends');
 
-/** A string with an unpaired surrogate cannot be stored as UTF-8: it would be read back as another string. */
+/** Unpaired surrogates are refused: UTF-8 cannot store them, so the value would be read back as another string. */
 export const secretValue = z
   .string()
   .min(1)

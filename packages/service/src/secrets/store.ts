@@ -168,8 +168,8 @@ export async function secretKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Finds up to `limit` values that another key has sealed, and seals them with the current key. Returns the number of
- * these values; 0 if the current key has sealed all. Skips a value that another caller has replaced in the meantime.
+ * Finds up to `limit` values that are sealed with other keys, and seals them with the current key. Returns the number
+ * of values found; 0 if the current key has sealed all. Skips a value that another caller has replaced in the meantime.
  */
 export async function resealSecrets(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const currentKeyId = sealer.currentKeyId();

@@ -64,7 +64,7 @@ export const grantSkillEditor = define({
   async handle(services, { path, body: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    const member = await grantableMember(services, { workspaceId, email });
+    const member = await nonAdminMember(services, { workspaceId, email });
     const { userId } = member;
     const isNew = await databaseOf(services)
       .transaction()
@@ -94,7 +94,7 @@ export const revokeSkillEditor = define({
   async handle(services, { path, query: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    const { userId } = await grantableMember(services, { workspaceId, email });
+    const { userId } = await nonAdminMember(services, { workspaceId, email });
     await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -106,7 +106,7 @@ export const revokeSkillEditor = define({
 });
 
 /** Returns the member with this email address. Throws 404 if the workspace has none, and 400 for an admin. */
-async function grantableMember(
+async function nonAdminMember(
   services: SkillServices,
   { workspaceId, email }: { workspaceId: string; email: string },
 ): Promise<SkillEditor> {

@@ -3,7 +3,7 @@ import { readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import type { Db, SkillKey, PagePosition } from './store.ts';
 
-/** A member of the workspace who may change a skill: an admin, or a member with a grant (the right to change it). */
+/** An editor of a skill (an admin of the workspace, or a member with a grant), or a member who can become one. */
 export interface SkillEditor {
   userId: string;
   email: string;
@@ -52,7 +52,7 @@ export async function memberWithEmail(
   return row && editorOf(row);
 }
 
-/** Returns whether the person has a grant for the skill. */
+/** Returns whether the person has a grant for the skill: the right to change it. */
 export async function hasGrant(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
   const query = grants(db, skill).select('user_id').where('user_id', '=', userId);
   return (await query.executeTakeFirst()) !== undefined;

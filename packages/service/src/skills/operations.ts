@@ -22,7 +22,7 @@ import type { SkillInfo, SkillRow } from './tables.ts';
 const SHARED = { tag: 'Skills', capability: 'skills.use' } as const;
 const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
 const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
-const none = z.strictObject({});
+const emptyObject = z.strictObject({});
 const define = operationsOf<SkillServices>();
 const cursors = cursorCodec(schemas.pagePosition);
 
@@ -33,7 +33,7 @@ export const listSkills = define({
   path: '/api/v2/skills',
   summary: 'List skills without their content',
   resource: workspace('query'),
-  params: none,
+  params: emptyObject,
   query: schemas.listQuery,
   success: [{ status: 200, schema: schemas.skillSummary, page: true, description: 'A page of skills' }],
   errors: [400, 401, 403, 404, 429],
@@ -53,8 +53,8 @@ export const createSkill = define({
   path: '/api/v2/skills',
   summary: 'Create a skill; the caller becomes its editor',
   resource: workspace('body'),
-  params: none,
-  query: none,
+  params: emptyObject,
+  query: emptyObject,
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.skill, description: 'The skill' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
@@ -102,7 +102,7 @@ export const updateSkill = define({
   summary: 'Change a skill',
   resource: workspace('body'),
   params: schemas.skillPath,
-  query: none,
+  query: emptyObject,
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.skill, description: 'The changed skill' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],

@@ -15,7 +15,7 @@ export interface WorkflowListQuery {
   sortBy: WorkflowSort;
   sortOrder: 'asc' | 'desc';
   limit: number;
-  /** The sorted value and the id of the last item of the previous page. */
+  /** The sort value and the id of the last item of the previous page. */
   after?: readonly [string | number | null, string] | undefined;
 }
 

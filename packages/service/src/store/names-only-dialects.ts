@@ -26,8 +26,8 @@ export class NamesOnlyPostgresDialect extends PostgresDialect {
 type TableName = Pick<TableMetadata, 'name' | 'schema'>;
 
 /**
- * Returns an introspector whose tables have no columns. Kysely's migrator lists the tables twice for each area, and
- * reading all their columns would take most of the time that opening a database takes.
+ * Returns an introspector whose tables have no columns. Kysely's migrator lists the tables twice for each area, so
+ * reading all their columns would be the slowest part of opening a database.
  */
 function introspectNames(
   introspector: DatabaseIntrospector,

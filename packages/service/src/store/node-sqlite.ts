@@ -25,10 +25,11 @@ function adaptConnection(db: DatabaseSync) {
   return {
     close: () => db.close(),
     prepare(sql: string) {
-      // Otherwise a transaction that reads first fails to write when another process has written in between.
+      // `begin immediate` locks the database for writing. With `begin`, a transaction that reads first fails to write
+      // if another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
       const statement = statements.get(text) ?? statementOf(db.prepare(text));
-      // Only queries are cached: statements that change the schema run once.
+      // Statements that change the schema are not cached, because they run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) statements.set(text, statement);
       return statement;
     },

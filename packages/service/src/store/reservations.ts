@@ -17,8 +17,8 @@ import type { ReservationRow, Tables } from './schema.ts';
 const BATCH_SIZE = 64;
 
 /**
- * Reserves the ids of a run and queues it, in the transaction of the caller. No process starts a held run before
- * `releaseQueued`. Throws if one of the ids is already reserved.
+ * Reserves the ids of a run and queues it, in the transaction of the caller. With `isHeld`, no process starts the run
+ * before `releaseHeldRun`. Throws if one of the ids is already reserved.
  */
 export async function addQueued(
   transaction: unknown,

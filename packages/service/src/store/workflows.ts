@@ -10,7 +10,7 @@ import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 /** Maximum number of ids per statement, below the parameter limits of both databases. */
 const CHUNK_SIZE = 500;
 
-/** Records a change in its transaction. */
+/** Records a change in the audit log, in the transaction of the change. */
 export type Recorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
 
 /** A version whose number is not assigned yet. */
@@ -68,7 +68,7 @@ export class WorkflowStore {
   async replaceState(
     workflow: WorkflowRow,
     edit: (state: string) => { state: string; ids: readonly string[] },
-    record: Recorder,
+    recordAudit: Recorder,
   ): Promise<string[]> {
     let ids: readonly string[] = [];
     try {
@@ -80,8 +80,8 @@ export class WorkflowStore {
           .executeTakeFirstOrThrow();
         const edited = edit(current.state);
         ({ ids } = edited);
-        const foreign = await findForeignIds(db, workflow, ids);
-        if (foreign.length > 0) return foreign;
+        const foreignIds = await findForeignIds(db, workflow, ids);
+        if (foreignIds.length > 0) return foreignIds;
         await db
           .updateTable('workflows')
           .set({ state: edited.state, updated_at: new Date().toISOString() })
@@ -89,7 +89,7 @@ export class WorkflowStore {
           .execute();
         await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();
         await insertGraphIds(db, workflow, ids);
-        await record(db);
+        await recordAudit(db);
         return [];
       });
     } catch (error) {
@@ -100,7 +100,7 @@ export class WorkflowStore {
   }
 
   /** Adds a version and makes it live, in one transaction with its audit record. */
-  async addVersion(version: NewVersion, record: Recorder<VersionRow>): Promise<VersionRow> {
+  async addVersion(version: NewVersion, recordAudit: Recorder<VersionRow>): Promise<VersionRow> {
     return this.#change(version.workflow_id, async (db) => {
       const last = await db
         .selectFrom('workflow_versions')
@@ -110,13 +110,13 @@ export class WorkflowStore {
       const row = { ...version, version: Number(last?.number ?? 0) + 1 };
       await db.insertInto('workflow_versions').values(row).execute();
       await setActive(db, row, row.created_at);
-      await record(db, row);
+      await recordAudit(db, row);
       return row;
     });
   }
 
-  /** Makes a stored version live from `at` on, and records its `engine_version`. */
-  async activate(row: VersionRow, at: string, record: Recorder): Promise<void> {
+  /** Makes a stored version live from `deployedAt` on, and records its `engine_version`. */
+  async activate(row: VersionRow, deployedAt: string, recordAudit: Recorder): Promise<void> {
     await this.#change(row.workflow_id, async (db) => {
       await db
         .updateTable('workflow_versions')
@@ -124,8 +124,8 @@ export class WorkflowStore {
         .where('workflow_id', '=', row.workflow_id)
         .where('version', '=', row.version)
         .execute();
-      await setActive(db, row, at);
-      await record(db);
+      await setActive(db, row, deployedAt);
+      await recordAudit(db);
     });
   }
 
@@ -133,7 +133,7 @@ export class WorkflowStore {
   async changeVersion(
     { workflowId, version }: { workflowId: string; version: number },
     { name, description }: { name?: string | undefined; description?: string | null | undefined },
-    record: Recorder,
+    recordAudit: Recorder,
   ): Promise<VersionRow | undefined> {
     return this.#change(workflowId, async (db) => {
       const row = await db
@@ -143,31 +143,31 @@ export class WorkflowStore {
         .where('version', '=', version)
         .returningAll()
         .executeTakeFirst();
-      if (row) await record(db);
+      if (row) await recordAudit(db);
       return row;
     });
   }
 
-  async undeploy(workflowId: string, record: Recorder): Promise<void> {
+  async undeploy(workflowId: string, recordAudit: Recorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
         .set({ active_version: null, deployed_at: null })
         .where('id', '=', workflowId)
         .execute();
-      await record(db);
+      await recordAudit(db);
     });
   }
 
   /** Allows or forbids runs of the live version without a credential. */
-  async setPublic(workflowId: string, isPublic: boolean, record: Recorder): Promise<void> {
+  async setPublic(workflowId: string, isPublic: boolean, recordAudit: Recorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
         .set({ public_api: isPublic ? 1 : 0 })
         .where('id', '=', workflowId)
         .execute();
-      await record(db);
+      await recordAudit(db);
     });
   }
 
@@ -209,7 +209,7 @@ async function setActive(
 }
 
 async function findForeignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
-  const foreign: string[] = [];
+  const foreignIds: string[] = [];
   for (const chunk of toChunks(ids)) {
     const rows = await db
       .selectFrom('graph_ids')
@@ -218,9 +218,9 @@ async function findForeignIds(db: Db, workflow: WorkflowRow, ids: readonly strin
       .where('workflow_id', '!=', workflow.id)
       .where('id', 'in', chunk)
       .execute();
-    for (const { id } of rows) foreign.push(id);
+    for (const { id } of rows) foreignIds.push(id);
   }
-  return foreign;
+  return foreignIds;
 }
 
 async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
