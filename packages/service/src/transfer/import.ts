@@ -125,7 +125,7 @@ export interface ReportData {
   idMap: ReadonlyMap<string, string>;
 }
 
-/** Returns the report of an import. Its issues are the warnings, and the cleared references that their blocks need. */
+/** Returns the report of an import. Its issues are the required references that were cleared, and the warnings. */
 export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportData): Report {
   const clearedIssues = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
     code: 'REFERENCE_CLEARED',
@@ -176,15 +176,15 @@ function namesOf({ blocks }: PortableGraph): Map<string, string> {
 /** Returns the required references without a value in any field of their block, as `<block name>: <field>`. */
 function missingReferencesOf(graph: PortableGraph): string[] {
   const labels = new Map<string, string>();
-  const satisfied = new Set<string>();
+  const metRequirements = new Set<string>();
   for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
     const slot = { owner: blockType, key, type };
     const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
-    const isAccount = kind?.kind === 'credential' && key === 'credential';
-    if (!kind || (!isAccount && !kind.isRequired?.(slot))) continue;
+    const isCredentialField = kind?.kind === 'credential' && key === 'credential';
+    if (!kind || (!isCredentialField && !kind.isRequired?.(slot))) continue;
     const requirement = `${kind.kind} ${blockId}`;
-    if (!isEmpty(value)) satisfied.add(requirement);
+    if (!isEmpty(value)) metRequirements.add(requirement);
     else if (!labels.has(requirement)) labels.set(requirement, `${blockName}: ${key}`);
   }
-  return [...labels].filter(([requirement]) => !satisfied.has(requirement)).map(([, label]) => label);
+  return [...labels].filter(([requirement]) => !metRequirements.has(requirement)).map(([, label]) => label);
 }

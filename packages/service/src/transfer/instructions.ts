@@ -32,7 +32,7 @@ export const MAX_TOTAL_POSITIONS = 100_000;
 export class Instructions {
   readonly #mappings = new Map<string, string | null>();
   readonly #bindings = new Map<string, Map<number | undefined, Binding>>();
-  readonly #used = new Set<Binding>();
+  readonly #usedBindings = new Set<Binding>();
 
   constructor(mappings: readonly Mapping[], bindings: readonly Binding[]) {
     expectPositionsWithinLimit(bindings);
@@ -47,8 +47,8 @@ export class Instructions {
   }
 
   /**
-   * Returns a function that takes a position of the reference (undefined if it has none) and returns the target of the
-   * id there. The function throws 400 if the instructions contradict each other or the reference.
+   * Returns a function that returns the target of the id at a position (undefined if the reference has no positions).
+   * The function throws 400 if the instructions contradict each other or the reference.
    */
   lookupFor({ kind, sourceId, occurrence }: Reference): (position: number | undefined) => Target {
     const mappedTarget = this.#mappings.get(idKey(kind, sourceId));
@@ -57,7 +57,7 @@ export class Instructions {
     return (position) => {
       const binding = byPosition.get(position) ?? byPosition.get(undefined);
       if (binding?.targetId === undefined) return mappedTarget;
-      this.#used.add(binding);
+      this.#usedBindings.add(binding);
       if (binding.kind !== kind)
         throw badRequest(`${occurrenceName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
       if (mappedTarget !== undefined && mappedTarget !== binding.targetId)
@@ -66,11 +66,11 @@ export class Instructions {
     };
   }
 
-  /** Returns the bindings of places in which the file has no reference. */
+  /** Returns the bindings for places at which the file has no reference. */
   unusedBindings(): Binding[] {
     return [...this.#bindings.values()]
       .flatMap((byPosition) => [...new Set(byPosition.values())])
-      .filter((binding) => binding.targetId !== undefined && !this.#used.has(binding));
+      .filter((binding) => binding.targetId !== undefined && !this.#usedBindings.has(binding));
   }
 
   /** Returns the targets of all instructions, each with its kind. */
@@ -102,9 +102,9 @@ export class Instructions {
   }
 }
 
-/** Throws 400 for places with more positions than an import may have. */
-export function expectPositionsWithinLimit(places: readonly Occurrence[]): void {
-  const count = places.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
+/** Throws 400 if the occurrences have more positions in total than an import may have. */
+export function expectPositionsWithinLimit(occurrences: readonly Occurrence[]): void {
+  const count = occurrences.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
   if (count > MAX_TOTAL_POSITIONS)
     throw badRequest(`An import has at most ${MAX_TOTAL_POSITIONS} positions: there are ${count}`);
 }

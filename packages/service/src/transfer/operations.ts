@@ -76,7 +76,7 @@ export const importWorkflow = define({
   ],
   check: ({ body }) => expectComplete(body),
   async handle({ transfers }, { body, principal, recordAudit }) {
-    return { status: 201, data: await transfers.import(body, { principal, record: recordAudit }) };
+    return { status: 201, data: await transfers.import(body, { principal, recordAudit }) };
   },
 });
 

@@ -7,7 +7,7 @@ import { KINDS } from './kinds.ts';
 import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
 import type { ReferenceManifest } from './references.ts';
 
-/** A workflow as a file describes it. Its ids are labels: they grant no access. */
+/** A workflow as a file describes it. The ids of resources in it grant no access to them. */
 export interface Payload {
   name?: string | undefined;
   description?: string | undefined;
@@ -66,9 +66,9 @@ export const manifest = z.strictObject({
 });
 
 /**
- * Returns the workflow of an imported file: an export, an export within `data`, an object with only `state`, a
- * state, or the JSON text of any of these. Throws `PayloadError` for anything else, and for a file that is too large or
- * too deep.
+ * Returns the workflow of an imported file. The file is an export, an object with an export in `data`, an object with
+ * only `state`, the value of `state`, or the JSON text of any of these. Throws `PayloadError` for anything else, and
+ * for a file that is too large or too deep.
  */
 export function readPayload(input: Json): Payload {
   const file = typeof input === 'string' ? parseJson(input) : input;

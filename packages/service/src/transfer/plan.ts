@@ -88,14 +88,14 @@ export async function planImport(
   const configuration = configurationOf(imported, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
     graph: imported,
-    bindings: resolved.map(viewOf),
-    unresolvedBindings: unresolved.map(viewOf),
+    bindings: resolved.map(toPlannedBinding),
+    unresolvedBindings: unresolved.map(toPlannedBinding),
     configuration,
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
     discovery: discoveryOf(unresolved, lookups),
     cleared: resolved
       .filter((each) => each.state === 'cleared' && each.reference.required && !isUnresolved(each))
-      .map(viewOf),
+      .map(toPlannedBinding),
   };
 }
 
@@ -105,7 +105,7 @@ interface ResolvedReference {
   state: 'bound' | 'cleared' | 'unresolved';
 }
 
-function viewOf({ reference, target }: ResolvedReference): PlannedBinding {
+function toPlannedBinding({ reference, target }: ResolvedReference): PlannedBinding {
   const { kind, sourceId, required, occurrence } = reference;
   return { kind, sourceId, targetId: target, required, occurrence };
 }
@@ -132,11 +132,11 @@ export function referencesClearedByExport({
 }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
   expectPositionsWithinLimit(manifest.references.flatMap(({ occurrences }) => occurrences));
-  const places = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
+  const referencedKeys = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
   const fields = fieldsByPlace(graph);
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
     occurrences.flatMap((occurrence): Reference[] => {
-      if (kind === 'env-var' || places.has(occurrenceKey(occurrence))) return [];
+      if (kind === 'env-var' || referencedKeys.has(occurrenceKey(occurrence))) return [];
       const slot = slotOf(fields, occurrence, kind);
       return slot ? [{ kind, sourceId, required: isRequired(kind, slot), occurrence }] : [];
     }),

@@ -84,12 +84,12 @@ export function manifestOf(references: Iterable<FoundReference>): {
 
 /** Returns the slot at a path of a field; undefined when the field has none there. */
 export function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
-  const [index, ...rest] = path;
+  const [index, ...memberPath] = path;
   if (index === undefined) return { owner: field.blockType, key: field.key, type: field.type };
   const list = structuredValue(field);
   const item = Array.isArray(list) && typeof index === 'number' ? list[index] : undefined;
-  const key = rest.at(-1);
-  const isInItem = rest.length === 1 || (rest.length === 2 && rest[0] === 'params');
+  const key = memberPath.at(-1);
+  const isInItem = memberPath.length === 1 || (memberPath.length === 2 && memberPath[0] === 'params');
   if (!isList(field) || !isJsonObject(item) || typeof key !== 'string' || !isInItem) return undefined;
   return { owner: textOf(item, 'type'), key, type: '' };
 }

@@ -110,10 +110,10 @@ function replaceIds(value: Json, { encoding, targets }: Edit): Json {
     case 'environment':
       return typeof value === 'string' ? replacePlaceholders(value, targets) : value;
     case 'csv': {
-      return replaceItems(partsOf(value), targets, targetOnly).join(',') || null;
+      return replaceItems(partsOf(value), targets, toId).join(',') || null;
     }
     case 'array':
-      return replaceItems(listOf(value), targets, targetOnly);
+      return replaceItems(listOf(value), targets, toId);
     case 'files': {
       if (!isJsonObject(value)) return replaceItems(listOf(value), targets, fileOf);
       return replaceItems([value], targets, fileOf)[0] ?? null;
@@ -144,7 +144,7 @@ function listOf(value: Json): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-const targetOnly = (target: string): string => target;
+const toId = (target: string): string => target;
 
 /** Returns a reference to another file. It keeps the name of the old file, but no other data, such as the URL. */
 function fileOf(target: string, item: Json | undefined): JsonObject {

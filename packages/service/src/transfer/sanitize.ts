@@ -33,7 +33,7 @@ const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'sheet-selector',
   'user-selector',
 ]);
-/** Keys of such choices in tools, and in sub-blocks whose value is typed. */
+/** Keys of such choices in tools, and in sub-blocks in which a user types the value. */
 const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'channelId',
   'documentTags',
@@ -57,16 +57,18 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
     const { subBlocks, ...rest } = block;
     const clean = withoutSecrets(rest) as JsonObject;
     if (!isJsonObject(subBlocks)) return [id, clean];
-    const owner = { blockId: id, blockName: textOf(block, 'name') || id };
+    const blockRef = { blockId: id, blockName: textOf(block, 'name') || id };
     const fields = Object.entries(subBlocks).flatMap(([key, field]): [string, Json][] => {
       if (!isJsonObject(field) || key === 'undefined' || field['type'] === 'unknown') {
-        warnings.push(`${owner.blockName}: the field "${key.slice(0, 100)}" is malformed and was dropped.`);
+        warnings.push(
+          `${blockRef.blockName}: the field "${key.slice(0, 100)}" is malformed and was dropped.`,
+        );
         return [];
       }
       const original = own(field, 'value') ?? null;
       const slot = { owner: textOf(block, 'type'), key, type: textOf(field, 'type') };
       const value = sanitizeValue(original, slot, keepBindings);
-      if (isEmpty(value) && !isEmpty(original)) cleared.push({ ...owner, key });
+      if (isEmpty(value) && !isEmpty(original)) cleared.push({ ...blockRef, key });
       return [[key, { ...field, value }]];
     });
     return [id, { ...clean, subBlocks: Object.fromEntries(fields) }];

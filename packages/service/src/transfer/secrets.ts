@@ -41,7 +41,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 /** Maximum depth of a value that is checked. Deeper values are removed. */
 const MAX_DEPTH = 100;
 
-/** Returns whether a field, variable, header or parameter of this name has a secret. */
+/** Returns whether a field, variable, header or parameter of this name holds a secret. */
 export function isSecretName(name: string): boolean {
   return isCredential(name) && !NOT_SECRET.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
 }

@@ -40,10 +40,10 @@ export interface TransferOptions {
   now: () => number;
 }
 
-/** The caller who imports a workflow, and the function that records the import. */
+/** The caller who imports a workflow, and the function that records the import in the audit log. */
 interface ImportContext {
   principal: Principal;
-  record: Recorder;
+  recordAudit: Recorder;
 }
 
 /** The request id of an import, and the hash of the request. */
@@ -68,7 +68,7 @@ export class Transfers {
   async export(
     row: WorkflowRow,
     options: Omit<ExportOptions, 'exportedAt'>,
-    record: Recorder,
+    recordAudit: Recorder,
   ): Promise<WorkflowExport> {
     const { id, name, description, workspace_id: workspaceId, folder_path: folderPath } = row;
     const exported = exportOf(
@@ -76,7 +76,7 @@ export class Transfers {
       readGraph(row.state) as PortableGraph,
       { ...options, exportedAt: this.#isoNow() },
     );
-    await record({ resourceId: id });
+    await recordAudit({ resourceId: id });
     return exported;
   }
 
@@ -99,19 +99,19 @@ export class Transfers {
    * repeated request returns the result of the first. Throws 409 for a request id that another request has used, for a
    * stale preview, and for an import that is not ready; 404 for an unknown folder, and 423 for a locked one.
    */
-  async import(body: ImportRequest, { principal, record }: ImportContext): Promise<ImportResult> {
+  async import(body: ImportRequest, { principal, recordAudit }: ImportContext): Promise<ImportResult> {
     const { workspaceId, requestId } = body;
     expectMayBindCredentials(body, principal);
-    const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
-    const earlier = request && (await this.#earlierResult(workspaceId, request));
-    if (earlier) return earlier;
+    const requestKey = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
+    const earlierResult = requestKey && (await this.#earlierResult(workspaceId, requestKey));
+    if (earlierResult) return earlierResult;
     const file = readImportFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
-    const plan = await this.#plan(body, request ? file : { graph: file.graph }, principal);
-    if (request) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
-    const applied = await this.#apply(body, { file, plan, request, record });
+    const plan = await this.#plan(body, requestKey ? file : { graph: file.graph }, principal);
+    if (requestKey) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
+    const applied = await this.#apply(body, { file, plan, requestKey, recordAudit });
     // Another call with the same request id has stored its receipt first.
-    const result = applied ?? (request && (await this.#earlierResult(workspaceId, request)));
+    const result = applied ?? (requestKey && (await this.#earlierResult(workspaceId, requestKey)));
     if (!result) throw new Error('The receipt of an import is missing.');
     return result;
   }
@@ -128,8 +128,8 @@ export class Transfers {
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
   }
 
-  async #earlierResult(workspaceId: string, request: RequestKey): Promise<ImportResult | undefined> {
-    const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...request });
+  async #earlierResult(workspaceId: string, requestKey: RequestKey): Promise<ImportResult | undefined> {
+    const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...requestKey });
     return row && (JSON.parse(row.result) as ImportResult);
   }
 
@@ -145,23 +145,23 @@ export class Transfers {
   /** Adds the workflow and the receipt. Adds nothing and returns undefined if the request id has a receipt. */
   async #apply(
     body: ImportRequest,
-    { file, plan, request, record }: ApplyOptions,
+    { file, plan, requestKey, recordAudit }: ApplyOptions,
   ): Promise<ImportResult | undefined> {
     const warnings = warningsOf(file, plan);
-    const graph = request ? plan.graph : withoutForeignCredentials(plan.graph);
+    const graph = requestKey ? plan.graph : withoutForeignCredentials(plan.graph);
     const { graph: newGraph, idMap } = regenerateIds(graph, randomUUID);
     const draft: PortableGraph = { ...newGraph, ...(graph.metadata && { metadata: graph.metadata }) };
     const operationId = randomUUID();
     return this.#db.transaction().execute(async (tx) => {
       const { workspaceId } = body;
       // Inserted first, so that a second call with the same request id waits here for the end of the first.
-      if (request && !(await this.#reserveRequestId(tx, operationId, { workspaceId, ...request })))
+      if (requestKey && !(await this.#reserveRequestId(tx, operationId, { workspaceId, ...requestKey })))
         return undefined;
       const row = await this.#addWorkflow(tx, body, { file, draft });
       const view = { ...viewOf(row, draft), warnings };
-      await record({ resourceId: row.id }, tx);
-      if (!request) return view;
-      const ids = { operationId, requestId: request.requestId, workspaceId, workflowId: row.id };
+      await recordAudit({ resourceId: row.id }, tx);
+      if (!requestKey) return view;
+      const ids = { operationId, requestId: requestKey.requestId, workspaceId, workflowId: row.id };
       const report = reportOf({ ...ids, plan, warnings, idMap });
       const result = { ...report, ...view };
       await this.#receipts(tx)
@@ -214,8 +214,8 @@ export class Transfers {
 interface ApplyOptions {
   file: ImportFile;
   plan: ImportPlan;
-  request: RequestKey | undefined;
-  record: Recorder;
+  requestKey: RequestKey | undefined;
+  recordAudit: Recorder;
 }
 
 function viewOf(row: WorkflowRow, { blocks }: PortableGraph) {

@@ -31,16 +31,16 @@ export interface Activation {
 }
 
 /**
- * Returns the triggers of a graph whose types this process supports. `starts` are the blocks at which runs of the graph
- * can start. Throws 400 if a field of a trigger is invalid.
+ * Returns the triggers of a graph whose types this process supports. `startBlocks` are the blocks at which runs of the
+ * graph can start. Throws 400 if a field of a trigger is invalid.
  */
 export function planTriggers(
   types: ReadonlyMap<string, TriggerType>,
   blocks: { readonly [id: string]: JsonObject },
-  starts: readonly WorkflowBlock[],
+  startBlocks: readonly WorkflowBlock[],
 ): PlannedTrigger[] {
   const problems: string[] = [];
-  const planned = starts.flatMap(({ blockId, name, type: typeName }): PlannedTrigger[] => {
+  const planned = startBlocks.flatMap(({ blockId, name, type: typeName }): PlannedTrigger[] => {
     const type = types.get(typeName);
     const block = blocks[blockId];
     if (!type || !block) return [];
@@ -70,10 +70,10 @@ function fieldsOf(block: JsonObject): JsonObject {
  */
 export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
   const { workflowId, triggers } = activation;
-  const obsolete = new Map((await lockRows(db, workflowId)).map((row) => [row.block_id, row]));
+  const unmatchedRows = new Map((await lockRows(db, workflowId)).map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
-    const existing = obsolete.get(trigger.blockId);
-    obsolete.delete(trigger.blockId);
+    const existing = unmatchedRows.get(trigger.blockId);
+    unmatchedRows.delete(trigger.blockId);
     const row = existing ?? newRow(trigger, activation);
     if (!existing) await db.insertInto('triggers').values(row).execute();
     await db
@@ -82,7 +82,7 @@ export async function activateTriggers(db: Db, activation: Activation): Promise<
       .where('id', '=', row.id)
       .execute();
   }
-  for (const { id } of obsolete.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
+  for (const { id } of unmatchedRows.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
 }
 
 /** Stops the triggers of a workflow that no longer has a live version. */
@@ -173,12 +173,12 @@ function activationColumns(
   if (row.state === 'paused') return { ...columns, ...NOT_DUE };
   const resetHealth = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
-  const isSame = wasActive && row.type === next.type && row.config === next.config;
+  const isUnchanged = wasActive && row.type === next.type && row.config === next.config;
   // The result of a poll for the previous version is discarded, so the next poll need not wait for its lease.
-  if (isSame && type.kind === 'feed') return { ...columns, fire_ms: row.due_ms };
+  if (isUnchanged && type.kind === 'feed') return { ...columns, fire_ms: row.due_ms };
   // Runs that were due before the change and are not claimed yet are still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
-  if (isSame || isOverdue) return columns;
+  if (isUnchanged || isOverdue) return columns;
   return { ...columns, ...resetHealth, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }
 

@@ -10,23 +10,23 @@ export interface ClientOptions {
 }
 
 /**
- * Returns the client `http`, and a function `service`, which resolves with the base URL that the operator has set for a
- * service, and with the client for this service.
+ * Returns `http`, the client for requests to other systems, and `service`, a function that resolves with the base URL
+ * that the operator has set for a service (undefined: none) and the client for that URL. `close` closes all clients.
  */
 export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
   const http = createEgress(egress);
-  const exceptions = new Map<string, Egress>();
+  const clientsByService = new Map<string, Egress>();
   for (const [name, url] of Object.entries(services))
-    if (/^https?:/i.test(url)) exceptions.set(name, createEgress(withException(egress, url)));
+    if (/^https?:/i.test(url)) clientsByService.set(name, createEgress(withException(egress, url)));
   return {
     http,
     service: (name: string) =>
       Promise.resolve({
         address: Object.hasOwn(services, name) ? services[name] : undefined,
-        http: exceptions.get(name) ?? http,
+        http: clientsByService.get(name) ?? http,
       }),
     async close() {
-      await Promise.all([http, ...exceptions.values()].map((client) => client.close()));
+      await Promise.all([http, ...clientsByService.values()].map((client) => client.close()));
     },
   };
 }

@@ -16,16 +16,16 @@ export interface DueLoopOptions {
 /** Calls `work` when something is due. It stores only the earliest due instant. */
 export class DueLoop {
   readonly #options: DueLoopOptions;
-  readonly #stop: () => void;
+  readonly #stopTimer: () => void;
   /** When `work` is called next: at the earliest known due instant, or to read the database again. */
-  #nextMs = -Infinity;
-  #working: Promise<void> | undefined;
-  #isUrgent = false;
+  #nextCheckMs = -Infinity;
+  #currentWork: Promise<void> | undefined;
+  #mustCheckAgain = false;
   #isClosed = false;
 
   constructor(options: DueLoopOptions) {
     this.#options = options;
-    this.#stop = options.every(TICK_MS, () => this.#tick());
+    this.#stopTimer = options.every(TICK_MS, () => this.#tick());
   }
 
   get isClosed(): boolean {
@@ -34,53 +34,53 @@ export class DueLoop {
 
   /** Checks again at the next tick. Call it when something has changed. */
   wake(): void {
-    this.#nextMs = -Infinity;
+    this.#nextCheckMs = -Infinity;
   }
 
   /** Checks again as soon as possible. Call it when something is due. */
   checkNow(): void {
     this.wake();
-    if (this.#working) this.#isUrgent = true;
+    if (this.#currentWork) this.#mustCheckAgain = true;
     else this.#tick();
   }
 
   /** Handles everything that is due now. */
   async run(): Promise<void> {
-    await this.#working;
+    await this.#currentWork;
     await this.#startWork();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stop();
-    await this.#working;
+    this.#stopTimer();
+    await this.#currentWork;
   }
 
   #tick(): void {
-    if (this.#working || this.#isClosed || this.#options.now() < this.#nextMs) return;
+    if (this.#currentWork || this.#isClosed || this.#options.now() < this.#nextCheckMs) return;
     void this.#startWork();
   }
 
   #startWork(): Promise<void> {
-    this.#working ??= this.#runWork().finally(() => {
-      this.#working = undefined;
-      if (!this.#isUrgent) return;
-      this.#isUrgent = false;
+    this.#currentWork ??= this.#runWork().finally(() => {
+      this.#currentWork = undefined;
+      if (!this.#mustCheckAgain) return;
+      this.#mustCheckAgain = false;
       this.#tick();
     });
-    return this.#working;
+    return this.#currentWork;
   }
 
   async #runWork(): Promise<void> {
     const { now, report, work } = this.#options;
     // Set before the work, so that the next tick notices a change that happens in the meantime.
-    this.#nextMs = now() + POLL_MS;
+    this.#nextCheckMs = now() + POLL_MS;
     try {
-      const earliest = await work();
-      if (earliest !== undefined) this.#nextMs = Math.min(this.#nextMs, earliest);
+      const earliestDueMs = await work();
+      if (earliestDueMs !== undefined) this.#nextCheckMs = Math.min(this.#nextCheckMs, earliestDueMs);
     } catch (error) {
       report(error);
-      this.#nextMs = now() + RETRY_MS;
+      this.#nextCheckMs = now() + RETRY_MS;
     }
   }
 }

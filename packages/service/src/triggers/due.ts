@@ -16,7 +16,7 @@ export interface DueState {
   nowMs: number;
   /** The delay of this trigger: see `jitterOf`. */
   jitterMs: number;
-  /** Whether the previous run has not ended. */
+  /** Whether the previous run is still in progress. */
   isBusy: boolean;
 }
 

@@ -10,7 +10,7 @@ const MAX_WORKFLOWS = 100;
 
 /**
  * Returns the watched workflows that were deployed before the period of the rule and have had no run in this period.
- * Workflows in a cooldown are skipped. A trigger that is newer than the period watches none yet.
+ * Workflows in a cooldown are skipped. Returns none for a trigger that was created in this period.
  */
 export async function inactiveWorkflows(
   db: Kysely<EventTables>,

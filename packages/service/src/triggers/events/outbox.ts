@@ -34,7 +34,7 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
       ...{ id: newId(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
-      // Due immediately: `happened_ms` may come from another clock.
+      // `look_ms` 0: due immediately. `happened_ms` may come from the clock of another process, and be in the future.
       ...{ happened_ms: event.happenedMs, recorded_ms: Date.now(), look_ms: 0, attempts: 0 },
     }));
   if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();

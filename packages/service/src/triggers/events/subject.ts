@@ -8,12 +8,11 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
-/**
- * `run`: the run that has ended; undefined for other kinds of events. `loadSubject` reads the subject of the event; it
- * reads the summary of the run only once.
- */
+/** The data of an event with which rules are checked and inputs are built. */
 export interface EventContext {
+  /** The run that has ended; undefined for other kinds of events. */
   run: EndedRun | undefined;
+  /** Reads the subject of the event. Reads the summary of the run only once. */
   loadSubject: () => Promise<EventSubject>;
 }
 

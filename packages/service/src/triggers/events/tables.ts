@@ -1,7 +1,7 @@
 import type { LogTables } from '../../logs/tables.ts';
 import type { TriggerTables } from '../tables.ts';
 
-// Times are milliseconds. PostgreSQL returns them as strings.
+// Times are milliseconds since the epoch. PostgreSQL returns them as strings.
 
 /** Kinds of events. */
 export type EventKind =

@@ -104,8 +104,8 @@ export class Poll {
     let accepted: string[];
     try {
       call = this.#createCall(await readCursor(this.#services.db, this.#trigger, this.#source));
-      const poll = await this.#type.poll(this.#config, call);
-      accepted = await this.#accept(poll, await this.#admitAll(poll.items));
+      const result = await this.#type.poll(this.#config, call);
+      accepted = await this.#accept(result, await this.#admitAll(result.items));
     } catch (error) {
       return this.#recordFailure(error);
     }
@@ -208,10 +208,10 @@ export class Poll {
    * Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items that
    * were claimed.
    */
-  async #accept(poll: FeedPoll, { items, refusal }: Admission): Promise<string[]> {
+  async #accept(result: FeedPoll, { items, refusal }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
-    const change = this.#columnsAfter(poll, { items, refusal, nowMs });
+    const change = this.#columnsAfterPoll(result, { items, refusal, nowMs });
     const queued = new Set<AdmittedItem>();
     const accepted = new Set<AdmittedItem>();
     try {
@@ -222,7 +222,7 @@ export class Poll {
           accepted.add(item);
           if (!item.flowEvent) queued.add(item);
         }
-        await this.#storeProgress(tx, poll, { isComplete: refusal === undefined, nowMs });
+        await this.#storeProgress(tx, result, { isComplete: refusal === undefined, nowMs });
       });
     } catch (error) {
       queued.clear();
@@ -274,7 +274,7 @@ export class Poll {
     });
   }
 
-  #columnsAfter(
+  #columnsAfterPoll(
     { hasMore }: FeedPoll,
     { items, refusal, nowMs }: Admission & { nowMs: number },
   ): Partial<TriggerRow> {
@@ -308,14 +308,14 @@ export class Poll {
   }
 
   async #recordFailure(error: unknown): Promise<void> {
-    // This process stops, so another process makes the next poll.
+    // The poll was aborted because this process stops. Another process repeats it.
     const isStopped = this.#signal.aborted && !isTimeout(this.#signal.reason);
     const { db, now, report } = this.#services;
     const nowMs = now();
-    const isKnown = isBlockError(error);
-    if (!isKnown && !this.#signal.aborted) report(error);
-    const message = isKnown ? error.message : UNKNOWN_FAILURE;
-    const { retryAfterMs } = isKnown ? error : { retryAfterMs: undefined };
+    const isExpected = isBlockError(error);
+    if (!isExpected && !this.#signal.aborted) report(error);
+    const message = isExpected ? error.message : UNKNOWN_FAILURE;
+    const { retryAfterMs } = isExpected ? error : { retryAfterMs: undefined };
     const change = isStopped
       ? { fire_ms: this.#trigger.due_ms }
       : { last_check_ms: nowMs, ...this.#backOff(message, { nowMs, retryAfterMs }) };

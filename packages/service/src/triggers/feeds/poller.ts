@@ -24,11 +24,11 @@ export class FeedPoller {
   readonly #options: PollerOptions;
   readonly #loop: DueLoop;
   readonly #polls = new Jobs(MAX_POLLS);
-  readonly #stop = new AbortController();
+  readonly #stopController = new AbortController();
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
+    this.#loop = new DueLoop({ ...options, work: () => this.#beginDuePolls() });
   }
 
   /** Checks the triggers again. Call it when one of them has changed. */
@@ -38,12 +38,12 @@ export class FeedPoller {
 
   /** Stops all polls. The next polls find the items that were not accepted. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#stopController.abort();
     await this.#loop.close();
     await this.#polls.waitUntilIdle();
   }
 
-  #begin(): Promise<number | undefined> {
+  #beginDuePolls(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     return beginDue({
       jobs: this.#polls,
@@ -68,7 +68,7 @@ export class FeedPoller {
 
   #poll(trigger: DueTrigger): void {
     const type = this.#options.types.get(trigger.type) as FeedTrigger;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_TIMEOUT_MS)]);
+    const signal = AbortSignal.any([this.#stopController.signal, AbortSignal.timeout(POLL_TIMEOUT_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
     const job = poll.run().catch((error: unknown) => this.#options.report(error));
     this.#polls.add(trigger.workspace_id, job, () => this.#loop.checkNow());

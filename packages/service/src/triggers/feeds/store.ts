@@ -48,7 +48,7 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
     .execute();
 }
 
-/** Returns which of the items are stored, with the times at which they were marked. */
+/** Returns which of the items are stored, with the times at which they were last marked as present in the source. */
 export async function findStoredItems(
   db: FeedDb,
   key: FeedKey,
