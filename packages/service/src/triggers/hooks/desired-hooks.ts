@@ -88,7 +88,7 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
 
 /** Records the needed hooks again if the server's public base URL has changed. */
 export async function refreshHookUrls(db: Db, rules: HookRules, now: () => number): Promise<void> {
-  if ('missing' in rules.settings) return;
+  if ('unavailableReason' in rules.settings) return;
   const triggers = await findHookedTriggers(db, rules);
   if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
