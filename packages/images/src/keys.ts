@@ -27,14 +27,14 @@ export function lockHash(lock: Lock): string {
   return sha256(canonicalJson({ v: 1, entries: entries.sort() }));
 }
 
-/** Returns the key of a runtime: everything besides the lock that affects the files of an image. */
+/** Returns the key of a runtime. `parts` are all values besides the lock that affect the files of an image. */
 export function runtimeKey(parts: Readonly<Record<string, string>>): string {
   return sha256(canonicalJson({ v: 1, ...parts }));
 }
 
 /**
- * Returns the key of an image: its lock, its runtime, and the names that code can import, which can differ between
- * specifications with the same lock.
+ * Returns the key of an image from the hash of its lock, the key of its runtime, and the names that code can import,
+ * which can differ between specifications with the same lock.
  */
 export function imageKey(lock: string, runtime: string, spec: ImageSpec): string {
   const { language, cliTools, systemPackages } = spec;

@@ -21,7 +21,7 @@ const TOKEN_PATTERNS: readonly (readonly [RegExp, string])[] = [
 
 /** The log of one build: the output of its tools, without secrets and paths. */
 export class BuildLog {
-  #text = '';
+  #tailText = '';
   readonly #fullLog = new TailBuffer(MAX_LOG_CHARS);
   readonly #secrets: readonly string[];
   readonly #paths: readonly string[];
@@ -35,7 +35,7 @@ export class BuildLog {
   /** Adds output of a tool. */
   add(text: string): void {
     const lines = `${text.trimEnd()}\n`;
-    this.#text = `${this.#text}${lines}`.slice(-BUFFER_CHARS);
+    this.#tailText = `${this.#tailText}${lines}`.slice(-BUFFER_CHARS);
     this.#fullLog.add(lines);
   }
 
@@ -44,7 +44,7 @@ export class BuildLog {
     this.#fullLog.add(`${line}\n`);
   }
 
-  /** Removes tokens and paths from the text. */
+  /** Returns the text without secrets, paths, escape sequences and control characters. */
   redact(text: string): string {
     let clean = text;
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '***');
@@ -56,7 +56,7 @@ export class BuildLog {
 
   /** Returns the end of the log, at most 4,000 characters, with `…` if the beginning is missing. */
   tail(): string {
-    const clean = this.redact(this.#text).trim();
+    const clean = this.redact(this.#tailText).trim();
     return truncateStart(clean, TAIL_CHARS);
   }
 

@@ -81,13 +81,13 @@ export async function removeWorkFolder(workFolder: string): Promise<void> {
 
 /** Creates the work area of one process. `asOtherUser` is true if the process runs as another user. */
 export async function openWorkArea(workFolder: string, asOtherUser: boolean): Promise<WorkArea> {
-  const inner = join(workFolder, 'npm');
-  await mkdir(inner, { recursive: true });
-  await chmod(inner, 0o755);
+  const npmFolder = join(workFolder, 'npm');
+  await mkdir(npmFolder, { recursive: true });
+  await chmod(npmFolder, 0o755);
   // The other user may traverse the folder, but not list it.
   if (asOtherUser) await chmod(workFolder, 0o711);
-  if (!asOtherUser || unreadablePart(inner) === undefined)
-    return { folder: inner, remove: async () => undefined };
+  if (!asOtherUser || unreadablePart(npmFolder) === undefined)
+    return { folder: npmFolder, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the cleanup that finds its work folder also finds the work area.
   const link = join(workFolder, basename(folder));

@@ -26,7 +26,7 @@ const THREADS = 64;
 const NPM_PATH = '/run/heddle/npm';
 const FOLDERS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
 
-/** File that Node.js loads before npm. It sends HTTP requests to the gate. */
+/** File that Node.js loads before npm. It sends npm's HTTP requests to the gate, the proxy to the registries. */
 const PRELOADED_FILE = 'registry.cjs';
 
 /** One run of npm. */
@@ -83,7 +83,7 @@ function createOutputCollector() {
   };
 }
 
-/** Runs npm in a sandbox: only Node.js and npm of the host, no network, no other processes. */
+/** Runs npm in a sandbox with only the host's Node.js and npm, no network except the gate, and no child processes. */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { execPath, readable, environment } = bareRoot();
   const paths = {

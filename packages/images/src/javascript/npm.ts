@@ -14,8 +14,8 @@ import type { NpmSettings } from './npm-settings.ts';
 import { RegistryGate } from './registry-gate.ts';
 import { watchSize, type Size } from './size.ts';
 
-/** No scripts, packages only from registries, no reports to registries. */
-const SWITCHES = [
+/** Flags of every run: no scripts, packages only from registries, no audit requests. */
+const FLAGS = [
   '--ignore-scripts',
   '--no-audit',
   '--no-fund',
@@ -90,7 +90,7 @@ export class Npm {
           ...folders,
           program,
           uid,
-          args: [...run.args, ...SWITCHES],
+          args: [...run.args, ...FLAGS],
           gate: gate.path,
           fileMiB: Math.ceil(this.maxSize.bytes / 2 ** 20) + 64,
         },
@@ -168,7 +168,7 @@ async function moveResults(project: string, folder: string): Promise<void> {
   await move(join(project, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Throws if users other than that of the host cannot read npm. */
+/** Throws if users other than the host's user cannot read npm. */
 function requireReadable(program: string): void {
   const unreadablePath = unreadablePart(program);
   if (unreadablePath !== undefined)

@@ -34,7 +34,7 @@ export class RegistryGate {
   readonly #settings: RegistrySettings;
   readonly #clients = new Map<string, Egress>();
   readonly #proxy: EgressProxy;
-  #fault: string | undefined;
+  #failureReason: string | undefined;
 
   /** Opens the gate for one run of npm. */
   static async open(settings: NpmSettings): Promise<RegistryGate> {
@@ -47,7 +47,7 @@ export class RegistryGate {
     this.#settings = new RegistrySettings(settings);
     this.#proxy = new EgressProxy({
       send: (request, signal) => this.#send(request, signal),
-      // Without a resolver, tunnels are refused: the gate could not inspect their content or add credentials.
+      // Without `resolveTarget`, tunnels are refused: the gate could not inspect their content or add credentials.
       maxRequests: MAX_REQUESTS,
       maxBytes: MAX_BYTES,
     });
@@ -63,9 +63,9 @@ export class RegistryGate {
     return this.#settings.npmSettings;
   }
 
-  /** Why the last failed request was refused, or undefined. */
+  /** Why the last failed request failed; undefined if none failed. */
   get failureReason(): string | undefined {
-    return this.#fault;
+    return this.#failureReason;
   }
 
   async close(): Promise<void> {
@@ -77,7 +77,7 @@ export class RegistryGate {
     try {
       return await this.#follow(request, signal);
     } catch (error) {
-      this.#fault = isEgressError(error) ? error.message : 'The request could not be sent.';
+      this.#failureReason = isEgressError(error) ? error.message : 'The request could not be sent.';
       throw error;
     }
   }

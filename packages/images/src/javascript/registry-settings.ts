@@ -14,6 +14,7 @@ const PASSED_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-
 interface Credentials {
   /** The Authorization header. */
   readonly authorization?: string;
+  /** The client certificate and its private key, in PEM format. */
   readonly client?: { readonly cert: string; readonly key: string };
 }
 
@@ -65,8 +66,8 @@ export class RegistrySettings {
    * registry on the same host.
    */
   credentialsFor(url: URL): Credentials {
-    const direct = this.#credentialsAt(url);
-    if (direct !== NO_CREDENTIALS) return direct;
+    const pathCredentials = this.#credentialsAt(url);
+    if (pathCredentials !== NO_CREDENTIALS) return pathCredentials;
     const registry = this.#registries.find(({ host }) => host === url.host);
     if (registry === undefined) return NO_CREDENTIALS;
     const { username, password } = registry;

@@ -37,14 +37,17 @@ async function measure(folder: string, size: Size, max: Readonly<Size>): Promise
   }
 }
 
-/** Returns a signal that is aborted when the folder exceeds the limits while it is being written. */
+/**
+ * Measures a folder every `pollMs` milliseconds while it is being written. Returns a signal that is aborted when the
+ * folder exceeds `copies` times the limits, or when `signal` is aborted.
+ */
 export function watchSize(
   folder: string,
   max: Readonly<Size>,
   signal: AbortSignal,
   { copies = COPIES, pollMs = POLL_MS }: { copies?: number; pollMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
-  const excess = new AbortController();
+  const sizeController = new AbortController();
   const limits = { files: max.files * copies, bytes: max.bytes * copies };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -54,7 +57,7 @@ export function watchSize(
   };
   const check = (): void => {
     void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () =>
-      excess.abort(tooLargeError(max)),
+      sizeController.abort(tooLargeError(max)),
     );
   };
   schedule();
@@ -62,7 +65,7 @@ export function watchSize(
     isStopped = true;
     clearTimeout(timer);
   };
-  return { signal: AbortSignal.any([signal, excess.signal]), stop };
+  return { signal: AbortSignal.any([signal, sizeController.signal]), stop };
 }
 
 /**

@@ -33,15 +33,15 @@ interface PackageJson {
 }
 
 /** Returns the target of an entry of `exports` under the bundle's conditions; undefined if there is none. */
-function targetOf(target: unknown): string | undefined {
-  if (typeof target === 'string') return target;
-  if (typeof target !== 'object' || target === null) return undefined;
-  const inner = Array.isArray(target)
-    ? target
-    : Object.entries(target)
+function targetOf(entry: unknown): string | undefined {
+  if (typeof entry === 'string') return entry;
+  if (typeof entry !== 'object' || entry === null) return undefined;
+  const innerEntries = Array.isArray(entry)
+    ? entry
+    : Object.entries(entry)
         .filter(([condition]) => CONDITIONS.has(condition))
         .map(([, value]: [string, unknown]) => value);
-  for (const each of inner) {
+  for (const each of innerEntries) {
     const nested = targetOf(each);
     if (nested !== undefined) return nested;
   }
@@ -177,7 +177,7 @@ async function selectLoadable(
   return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
 }
 
-/** Returns the other modules that a package offers, such as `dayjs/plugin/utc`, within the limits above. */
+/** Returns the modules that a package offers besides its main module, such as `dayjs/plugin/utc`, within the limits. */
 export async function subpathsOf(name: string, nodeModules: string): Promise<string[]> {
   const packageFolder = join(nodeModules, name);
   const json = await readFile(join(packageFolder, 'package.json'), 'utf8');

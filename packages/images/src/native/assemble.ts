@@ -21,7 +21,7 @@ import { HEDDLE_FOLDER, installTool } from './tools/install-tool.ts';
 import { recipeOf } from './tools/lock-tools.ts';
 
 /** Folder of compiled modules, arranged by the paths of their sources. */
-const CACHE = `${HEDDLE_FOLDER}/pycache`;
+const PYTHON_CACHE = `${HEDDLE_FOLDER}/pycache`;
 
 /** Modules that are not compiled, because code in a sandbox does not use them. */
 const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
@@ -46,7 +46,7 @@ async function compilePython(root: string, checker: Checker): Promise<boolean> {
   const archive = await checker.captureOutput(['/bin/bash', '-c', COMPILE_SCRIPT]);
   if (archive === undefined) return false;
   const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
-  await untar(Readable.from([archive], { objectMode: false }), writer, CACHE);
+  await untar(Readable.from([archive], { objectMode: false }), writer, PYTHON_CACHE);
   return true;
 }
 
@@ -73,7 +73,7 @@ export async function unpackDebs(
   await finishRoot(root);
 }
 
-/** The parts needed to install the packages of a lock. */
+/** The inputs of an installation, and the programs that perform it. */
 interface Installation {
   readonly spec: ImageSpec;
   readonly data: NativeLockData;

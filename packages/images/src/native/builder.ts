@@ -38,7 +38,7 @@ export interface NativeBuilderOptions {
 const REVISION = 2;
 
 /** Returns the digest of the files that start code in the sandbox. */
-async function digestOfBoot(): Promise<string> {
+async function digestOfBootFiles(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of (await readdir(BOOT_FILES)).sort())
     hash.update(name).update(await readFile(join(BOOT_FILES, name)));
@@ -107,7 +107,7 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
   const npm = new Npm(npmProgram, MAX_SIZE, options.isolation);
   const checksums = options.checksums ?? {};
 
-  const requireHost = async (): Promise<void> => {
+  const requireSupportedHost = async (): Promise<void> => {
     const refusal = await host.refusal();
     if (refusal !== undefined) throw new ImageError('provider_error', refusal);
   };
@@ -120,17 +120,17 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
         revision: String(REVISION),
         node: process.versions.node,
         system: `${process.platform}-${process.arch}`,
-        boot: await digestOfBoot(),
+        boot: await digestOfBootFiles(),
       };
     },
 
     async resolve(spec, context): Promise<Lock> {
-      await requireHost();
+      await requireSupportedHost();
       return lockNative(spec, { npm, checksums }, context);
     },
 
     async assemble(lock, spec, context) {
-      await requireHost();
+      await requireSupportedHost();
       const data = readNativeLock(lock.data);
       const root = join(context.workFolder, 'rootfs');
       const checker = new Checker(root, host, context);

@@ -95,8 +95,8 @@ export class Checker {
   }
 
   /**
-   * Runs code that loads `subject`, which is the name in messages. Throws ImageError load_failed if the code returns no
-   * value.
+   * Runs code that loads a package. Messages call the package `subject`. Throws ImageError load_failed if the code
+   * returns no value.
    */
   async load(language: 'javascript' | 'python', code: string, subject: string): Promise<void> {
     const end = await this.run({ language, code, globals: {}, values: {} });
@@ -114,7 +114,7 @@ export class Checker {
   }
 
   /**
-   * Runs a command of `subject`, which is the name in messages. Throws ImageError install_failed if the exit code is
+   * Runs a command of a tool. Messages call the tool `subject`. Throws ImageError install_failed if the exit code is
    * not 0.
    */
   async command(command: readonly string[], subject: string): Promise<void> {

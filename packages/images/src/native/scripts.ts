@@ -40,12 +40,12 @@ interface ScriptEnvironment {
 }
 
 /** Returns the installation folder of the host's Node.js, or undefined if it has no headers. */
-function headersOf(execPath: string): string | undefined {
+function nodeFolderWithHeaders(execPath: string): string | undefined {
   const home = dirname(dirname(execPath));
   return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : undefined;
 }
 
-function environmentOf(headers: string | undefined, settings: NpmSettings): Record<string, string> {
+function environmentOf(hasHeaders: boolean, settings: NpmSettings): Record<string, string> {
   const npmSettings = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
   return {
     ...Object.fromEntries(npmSettings),
@@ -53,7 +53,7 @@ function environmentOf(headers: string | undefined, settings: NpmSettings): Reco
     NODE_OPTIONS: `--require ${JAIL_PATHS.boot}/registry.cjs`,
     HEDDLE_REGISTRY: JAIL_PATHS.proxy,
     npm_config_cache: `${JAIL_PATHS.work}/.npm`,
-    ...(headers !== undefined && { npm_config_nodedir: HEADERS }),
+    ...(hasHeaders && { npm_config_nodedir: HEADERS }),
   };
 }
 
@@ -74,11 +74,11 @@ function reasonOf({ stderr, stopReason, exitCode }: TreeEnd): string {
  * @throws ImageError unsupported_package, naming the package whose script failed.
  */
 export async function runScripts(
-  scripted: readonly ScriptedPackage[],
+  packages: readonly ScriptedPackage[],
   environment: ScriptEnvironment,
   context: BuildContext,
 ): Promise<readonly string[]> {
-  if (scripted.length === 0) return [];
+  if (packages.length === 0) return [];
   const { uids } = await environment.checker.confinement();
   const modules = join(environment.root, environment.folder, 'node_modules');
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
@@ -87,7 +87,7 @@ export async function runScripts(
   try {
     if (uid !== undefined) await chownTree(modules, uid);
     const warnings: string[] = [];
-    for (const each of scripted) {
+    for (const each of packages) {
       context.progress(`running the install script of ${each.name}`);
       const end = await runScript(each, { ...environment, gate, uid, signal: sizeWatcher.signal }, context);
       sizeWatcher.signal.throwIfAborted();
@@ -125,7 +125,7 @@ async function runScript(
   context: BuildContext,
 ): Promise<TreeEnd> {
   const { execPath } = process;
-  const headers = headersOf(execPath);
+  const nodeFolder = nodeFolderWithHeaders(execPath);
   const modules = `${folder}/node_modules`;
   const scriptFlags = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
   const quietFlags = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
@@ -134,14 +134,14 @@ async function runScript(
       rootfs: root,
       execPath,
       command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
-      environment: environmentOf(headers, gate.settings),
+      environment: environmentOf(nodeFolder !== undefined, gate.settings),
       limits: LIMITS,
       cpuSeconds: SCRIPT_MS / 1_000,
       proxy: gate.path,
       folder: `/${folder}`,
       mounts: [
         ...['--bind', join(root, modules), `/${modules}`, '--ro-bind', dirname(dirname(npm.program)), NPM],
-        ...(headers === undefined ? [] : ['--ro-bind', join(headers, 'include'), `${HEADERS}/include`]),
+        ...(nodeFolder === undefined ? [] : ['--ro-bind', join(nodeFolder, 'include'), `${HEADERS}/include`]),
       ],
     },
     job: JSON.stringify({
@@ -163,12 +163,16 @@ async function runScript(
   return logLines(context, (output) => runTree(confinement, { ...tree, output }));
 }
 
-function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | undefined): ImageError {
+function failureOf(
+  { name }: ScriptedPackage,
+  end: TreeEnd,
+  requestFailure: string | undefined,
+): ImageError {
   if (end.exitCode === null && end.stopReason === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
-  const refusal = fault === undefined ? '' : ` ${fault}`;
+  const requestSentence = requestFailure === undefined ? '' : ` ${requestFailure}`;
   return new ImageError(
     'unsupported_package',
-    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refusal} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,
+    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${requestSentence} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,
   );
 }

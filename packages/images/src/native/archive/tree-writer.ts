@@ -36,15 +36,15 @@ export class TreeWriter {
   relativePath(entry: string): string {
     const path = posix.normalize(entry.replace(/^(?:\.?\/)+/, '')).replace(/\/+$/, '');
     if (path === '.' || path === '') return '';
-    const shown = JSON.stringify(entry.slice(0, 100));
+    const quotedName = JSON.stringify(entry.slice(0, 100));
     if (/[\0-\x1f]/.test(path))
-      throw this.#unsupported(`an entry named ${shown}, which has a control character in its name`);
+      throw this.#unsupportedError(`an entry named ${quotedName}, which has a control character in its name`);
     if (entry.split('/').includes('..'))
-      throw this.#unsupported(`an entry named ${shown}, which leads out of the archive`);
+      throw this.#unsupportedError(`an entry named ${quotedName}, which leads out of the archive`);
     return path;
   }
 
-  /** Counts an entry that is not written, because it has to be decompressed too. */
+  /** Counts a skipped entry towards the limits, because it has to be decompressed too. */
   skip(size: number): void {
     this.#count(size);
   }
@@ -65,7 +65,7 @@ export class TreeWriter {
     content.on('data', (chunk: Uint8Array) => {
       remaining -= chunk.length;
       if (remaining < 0)
-        content.destroy(this.#unsupported(`a file ${path} that is larger than its header says`));
+        content.destroy(this.#unsupportedError(`a file ${path} that is larger than its header says`));
     });
     await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
     await chmod(target, (mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
@@ -80,7 +80,7 @@ export class TreeWriter {
     const leadingDots = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(linkTarget))?.[0] ?? '';
     const levelsUp = leadingDots.split('..').length - 1;
     if (levelsUp > depth || target.includes('\0'))
-      throw this.#unsupported(`a link ${path} that leads out of the archive`);
+      throw this.#unsupportedError(`a link ${path} that leads out of the archive`);
     await symlink(linkTarget, await this.#prepare(path));
   }
 
@@ -90,7 +90,7 @@ export class TreeWriter {
     const source = join(this.#root, existingPath);
     await this.#checkFolders(dirname(existingPath));
     if (!(await lstat(source).catch(() => undefined))?.isFile())
-      throw this.#unsupported(`a link ${path} to a file that it does not contain`);
+      throw this.#unsupportedError(`a link ${path} to a file that it does not contain`);
     await link(source, await this.#prepare(path));
   }
 
@@ -118,7 +118,7 @@ export class TreeWriter {
     const target = join(this.#root, path);
     const existing = await lstat(target).catch(() => undefined);
     if (existing?.isDirectory() === true)
-      throw this.#unsupported(`${path}, which is a folder of another package`);
+      throw this.#unsupportedError(`${path}, which is a folder of another package`);
     if (existing !== undefined) await rm(target);
     return target;
   }
@@ -135,11 +135,11 @@ export class TreeWriter {
       const part = parts.slice(0, count).join('/');
       const existing: Stats | undefined = lstatSync(join(this.#root, part), { throwIfNoEntry: false });
       if (existing === undefined) return;
-      if (!existing.isDirectory()) throw this.#unsupported(`files below ${part}, which is not a folder`);
+      if (!existing.isDirectory()) throw this.#unsupportedError(`files below ${part}, which is not a folder`);
     }
   }
 
-  #unsupported(content: string): ImageError {
+  #unsupportedError(content: string): ImageError {
     return new ImageError('unsupported_package', `${this.#name} has ${content}.`);
   }
 }

@@ -9,7 +9,7 @@ export interface Archive {
   readonly components: readonly string[];
   /** Keyring whose keys may sign the archive; undefined if none is known. */
   readonly keyring: string | undefined;
-  /** True if the archive is refused if it has no signature or an invalid one. */
+  /** True if the archive must have a valid signature; otherwise it is refused. */
   readonly mustBeSigned: boolean;
   /** True if the archive is a dated snapshot, whose release file may be old. */
   readonly isSnapshot: boolean;
@@ -45,12 +45,12 @@ export function archivesOf({
   keyring,
   snapshot = false,
 }: DebianSettings = {}): Archive[] {
-  const keys = keyring ?? debianKeyring();
+  const keyringPath = keyring ?? debianKeyring();
   const isDefault = mirror === undefined;
   const common = {
     components: ['main'],
-    keyring: keys,
-    mustBeSigned: keyring !== undefined || (isDefault && keys !== undefined),
+    keyring: keyringPath,
+    mustBeSigned: keyring !== undefined || (isDefault && keyringPath !== undefined),
     isSnapshot: snapshot,
   };
   const main = { ...common, root: withTrailingSlash(mirror ?? MIRROR), suite };

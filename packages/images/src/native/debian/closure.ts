@@ -7,6 +7,7 @@ const MAX_PACKAGES = 1_000;
 /** Maximum number of search steps. */
 const MAX_STEPS = 200_000;
 
+/** A dependency, or a request of the specification. */
 interface Need {
   readonly alternatives: Alternatives;
   /** The package that needs it; undefined for the specification. */
@@ -34,7 +35,7 @@ class Search {
   readonly #assumed: ReadonlySet<string>;
   #steps = 0;
   /** The unmet need at the greatest depth, which explains a conflict best. */
-  #deepest: { need: Need; depth: number; reason: string } | undefined;
+  #deepest: { need: Need; depth: number; problem: string } | undefined;
 
   constructor(catalogue: PackageCatalogue, assumed: ReadonlySet<string>) {
     this.#catalogue = catalogue;
@@ -44,8 +45,8 @@ class Search {
   run(needs: readonly Need[]): Selection {
     const solution = this.#solve(needs, new Map());
     if (solution !== undefined) return solution;
-    const { need, reason } = this.#deepest as { need: Need; reason: string };
-    throw new ImageError('resolution_conflict', `${subjectOf(need)} ${reason}.`);
+    const { need, problem } = this.#deepest as { need: Need; problem: string };
+    throw new ImageError('resolution_conflict', `${subjectOf(need)} ${problem}.`);
   }
 
   /**
@@ -108,7 +109,7 @@ class Search {
       this.#deepest = {
         need,
         depth: chosen.size,
-        reason: `needs ${alternativesText(need.alternatives)}${reason}`,
+        problem: `needs ${alternativesText(need.alternatives)}${reason}`,
       };
     return suitable;
   }
@@ -149,10 +150,10 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
     throw new ImageError('package_not_found', `There is no system package ${name} in the Debian archive.`);
   if (version === undefined || catalogue.candidates(relation).length > 0) return;
   const versions = catalogue.versions(name).map((each) => each.version);
-  const offered = versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
+  const availability = versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
   throw new ImageError(
     'version_not_found',
-    `There is no version ${version.value} of the system package ${name}; ${offered}.`,
+    `There is no version ${version.value} of the system package ${name}; ${availability}.`,
   );
 }
 

@@ -56,6 +56,7 @@ export function checkRelease(
     );
   // An unsigned file must not make later ones look outdated.
   if (dateMs === undefined || !isSigned) return;
+  // Records the date, and returns the newest date of earlier files.
   const newestMs = context.storeMaximum(`release ${root} ${suite}`, dateMs);
   if (newestMs !== undefined && dateMs < newestMs - UPDATE_TOLERANCE_MS)
     fail(

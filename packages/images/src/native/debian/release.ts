@@ -54,10 +54,10 @@ async function readSigned(
   { signal, workFolder }: BuildContext,
 ): Promise<{ text: string; reason?: string }> {
   const { keyring, mustBeSigned } = archive;
-  const verified = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
-  if ('text' in verified) return { text: verified.text };
-  if ('unknownKey' in verified && mustBeSigned) throw notSignedError(name, verified.unknownKey);
-  const reason = 'unknownKey' in verified ? 'it is signed by an unknown key' : verified.unverified;
+  const result = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
+  if ('text' in result) return { text: result.text };
+  if ('unknownKey' in result && mustBeSigned) throw notSignedError(name, result.unknownKey);
+  const reason = 'unknownKey' in result ? 'it is signed by an unknown key' : result.unverified;
   return { text: Buffer.from(bytes).toString('utf8'), reason };
 }
 

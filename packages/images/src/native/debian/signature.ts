@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { findTool } from '@heddle/sandbox/build';
 import { ImageError } from '../../error.ts';
 
-/** The text of a signed file, or why its signature could not be verified. `unknownKey`: the message of gpgv. */
+/**
+ * The text of a file with a valid signature. Otherwise `unverified` is the reason why the signature could not be
+ * verified, or `unknownKey` is gpgv's message about a key that is not in the keyring.
+ */
 export type SignatureResult =
   | { readonly text: string }
   | { readonly unverified: string }

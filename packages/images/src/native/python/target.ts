@@ -1,10 +1,10 @@
 import type { Target } from '../../python/pep/target.ts';
 
-/** Versions of Debian's CPython and of its C library. */
+/** Debian's CPython and its C library. */
 export interface DebianPython {
-  /** Such as `3.11.2`. */
+  /** Version of CPython, such as `3.11.2`. */
   readonly python: string;
-  /** Version of its C library, such as `2.36`. */
+  /** Version of the C library, such as `2.36`. */
   readonly glibc: string;
 }
 

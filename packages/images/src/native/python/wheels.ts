@@ -21,7 +21,7 @@ const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
 const SECTION = /^\[(.*)\]\s*$/;
 const ENTRY_POINT = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
-/** Returns the programs that a wheel's entry points declare: name → text. */
+/** Returns the programs that a wheel's entry points declare: program name → Python script. */
 function entryPointPrograms(text: string, site: string): [name: string, program: string][] {
   let section = '';
   return text.split('\n').flatMap((line): [string, string][] => {
@@ -42,7 +42,7 @@ function entryPointPrograms(text: string, site: string): [name: string, program:
   });
 }
 
-/** Returns whether a file is a program in ELF format. Packages may start programs that they contain. */
+/** Returns whether a file is in ELF format. Such files are made executable, because packages may start them. */
 function isProgram(bytes: Buffer): boolean {
   return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
@@ -79,8 +79,8 @@ export async function installWheels(
         const name = SCRIPT.exec(file.path)?.[1];
         if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
         if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))
-          for (const [program, text] of entryPointPrograms((await file.read()).toString('utf8'), site))
-            await put(`${programs}/${program}`, Buffer.from(text), 0o755);
+          for (const [programName, text] of entryPointPrograms((await file.read()).toString('utf8'), site))
+            await put(`${programs}/${programName}`, Buffer.from(text), 0o755);
       }
     },
   });

@@ -87,7 +87,7 @@ async function installDownload(
   }
 }
 
-/** Programs and checks for installing tools. */
+/** npm, and the sandbox in which install scripts run. */
 interface InstallEnvironment {
   readonly npm: Npm;
   readonly checker: Checker;

@@ -137,7 +137,7 @@ const COMPILED = {
   ),
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
-/** Returns a tool that is compiled, or the publisher's program if the operator provides its checksum. */
+/** Returns how a tool is installed: compiled, or from `published` if the operator provides the checksum of that file. */
 export function go(name: keyof typeof COMPILED, published?: Download): GoInstall {
   return { from: 'go', published, ...COMPILED[name] };
 }
