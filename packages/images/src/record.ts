@@ -72,7 +72,7 @@ function outcomeFields(build: BuildRow | undefined) {
   };
 }
 
-/** Returns the record of a specification; `build` is its build for this runtime, if there is one. */
+/** Returns the record of a specification. `build` is its build for the current runtime, if there is one. */
 export function readRecord(
   records: Records,
   specHash: string,

@@ -16,7 +16,10 @@ export function npmDependencies(spec: ImageSpec): Record<string, string> {
   for (const entry of spec.dependencies) {
     const name = dependencyName(entry, 'javascript');
     if (Object.hasOwn(dependencies, name))
-      throw new ImageError('resolution_conflict', `The package ${name} is listed twice, with different version ranges.`);
+      throw new ImageError(
+        'resolution_conflict',
+        `The package ${name} is listed twice, with different version ranges.`,
+      );
     dependencies[name] = npmRange(entry);
   }
   return dependencies;

@@ -60,7 +60,10 @@ export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings
 
 /** Returns the path of npm: next to Node.js, or found in PATH; undefined if there is none. */
 export function findNpm(pathVariable: string | undefined, execPath = process.execPath): string | undefined {
-  const folders = [dirname(execPath), ...(pathVariable ?? '').split(delimiter).filter((folder) => folder !== '')];
+  const folders = [
+    dirname(execPath),
+    ...(pathVariable ?? '').split(delimiter).filter((folder) => folder !== ''),
+  ];
   for (const folder of folders) {
     const unixPath = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
     if (existsSync(unixPath)) return realpathSync(unixPath);

@@ -95,8 +95,8 @@ export class Checker {
   }
 
   /**
-   * Runs code that loads a package. Messages call the package `subject`. Throws ImageError load_failed if the code
-   * returns no value.
+   * Runs code that loads a package or the interpreter, which messages call `subject`. Throws ImageError load_failed if
+   * the code returns no value.
    */
   async load(language: 'javascript' | 'python', code: string, subject: string): Promise<void> {
     const end = await this.run({ language, code, globals: {}, values: {} });

@@ -163,11 +163,7 @@ async function runScript(
   return logLines(context, (output) => runTree(confinement, { ...tree, output }));
 }
 
-function failureOf(
-  { name }: ScriptedPackage,
-  end: TreeEnd,
-  requestFailure: string | undefined,
-): ImageError {
+function failureOf({ name }: ScriptedPackage, end: TreeEnd, requestFailure: string | undefined): ImageError {
   if (end.exitCode === null && end.stopReason === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
   const requestSentence = requestFailure === undefined ? '' : ` ${requestFailure}`;

@@ -46,8 +46,8 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
     },
 
     async resolve(spec, context) {
-      const installed = await readDistribution();
-      const runtime = { target: targetOf(installed), wheels: installed.wheels };
+      const distribution = await readDistribution();
+      const runtime = { target: targetOf(distribution), wheels: distribution.wheels };
       return lockPython(spec, withCredentials(context), runtime);
     },
 
@@ -55,12 +55,15 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
       const { wheels, warnings } = readLockData(lock);
       const site = await makePackageArchive(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-      const memory = await makeMemorySnapshot([...new Set(names)], site, loader, context);
+      const imported = await makeMemorySnapshot([...new Set(names)], site, loader, context);
       const { version, python } = await readDistribution();
       return {
-        blobs: { 'site.zip': site.path, ...(memory.path !== undefined && { 'memory.snap': memory.path }) },
-        features: { snapshot: memory.path !== undefined, modules: memory.modules },
-        warnings: [...warnings, ...site.warnings, ...memory.warnings],
+        blobs: {
+          'site.zip': site.path,
+          ...(imported.path !== undefined && { 'memory.snap': imported.path }),
+        },
+        features: { snapshot: imported.path !== undefined, modules: imported.modules },
+        warnings: [...warnings, ...site.warnings, ...imported.warnings],
         tools: { pyodide: version, python },
       };
     },

@@ -32,8 +32,8 @@ function configFilesOf(env: UserEnvironment['env'], home: string): string[] {
   const configFile = env['PIP_CONFIG_FILE'];
   // With this setting, pip reads no configuration files.
   if (configFile === '/dev/null') return [];
-  const user = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'pip', 'pip.conf');
-  const files = ['/etc/pip.conf', join(home, '.pip', 'pip.conf'), user];
+  const userFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'pip', 'pip.conf');
+  const files = ['/etc/pip.conf', join(home, '.pip', 'pip.conf'), userFile];
   return configFile === undefined ? files : [...files, configFile];
 }
 

@@ -14,7 +14,10 @@ interface Unit {
   readonly parameterNames: readonly string[];
 }
 
-/** Returns the unit at `index` of a job's flat arguments. */
+/**
+ * Returns the unit at `index`. A job's arguments are a flat array: the number of globals, name and JSON of each, the
+ * number of units, and for each unit its code, the number of its parameters, and name and JSON of each.
+ */
 function unitAt(request: RunRequest, index: number): Unit | undefined {
   const { args } = request;
   let offset = 1 + 2 * (args[0] as number);

@@ -172,10 +172,10 @@ export class Execution implements RealmUser {
   }
 
   #remainingWallMs(): number {
-    const elapsed = performance.now() - this.#startedAtMs;
+    const elapsedMs = performance.now() - this.#startedAtMs;
     // Time in which other jobs held the thread does not count for this job.
     const otherJobsMs = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
-    return this.#request.limits.wallMs - (elapsed - otherJobsMs);
+    return this.#request.limits.wallMs - (elapsedMs - otherJobsMs);
   }
 
   #watchWallTime(): void {

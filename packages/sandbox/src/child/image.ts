@@ -36,13 +36,14 @@ const USE_DETECTOR = `(() => {
   Object.defineProperty(globalThis, '__heddleUsed', { value: () => used });
 })();`;
 
+/** Runs once in a temporary context, so that the snapshot contains the compiled code of these globals. */
 const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer]", 0)';
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
 interface LoadReport {
   readonly failed: readonly ModuleFailure[];
-  /** True if loading used the process, the clock or a random generator. */
+  /** True if loading used the host, the clock or a random generator. */
   readonly usedHost: boolean;
 }
 
@@ -82,7 +83,7 @@ function evaluate(isolate: Isolate, context: Context, code: string, timeout: num
   return withLimits(isolate, () => context.evalSync(code, { timeout }) as unknown);
 }
 
-/** Loads the bundle as the creation of a snapshot does: without a connected process. */
+/** Loads the bundle without a connection to the host, as when a snapshot is created. */
 function loadUnconnected({ code, cpuMs, memoryMiB }: ImageRequest): LoadReport {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
@@ -136,7 +137,7 @@ function unusableFailure(endMessage: string): ModuleFailure {
   return { module: '', builtin: false, message: 'no code can run with them', stack };
 }
 
-/** Loads the bundle as a fresh context without a snapshot does: with a process connected. */
+/** Loads the bundle with a connection to the host, as in runs of an image without a snapshot. Makes V8's code cache. */
 function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint8Array } {
   const { code, cpuMs, memoryMiB } = request;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });

@@ -112,7 +112,7 @@ class GuestIsolate {
   readonly users = new Set<RealmUser>();
   /** Number of realms made so far. */
   realmCount = 0;
-  /** Takes no new job and is disposed after its last one. */
+  /** True if the isolate takes no new job; it is disposed after its last one. */
   isRetired = false;
   nextRealm: ContextRealm | undefined;
   readonly #source: IsolateSource;

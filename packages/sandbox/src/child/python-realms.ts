@@ -45,8 +45,8 @@ function limitMemory(mib: number): void {
 }
 
 /**
- * Sets the flags for using a code cache. V8 accepts one only under the flags with which it was made, and these include
- * the memory limit.
+ * Calls `act`, which makes or uses a code cache, with the maximum memory limit, which remains set. V8 accepts a cache
+ * only with the flags with which it was made, and the memory limit is one of them.
  */
 function withCacheFlags<T>(act: () => T): T {
   limitMemory(WASM_MIB);
@@ -182,10 +182,10 @@ export class Interpreters implements Realms {
 
   /** Returns the interpreter for one job. With an empty key no other job gets it. */
   lease(_user: RealmUser, key: string, requestedMiB: number): Interpreter {
-    const current = this.#interpreter;
+    const interpreter = this.#interpreter;
     this.#nextMiB = this.#memoryFor(requestedMiB);
     const isUsable =
-      current?.memoryMiB === this.#nextMiB && (!current.isUsed || (key !== '' && key === this.#key));
+      interpreter?.memoryMiB === this.#nextMiB && (!interpreter.isUsed || (key !== '' && key === this.#key));
     if (!isUsable) this.#drop();
     this.#interpreter ??= this.#make(this.#nextMiB);
     this.#key = key;

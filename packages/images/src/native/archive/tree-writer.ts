@@ -164,9 +164,9 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
 }
 
 /** Merges a tree of the store into another: folders and links are created, files are hard-linked. */
-export async function mergeTree(from: string, writer: TreeWriter, inner = ''): Promise<void> {
-  for (const name of (await readdir(join(from, inner))).sort()) {
-    const path = inner === '' ? name : `${inner}/${name}`;
+export async function mergeTree(from: string, writer: TreeWriter, subfolder = ''): Promise<void> {
+  for (const name of (await readdir(join(from, subfolder))).sort()) {
+    const path = subfolder === '' ? name : `${subfolder}/${name}`;
     const fullPath = join(from, path);
     const stat = await lstat(fullPath);
     if (stat.isDirectory()) {

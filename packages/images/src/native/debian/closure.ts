@@ -150,7 +150,8 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
     throw new ImageError('package_not_found', `There is no system package ${name} in the Debian archive.`);
   if (version === undefined || catalogue.candidates(relation).length > 0) return;
   const versions = catalogue.versions(name).map((each) => each.version);
-  const availability = versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
+  const availability =
+    versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
   throw new ImageError(
     'version_not_found',
     `There is no version ${version.value} of the system package ${name}; ${availability}.`,

@@ -137,7 +137,7 @@ const COMPILED = {
   ),
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
-/** Returns how a tool is installed: compiled, or from `published` if the operator provides the checksum of that file. */
+/** Returns how a tool is installed: compiled, or from the file `published` if the operator provides its checksum. */
 export function go(name: keyof typeof COMPILED, published?: Download): GoInstall {
   return { from: 'go', published, ...COMPILED[name] };
 }

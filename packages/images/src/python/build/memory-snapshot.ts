@@ -99,7 +99,7 @@ async function makeSnapshot(
     return { reason: 'they cannot be stored in a snapshot' };
   }
   context.log(`${report.imported.length} of ${modules.length} modules are in the snapshot`);
-  // The first refused module usually causes the others.
+  // Only the first ones, because a refused module usually causes the refusal of later ones.
   const refused = Object.entries(report.refused).slice(0, MAX_LOGGED);
   for (const [module, reason] of refused) context.log(`Not in the snapshot: ${module}: ${reason}`);
   const path = join(context.workFolder, 'memory.snap');

@@ -35,8 +35,8 @@ export async function makePackageArchive(
 }
 
 /**
- * Unpacks the files of all wheels. If two wheels have the same file, the later one by name wins, and the log reports
- * it.
+ * Unpacks the files of all wheels. If several wheels have the same file, that of the last one in the list wins, and the
+ * log reports it.
  */
 async function unpack(
   wheels: readonly LockedWheel[],
@@ -108,14 +108,14 @@ async function compileBatch(
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<[string, Buffer][]> {
-  const site = join(context.workFolder, `sources-${randomUUID()}.zip`);
-  await writeStoredZip(site, sortedFiles(sources));
-  const report = await loader.run({ t: 'compile' }, [site], context.signal);
+  const sourceArchive = join(context.workFolder, `sources-${randomUUID()}.zip`);
+  await writeStoredZip(sourceArchive, sortedFiles(sources));
+  const report = await loader.run({ t: 'compile' }, [sourceArchive], context.signal);
   if (report.t !== 'compiled') throw compileFailure(report);
   for (const path of report.uncompiled) context.log(`${path} does not compile; its source is kept`);
-  const archive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
-  await writeFile(archive, report.archive);
-  return withArchive(archive, async (compiled) =>
+  const compiledArchive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
+  await writeFile(compiledArchive, report.archive);
+  return withArchive(compiledArchive, async (compiled) =>
     Promise.all(compiled.map(async (file) => [file.path, await file.read()] as [string, Buffer])),
   );
 }

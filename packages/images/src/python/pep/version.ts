@@ -54,7 +54,7 @@ function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boole
 
 /**
  * Returns whether the version satisfies every clause. Pre-releases are treated like other versions here; the resolver
- * decides when they count. Follows PEP 440 exactly; @renovatebot/pep440 parses and orders versions.
+ * decides when they are candidates. Follows PEP 440 exactly; @renovatebot/pep440 parses and orders versions.
  */
 export function isAllowed(version: string, specifier: Specifier): boolean {
   if (specifier.clauses.length === 0) return true;

@@ -163,7 +163,9 @@ export class ReleaseCatalogue {
   }
 
   #compareRanks(a: WheelOffer, b: WheelOffer): number {
-    const rank = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
-    return rank || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1);
+    const difference = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
+    return (
+      difference || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1)
+    );
   }
 }

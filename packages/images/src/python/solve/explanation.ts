@@ -42,10 +42,10 @@ export function blockedReleasesError(facts: readonly RequirementFact[], target: 
 export function resolutionError(facts: readonly RequirementFact[], target: Target): ImageError {
   const groups = groupsOf(facts);
   const obstacles = groups.filter(({ obstacle }) => obstacle);
-  const first = REPORT_ORDER.flatMap((kind) =>
+  const reported = REPORT_ORDER.flatMap((kind) =>
     obstacles.filter(({ obstacle }) => obstacle?.kind === kind),
   )[0];
-  if (first?.obstacle) return obstacleError(first, first.obstacle, target);
+  if (reported?.obstacle) return obstacleError(reported, reported.obstacle, target);
   const sentences = groups.slice(0, MAX_SENTENCES).map(sentenceOf);
   if (groups.length > MAX_SENTENCES)
     sentences.push(`${groups.length - MAX_SENTENCES} more requirements are involved.`);
@@ -142,10 +142,12 @@ function noWheelError(
   target: Target,
 ): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
-  const listed = platforms.slice(0, MAX_TAGS).join(', ');
-  const more = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
+  const shownPlatforms = platforms.slice(0, MAX_TAGS).join(', ');
+  const moreText = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
   const availability =
-    platforms.length > 0 ? `its wheels are for ${listed}${more}` : 'it is published only as source code';
+    platforms.length > 0
+      ? `its wheels are for ${shownPlatforms}${moreText}`
+      : 'it is published only as source code';
   const acceptedTags = `py3-none-any or ${target.tags[0] ?? ''}`;
   const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
   const isIsolate = system === 'emscripten';
@@ -168,12 +170,12 @@ function noWheelError(
  */
 function platformOf(tag: string): string {
   const [python = '', , platform = ''] = tag.split('-');
-  const plain = platform
+  const unversioned = platform
     .replace(/^manylinux(?:\d+|_\d+_\d+)_/, 'manylinux ')
     .replace(/^macosx_\d+_\d+_/, 'macosx ');
   // For these the Python version is the reason for the mismatch.
-  if (plain === 'any' || plain.startsWith('pyemscripten')) return `${python} ${plain}`;
-  return plain.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
+  if (unversioned === 'any' || unversioned.startsWith('pyemscripten')) return `${python} ${unversioned}`;
+  return unversioned.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
 }
 
 function pythonMismatchError(

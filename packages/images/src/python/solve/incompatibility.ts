@@ -1,8 +1,8 @@
 import type { CandidateSet } from './sets.ts';
 
 /**
- * Sets of candidates, one per package; no solution has a candidate from each. The term comes from the PubGrub
- * algorithm.
+ * Sets of candidates, one per package: no solution has a candidate from each of these sets, the terms. PubGrub uses the
+ * same names.
  */
 export interface Incompatibility<Reason> {
   readonly terms: ReadonlyMap<string, CandidateSet>;
@@ -36,8 +36,8 @@ export function factsOf<Reason>(incompatibility: Incompatibility<Reason>): Reaso
 }
 
 /**
- * Resolves two incompatibilities on one package: whichever candidate the package has, one of the two applies, so the
- * other terms of both cannot hold together. `full` is the set of all candidates of the package.
+ * Derives an incompatibility from two others by resolution on the package `pivot`: whichever candidate it has, one of
+ * the two applies, so the other terms of both cannot hold together. `full` is the set of all candidates of the package.
  */
 export function combine<Reason>(
   a: Incompatibility<Reason>,

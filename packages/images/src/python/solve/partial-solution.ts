@@ -9,7 +9,7 @@ export interface Step<Reason> {
   readonly cause?: Incompatibility<Reason>;
 }
 
-/** The step at which an incompatibility became satisfied. */
+/** The assignment with which an incompatibility became satisfied. */
 export interface Satisfaction<Reason> {
   readonly step: Step<Reason>;
   /** The level at which the incompatibility's other terms were already satisfied. */
@@ -18,7 +18,7 @@ export interface Satisfaction<Reason> {
 
 /** The assignments so far, in order. */
 export class PartialSolution<Reason> {
-  readonly #steps: Step<Reason>[] = [];
+  readonly #assignments: Step<Reason>[] = [];
   readonly #remaining = new Map<string, CandidateSet>();
   readonly #decisions = new Map<string, CandidateSet>();
   readonly #sizeOf: (id: string) => number;
@@ -52,48 +52,49 @@ export class PartialSolution<Reason> {
     this.#add({ id, set, level: this.#level, cause });
   }
 
-  #add(step: Step<Reason>): void {
-    this.#remaining.set(step.id, this.remaining(step.id) & step.set);
-    this.#steps.push(step);
+  #add(assignment: Step<Reason>): void {
+    this.#remaining.set(assignment.id, this.remaining(assignment.id) & assignment.set);
+    this.#assignments.push(assignment);
   }
 
   /** Removes assignments above a level. */
   backtrackTo(level: number): void {
-    const steps = this.#steps.filter((step) => step.level <= level);
-    this.#steps.length = 0;
+    const assignments = this.#assignments.filter((assignment) => assignment.level <= level);
+    this.#assignments.length = 0;
     this.#remaining.clear();
     this.#decisions.clear();
-    for (const step of steps) {
-      this.#add(step);
-      if (!step.cause) this.#decisions.set(step.id, step.set);
+    for (const assignment of assignments) {
+      this.#add(assignment);
+      if (!assignment.cause) this.#decisions.set(assignment.id, assignment.set);
     }
     this.#level = level;
   }
 
-  /** Returns the first step at which all terms of a satisfied incompatibility hold. */
+  /** Returns the first assignment after which all terms of a satisfied incompatibility hold. */
   satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Reason> {
     const indexes = new Map([...terms].map(([id, set]) => [id, this.#indexOf(id, set)]));
     const index = Math.max(...indexes.values());
-    const step = this.#steps[index];
+    const step = this.#assignments[index];
     if (!step) throw new Error('The incompatibility is not satisfied.');
     const ownIndex = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
     const others = [...indexes].filter(([id]) => id !== step.id).map(([, otherIndex]) => otherIndex);
-    const previous = this.#steps[Math.max(ownIndex, ...others, -1)];
+    const previous = this.#assignments[Math.max(ownIndex, ...others, -1)];
     return { step, previousLevel: previous?.level ?? 0 };
   }
 
   /**
-   * Returns the index of the step after which the package's candidate must be in the set: -1 if it must be from the
-   * start, the number of steps if it need not be. `initial` is a set that is known to contain the candidate.
+   * Returns the index of the first assignment after which all remaining candidates of the package are in `set`. Returns
+   * -1 if they are in it before the first assignment, and the number of assignments if they never are. `initial` is a
+   * set that is known to contain the candidate.
    */
   #indexOf(id: string, set: CandidateSet, initial?: CandidateSet): number {
     let remaining = fullSet(this.#sizeOf(id)) & (initial ?? -1n);
     if ((remaining & ~set) === 0n) return -1;
-    for (const [index, step] of this.#steps.entries()) {
-      if (step.id !== id) continue;
-      remaining &= step.set;
+    for (const [index, assignment] of this.#assignments.entries()) {
+      if (assignment.id !== id) continue;
+      remaining &= assignment.set;
       if ((remaining & ~set) === 0n) return index;
     }
-    return this.#steps.length;
+    return this.#assignments.length;
   }
 }

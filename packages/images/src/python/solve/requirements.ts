@@ -83,8 +83,8 @@ export class Requirements implements Problem<RequirementFact> {
     const by = { name, version: candidate.version };
     const metadata = await this.#context.metadataOf(candidate);
     if (!metadata) return [this.#impossibleRule(id, by, { kind: 'malformed' })];
-    const required = parseSpecifier(metadata.requiresPython);
-    if (required && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', required)) {
+    const pythonRange = parseSpecifier(metadata.requiresPython);
+    if (pythonRange && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', pythonRange)) {
       return [this.#impossibleRule(id, by, { kind: 'python', requires: metadata.requiresPython })];
     }
     const requirements = metadata.requires.map(parseRequirement);

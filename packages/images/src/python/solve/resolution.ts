@@ -134,7 +134,7 @@ class MetadataReader {
     return reading;
   }
 
-  /** Returns undefined if the metadata is invalid, or names another distribution than the wheel's file name. */
+  /** Returns undefined if the metadata is invalid, or differs in name or version from the wheel's file name. */
   async #parse(offer: WheelOffer): Promise<Metadata | undefined> {
     const source = this.#options.sources.find(({ kind }) => kind === offer.source);
     const metadata = source && parseMetadata(await source.metadataOf(offer));
@@ -159,14 +159,14 @@ function warningsOf(
     const version = chosen.find((release) => release.name === name)?.version;
     if (version === undefined) return [];
     const { refused, candidates } = catalogue.releases(name);
-    const isNewer = (other: { version: string }): boolean =>
+    const isBetter = (other: { version: string }): boolean =>
       newestFirst(other.version, version) < 0 &&
       !isPreRelease(other.version) &&
       isAllowed(other.version, specifier);
     const unusable = refused.find(
-      (other) => isNewer(other) && (other.reason === 'wheel' || other.reason === 'python'),
+      (other) => isBetter(other) && (other.reason === 'wheel' || other.reason === 'python'),
     );
-    const skipped = candidates.find(isNewer);
+    const skipped = candidates.find(isBetter);
     if (skipped)
       return [`${text}: ${version} was chosen, because ${skipped.version} conflicts with other packages.`];
     const reason =

@@ -19,10 +19,10 @@ export function singleton(index: number): CandidateSet {
   return 1n << BigInt(index);
 }
 
-/** Returns the set of candidates for which `has` returns true, without "not installed". */
-export function setOf<T>(candidates: readonly T[], has: (candidate: T) => boolean): CandidateSet {
+/** Returns the set of candidates for which `includes` returns true, without "not installed". */
+export function setOf<T>(candidates: readonly T[], includes: (candidate: T) => boolean): CandidateSet {
   let set = 0n;
-  for (const [index, candidate] of candidates.entries()) if (has(candidate)) set |= singleton(index);
+  for (const [index, candidate] of candidates.entries()) if (includes(candidate)) set |= singleton(index);
   return set;
 }
 

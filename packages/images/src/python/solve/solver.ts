@@ -26,8 +26,8 @@ export type Solution<Reason> =
   | { readonly ok: false; readonly proof?: undefined };
 
 /**
- * Returns the best compatible candidates for all required packages, or the proof that there are none; without a proof
- * if `maxSteps` was reached. Implements PubGrub (Weizenbaum, 2018) over finite sets.
+ * Returns the best compatible candidates for all required packages, a proof that there are none, or neither if
+ * `maxSteps` was reached. Implements PubGrub (Weizenbaum, 2018) over finite sets.
  */
 export async function solve<Reason>(
   problem: Problem<Reason>,
@@ -148,9 +148,9 @@ class Solver<Reason> {
   }: Incompatibility<Reason>): readonly [string, CandidateSet] | 'none' | 'inconclusive' {
     let unsatisfied: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
-      const known = this.#solution.remaining(term[0]);
-      if ((known & ~term[1]) === 0n) continue;
-      if (unsatisfied !== 'none' || (known & term[1]) === 0n) return 'inconclusive';
+      const remaining = this.#solution.remaining(term[0]);
+      if ((remaining & ~term[1]) === 0n) continue;
+      if (unsatisfied !== 'none' || (remaining & term[1]) === 0n) return 'inconclusive';
       unsatisfied = term;
     }
     return unsatisfied;

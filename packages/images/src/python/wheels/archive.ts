@@ -9,7 +9,7 @@ import {
 import { ImageError } from '../../error.ts';
 import { MAX_RATIO, MAX_SITE_BYTES, MAX_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
 
-/** A file in an archive that is read on demand. */
+/** A file in an archive; it is read on demand. */
 export interface ArchiveFile {
   /** Relative path with slashes, without `.` and `..`. */
   readonly path: string;

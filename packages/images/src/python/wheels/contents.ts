@@ -19,7 +19,7 @@ const STARTUP = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|(?:\..*)?\.so
 /** Compiled files, and files for compilers only. */
 const EXCLUDED = /\.(?:pyc|pyo|a|lib)$|(?:^|\/)__pycache__\//;
 
-/** Scripts, headers and data outside of the site folder are not installed. */
+/** Scripts, headers and data, which do not belong in the site folder. */
 const OTHER_DATA = /^[^/]+\.data\//;
 const SITE_DATA = /^[^/]+\.data\/(?:purelib|platlib)\//;
 

@@ -37,23 +37,23 @@ async function* archiveParts(files: AsyncIterable<StoredFile>): AsyncGenerator<U
     const name = Buffer.from(path);
     const fields = fieldsOf(bytes, name);
     directory.push(centralHeader(fields, offset), name);
-    const local = Buffer.concat([uint32(LOCAL_SIGNATURE), fields, name]);
-    yield local;
+    const localHeader = Buffer.concat([uint32(LOCAL_SIGNATURE), fields, name]);
+    yield localHeader;
     yield bytes;
-    offset += local.byteLength + bytes.byteLength;
+    offset += localHeader.byteLength + bytes.byteLength;
   }
-  const entries = Buffer.concat(directory);
+  const directoryBytes = Buffer.concat(directory);
   const count = directory.length / 2;
-  if (count > MAX_ENTRIES || offset + entries.byteLength > MAX_BYTES) {
+  if (count > MAX_ENTRIES || offset + directoryBytes.byteLength > MAX_BYTES) {
     throw new RangeError('The archive is too large for its format.');
   }
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(END_SIGNATURE, 0);
-  end.writeUInt16LE(count, 8);
-  end.writeUInt16LE(count, 10);
-  end.writeUInt32LE(entries.byteLength, 12);
-  end.writeUInt32LE(offset, 16);
-  yield Buffer.concat([entries, end]);
+  const endRecord = Buffer.alloc(22);
+  endRecord.writeUInt32LE(END_SIGNATURE, 0);
+  endRecord.writeUInt16LE(count, 8);
+  endRecord.writeUInt16LE(count, 10);
+  endRecord.writeUInt32LE(directoryBytes.byteLength, 12);
+  endRecord.writeUInt32LE(offset, 16);
+  yield Buffer.concat([directoryBytes, endRecord]);
 }
 
 /** Returns the fields that both headers of a file contain. */

@@ -63,8 +63,10 @@ async function compile(
   try {
     const folders = await prepareFolders(build, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate?: GoGate): Promise<void> => {
-      const runOptions = { ...folders, args, gate: gate?.path };
-      const end = await logLines(context, (output) => runGo(runOptions, confinement, sizeWatcher.signal, output));
+      const options = { ...folders, args, gate: gate?.path };
+      const end = await logLines(context, (output) =>
+        runGo(options, confinement, sizeWatcher.signal, output),
+      );
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) return;
       throw goFailure(build.id, end, { fault: gate?.fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
@@ -81,10 +83,10 @@ async function compile(
   }
 }
 
-type GoCommandRunner = (args: readonly string[], gate?: GoGate) => Promise<void>;
+type RunCommand = (args: readonly string[], gate?: GoGate) => Promise<void>;
 
 /** Downloads the modules that the programs need to the module cache; go.sum contains their checksums. */
-async function download({ id, install }: GoBuild, run: GoCommandRunner, context: BuildContext): Promise<void> {
+async function download({ id, install }: GoBuild, run: RunCommand, context: BuildContext): Promise<void> {
   context.progress(`fetching the Go modules of ${id}`);
   const gate = await GoGate.open(context);
   try {
@@ -95,7 +97,7 @@ async function download({ id, install }: GoBuild, run: GoCommandRunner, context:
   }
 }
 
-async function compileAll({ id, install }: GoBuild, run: GoCommandRunner, context: BuildContext): Promise<void> {
+async function compileAll({ id, install }: GoBuild, run: RunCommand, context: BuildContext): Promise<void> {
   const assignments = Object.entries(install.variables).map(([name, value]) => `-X ${name}=${value}`);
   const linkerFlags = `-ldflags=${['-s', '-w', ...assignments].join(' ')}`;
   // No profile of a module's author, and no access to version control.
