@@ -42,10 +42,10 @@ export function blockedReleasesError(facts: readonly RequirementFact[], target: 
 export function resolutionError(facts: readonly RequirementFact[], target: Target): ImageError {
   const groups = groupsOf(facts);
   const obstacles = groups.filter(({ obstacle }) => obstacle);
-  const reported = REPORT_ORDER.flatMap((kind) =>
+  const reportedGroup = REPORT_ORDER.flatMap((kind) =>
     obstacles.filter(({ obstacle }) => obstacle?.kind === kind),
   )[0];
-  if (reported?.obstacle) return obstacleError(reported, reported.obstacle, target);
+  if (reportedGroup?.obstacle) return obstacleError(reportedGroup, reportedGroup.obstacle, target);
   const sentences = groups.slice(0, MAX_SENTENCES).map(sentenceOf);
   if (groups.length > MAX_SENTENCES)
     sentences.push(`${groups.length - MAX_SENTENCES} more requirements are involved.`);
@@ -170,12 +170,12 @@ function noWheelError(
  */
 function platformOf(tag: string): string {
   const [python = '', , platform = ''] = tag.split('-');
-  const unversioned = platform
+  const platformName = platform
     .replace(/^manylinux(?:\d+|_\d+_\d+)_/, 'manylinux ')
     .replace(/^macosx_\d+_\d+_/, 'macosx ');
   // For these the Python version is the reason for the mismatch.
-  if (unversioned === 'any' || unversioned.startsWith('pyemscripten')) return `${python} ${unversioned}`;
-  return unversioned.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
+  if (platformName === 'any' || platformName.startsWith('pyemscripten')) return `${python} ${platformName}`;
+  return platformName.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
 }
 
 function pythonMismatchError(

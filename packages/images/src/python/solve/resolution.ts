@@ -159,14 +159,14 @@ function warningsOf(
     const version = chosen.find((release) => release.name === name)?.version;
     if (version === undefined) return [];
     const { refused, candidates } = catalogue.releases(name);
-    const isBetter = (other: { version: string }): boolean =>
+    const isNewerMatch = (other: { version: string }): boolean =>
       newestFirst(other.version, version) < 0 &&
       !isPreRelease(other.version) &&
       isAllowed(other.version, specifier);
     const unusable = refused.find(
-      (other) => isBetter(other) && (other.reason === 'wheel' || other.reason === 'python'),
+      (other) => isNewerMatch(other) && (other.reason === 'wheel' || other.reason === 'python'),
     );
-    const skipped = candidates.find(isBetter);
+    const skipped = candidates.find(isNewerMatch);
     if (skipped)
       return [`${text}: ${version} was chosen, because ${skipped.version} conflicts with other packages.`];
     const reason =
