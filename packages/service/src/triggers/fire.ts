@@ -28,7 +28,8 @@ export type LiveTrigger = TriggerRow & { version: number; engine_version: number
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Returns the delay after `attempts` failed attempts: `firstMs`, doubled each time, up to `maxMs`, by default a minute.
+ * Returns the delay before the retry of a failed attempt: `firstMs`, doubled for each of the `attempts` earlier
+ * failures, up to `maxMs` (default: one minute).
  */
 export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = MAX_WAIT_MS): number {
   return Math.min(firstMs * 2 ** Math.min(attempts, 20), maxMs);
@@ -48,7 +49,7 @@ export function isLive(row: TriggerRow): row is LiveTrigger {
   return row.version !== null && row.engine_version !== null;
 }
 
-/** A run that is not queued yet. It was admitted, unless flow control holds it. */
+/** A run that is not queued yet. It is admitted, unless flow control decides when it may start. */
 export interface AdmittedRun {
   trigger: LiveTrigger;
   dueMs: number;

@@ -7,12 +7,12 @@ const MAX_FAILURES = 10;
 const FAILING_MS = 24 * 3_600_000;
 const MAX_ERROR_CHARACTERS = 500;
 
-/** Returns a message, shortened for the health of a trigger. */
+/** Returns the message, shortened for the column `last_error`. */
 export function errorText(message: string): string {
   return message.slice(0, MAX_ERROR_CHARACTERS);
 }
 
-/** Returns whether a signal that was aborted with this reason has reached its time limit. */
+/** Returns whether the reason of an aborted signal is that of `AbortSignal.timeout`. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
@@ -21,8 +21,8 @@ export function isTimeout(reason: unknown): boolean {
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 
 /**
- * Returns the change of the health at a start. A failure of the previous run or of this start is counted, and a trigger
- * that keeps failing is suspended.
+ * Returns the columns of the health that change when a run is started or refused. A failure of the previous run or of
+ * this start is counted, and a trigger that keeps failing is suspended.
  */
 export function healthAfterStart(
   trigger: TriggerRow,
@@ -33,11 +33,11 @@ export function healthAfterStart(
   return healthAfterFailure(trigger, error, nowMs);
 }
 
-/** Returns the change of the health after a failure. A trigger that keeps failing is suspended. */
+/** Returns the columns of the health that change after a failure. A trigger that keeps failing is suspended. */
 export function healthAfterFailure(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
   const failures = trigger.failures + 1;
-  const since = trigger.failing_since_ms ?? nowMs;
-  const columns = { failures, failing_since_ms: since, last_error: errorText(message) };
-  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return columns;
+  const failingSinceMs = trigger.failing_since_ms ?? nowMs;
+  const columns = { failures, failing_since_ms: failingSinceMs, last_error: errorText(message) };
+  if (failures < MAX_FAILURES || nowMs - failingSinceMs < FAILING_MS) return columns;
   return { ...columns, state: 'suspended', due_ms: null, fire_ms: null };
 }

@@ -48,7 +48,7 @@ export interface DueWorkSource<Due extends { workspace_id: string }> {
   /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
   claim: (due: Due) => Promise<Due | undefined>;
   begin: (claimed: Due) => void;
-  /** Returns the time of the earliest due work. Ignores the workspaces `except`. Undefined if there is none. */
+  /** Returns the time of the earliest due work, ignoring the workspaces `except`; undefined if there is none. */
   findEarliestDueMs: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 

@@ -57,7 +57,7 @@ const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
 
 /** Returns the audit declaration of an operation that records the action on a trigger. */
-function auditActions(action: string) {
+function auditAction(action: string) {
   return { audit: { resourceType: 'trigger', actions: [action] } } as const;
 }
 
@@ -119,7 +119,7 @@ export const getTrigger = define({
 export const pauseTrigger = define({
   ...WRITE,
   ...ONE_TRIGGER,
-  ...auditActions('TRIGGER_PAUSED'),
+  ...auditAction('TRIGGER_PAUSED'),
   id: 'pauseTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/pause',
@@ -128,16 +128,16 @@ export const pauseTrigger = define({
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.triggerItem, description: 'The paused trigger' }],
   errors: WRITE_ERRORS,
-  async handle(services, { recordAudit: audit }, row) {
+  async handle(services, { recordAudit }, row) {
     const change = { state: 'paused', due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
-    return { data: await updateTrigger(services, { row, change }, audit) };
+    return { data: await updateTrigger(services, { row, change }, recordAudit) };
   },
 });
 
 export const resumeTrigger = define({
   ...WRITE,
   ...ONE_TRIGGER,
-  ...auditActions('TRIGGER_RESUMED'),
+  ...auditAction('TRIGGER_RESUMED'),
   id: 'resumeTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/resume',
@@ -152,18 +152,18 @@ export const resumeTrigger = define({
     },
   ],
   errors: WRITE_ERRORS,
-  async handle(services, { recordAudit: audit }, row) {
+  async handle(services, { recordAudit }, row) {
     if (row.state === 'active') throw conflict('The trigger is active');
     const due = dueAfter(services.types, row, services.now());
     const change = { state: 'active', failures: 0, failing_since_ms: null, ...due } as const;
-    return { data: await updateTrigger(services, { row, change }, audit) };
+    return { data: await updateTrigger(services, { row, change }, recordAudit) };
   },
 });
 
 export const runTrigger = define({
   ...WRITE,
   ...ONE_TRIGGER,
-  ...auditActions('TRIGGER_RUN'),
+  ...auditAction('TRIGGER_RUN'),
   id: 'runTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/run',
@@ -172,14 +172,14 @@ export const runTrigger = define({
   bodyOptional: true,
   success: [{ status: 202, schema: schemas.startedRun, description: 'The run was accepted' }],
   errors: RUN_ERRORS,
-  async handle(services, { recordAudit: audit }, row) {
+  async handle(services, { recordAudit }, row) {
     const nowMs = services.now();
     const type = scheduleTypeOf(services, row);
     const admitted = await admitDueRun(services, { trigger: row, type, dueMs: nowMs });
     const { runId = '' } = await writeAndSubmit(services, admitted, async (tx) => {
       await requireUnlocked(tx, row);
       const queued = await queueRun(tx, admitted, nowMs);
-      await audit({ resourceId: row.id, details: { runId: queued.runId } }, tx);
+      await recordAudit({ resourceId: row.id, details: { runId: queued.runId } }, tx);
       return queued;
     });
     return { status: 202, data: { runId, workflowId: row.workflow_id } };
@@ -189,7 +189,7 @@ export const runTrigger = define({
 export const backfillTrigger = define({
   ...WRITE,
   ...ONE_TRIGGER,
-  ...auditActions('TRIGGER_BACKFILLED'),
+  ...auditAction('TRIGGER_BACKFILLED'),
   id: 'backfillTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/backfill',
@@ -197,7 +197,7 @@ export const backfillTrigger = define({
   body: schemas.backfillBody,
   success: [{ status: 202, schema: schemas.backfillResult, description: 'The runs that were accepted' }],
   errors: RUN_ERRORS,
-  async handle(services, { body, recordAudit: audit }, row) {
+  async handle(services, { body, recordAudit }, row) {
     await requireUnlocked(services.db, row);
     const instants = dueInstantsOf(services, row, body);
     const type = scheduleTypeOf(services, row);
@@ -216,7 +216,7 @@ export const backfillTrigger = define({
           const claimed = await claimDueInstants(tx, [admitted], services.now());
           if (claimed.length === 0) return undefined;
           const queued = await queueRun(tx, admitted, services.now());
-          await audit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
+          await recordAudit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
           return queued;
         });
         if (runId !== undefined) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
@@ -305,9 +305,9 @@ async function writeAndSubmit(
 async function updateTrigger(
   services: TriggerServices,
   { row, change }: { row: DeployedTrigger; change: Partial<TriggerRow> },
-  audit: (recorded: { resourceId: string }, transaction: unknown) => Promise<void>,
+  recordAudit: (event: { resourceId: string }, transaction: unknown) => Promise<void>,
 ): Promise<z.output<typeof schemas.triggerItem>> {
-  const next = await services.db.transaction().execute(async (tx) => {
+  const updatedRow = await services.db.transaction().execute(async (tx) => {
     await requireUnlocked(tx, row);
     const updated = await tx
       .updateTable('triggers')
@@ -319,11 +319,11 @@ async function updateTrigger(
     // The workflow was undeployed, or another version has become live.
     if (!updated) throw notFound('Trigger');
     await services.recordDesiredHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
-    await audit({ resourceId: row.id }, tx);
+    await recordAudit({ resourceId: row.id }, tx);
     return updated;
   });
   services.notifyChanged();
-  return triggerView({ ...row, ...withNumericTimes(next) } as DeployedTrigger);
+  return triggerView({ ...row, ...withNumericTimes(updatedRow) } as DeployedTrigger);
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { AliasedRawBuilder, Kysely } from 'kysely';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 
-const TIMES = [
+const TIME_COLUMNS = [
   'due_ms',
   'fire_ms',
   'last_due_ms',
@@ -13,11 +13,11 @@ const TIMES = [
 
 /** Returns the row with its times as numbers: PostgreSQL returns them as strings. */
 export function withNumericTimes(row: TriggerRow): TriggerRow {
-  const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
+  const times = TIME_COLUMNS.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
   return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
 }
 
-/** Selects the position of a row among the rows of its workspace, as `turn`. Sorted by it, workspaces take turns. */
+/** Selects the position of a row among the rows of its workspace, as `turn`. Sorting by it interleaves workspaces. */
 export function workspaceRank(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
   const order = sql.join(columns.map((column) => sql.ref(column)));
   return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');

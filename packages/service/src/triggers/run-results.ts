@@ -125,7 +125,7 @@ async function lockActiveTrigger(
   blockId: string | undefined,
 ): Promise<TriggerRow | undefined> {
   const [row, ...others] = await lockTriggers(db, workflowId)
-    .$if(blockId !== undefined, (rows) => rows.where('block_id', '=', blockId ?? ''))
+    .$if(blockId !== undefined, (query) => query.where('block_id', '=', blockId ?? ''))
     .where('version', 'is not', null)
     .where('state', '=', 'active')
     .execute();

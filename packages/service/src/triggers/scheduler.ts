@@ -61,14 +61,14 @@ export class Scheduler {
     const { db, types, now } = this.#options;
     for (;;) {
       const due = await findDueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
-      let advanced = 0;
+      let advancedCount = 0;
       for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH_SIZE) {
         const batch = due.slice(from, from + BATCH_SIZE);
         const advances = await Promise.all(batch.map((trigger) => this.#prepareAdvance(trigger)));
-        advanced += await this.#queueRuns(advances);
+        advancedCount += await this.#queueRuns(advances);
       }
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
-      if (due.length < READ_LIMIT || advanced === 0 || this.#loop.isClosed) break;
+      if (due.length < READ_LIMIT || advancedCount === 0 || this.#loop.isClosed) break;
     }
     return findEarliestDueMs(db, { types });
   }
@@ -149,7 +149,7 @@ export class Scheduler {
    */
   async #queueRuns(advances: readonly PreparedAdvance[]): Promise<number> {
     if (advances.length === 0) return 0;
-    let advanced = 0;
+    let advancedCount = 0;
     const queued = new Set<AdmittedRun>();
     const admitted = advances.flatMap(({ runs }) => runs);
     try {
@@ -158,7 +158,7 @@ export class Scheduler {
         const advancedRuns: AdmittedRun[] = [];
         for (const advance of advances) {
           if (!(await this.#advance(tx, advance))) continue;
-          advanced += 1;
+          advancedCount += 1;
           advancedRuns.push(...advance.runs);
         }
         // In a fixed order, so that transactions of several processes cannot deadlock.
@@ -175,7 +175,7 @@ export class Scheduler {
     }
     for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
     if (admitted.some(({ flowEvent }) => flowEvent)) this.#options.notifyHeld();
-    return advanced;
+    return advancedCount;
   }
 }
 

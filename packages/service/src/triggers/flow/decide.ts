@@ -36,7 +36,7 @@ export interface FlowDecision {
 /** Maximum number of bytes of the inputs in one batch. */
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
-/** Returns the id of the group of events that are counted together with this event. */
+/** Returns the id of the event's group: the events that share the limits of flow control. */
 export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): string {
   return groupOf(policy, { workflowId, blockId, key: keyOf(policy, start.input) });
 }
@@ -57,7 +57,10 @@ export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDec
   return decision ?? holdRun(db, event, { groupId, seq });
 }
 
-/** Locks the row of the group until the transaction ends. Returns the number of the next run. */
+/**
+ * Locks the row of the group until the transaction ends, and increments its `last_seq`. Returns the new value, which is
+ * the `seq` of the run that the transaction adds, if any.
+ */
 export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<number> {
   const { last_seq: seq } = await db
     .insertInto('flow_groups')
@@ -73,7 +76,7 @@ export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<
   return Number(seq);
 }
 
-/** Returns why the event starts no run; undefined if it may start one. */
+/** Returns why the event starts no run, and the run that is the cause; undefined if the event may start a run. */
 async function findDropReason(
   db: FlowDb,
   { policy, receivedMs }: FlowEvent,
@@ -134,7 +137,7 @@ async function countStartsSince(db: FlowDb, groupId: string, afterMs: number): P
   return Number(count);
 }
 
-/** Adds the event to the run of the group that collects events. Returns undefined if no run accepts the event. */
+/** Adds the event to the collecting run of the group. Returns undefined if there is none, or it accepts no event. */
 async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<FlowDecision | undefined> {
   const run = await db
     .selectFrom('flow_runs')
@@ -177,7 +180,7 @@ async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void>
     .execute();
 }
 
-/** Replaces the previous event of the run. */
+/** Replaces the previous event of the run by this event. */
 async function replaceEvent(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
   const { receivedMs, policy, start } = event;
   await db

@@ -31,7 +31,7 @@ function valueAt(input: Json, path: readonly string[]): Json | undefined {
   return value;
 }
 
-/** Returns the id of a group of events that are counted together. */
+/** Returns the id of a group: the events that share the limits of flow control. */
 export function groupOf(
   { scope }: FlowPolicy,
   { workflowId, blockId, key }: { workflowId: string; blockId: string; key: string },

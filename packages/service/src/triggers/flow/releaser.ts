@@ -74,12 +74,12 @@ export class FlowReleaser {
   async #startDue(): Promise<number | undefined> {
     for (;;) {
       const rows = await this.#dueRuns();
-      let changed = 0;
+      let changedCount = 0;
       for (const row of rows) {
         if (this.#loop.isClosed) return undefined;
-        if (await this.#handle(row)) changed += 1;
+        if (await this.#handle(row)) changedCount += 1;
       }
-      if (changed === 0) break;
+      if (changedCount === 0) break;
     }
     return this.#earliestDueMs();
   }
@@ -115,7 +115,10 @@ export class FlowReleaser {
     return row?.look_ms == null ? undefined : Number(row.look_ms);
   }
 
-  /** Handles a due run. If that fails, the run waits, so that it does not delay other runs. */
+  /**
+   * Handles a due run. If that fails, the run waits, so that it does not delay other runs. Returns false if another
+   * process has changed the run.
+   */
   async #handle(row: FlowRunRow): Promise<boolean> {
     try {
       return await this.#decide(row);
@@ -129,20 +132,23 @@ export class FlowReleaser {
   async #decide(row: FlowRunRow): Promise<boolean> {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
-    if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
+    if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED_MESSAGE);
     if (trigger.state !== 'active')
       return this.#hold(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
     const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
     const due = { row, trigger, policy };
     if (policy.singleton === 'cancel') {
-      if (await hasLaterRun(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED);
+      if (await hasLaterRun(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED_MESSAGE);
       await this.#cancelActive(row);
     }
     const wait = await this.#currentWait(due);
     return wait ? this.#hold(row, wait) : this.#admit(due);
   }
 
-  /** Returns why the run may not start now. If it waits for other runs, first records which of them have ended. */
+  /**
+   * Returns why the run may not start now; undefined if it may. If the run waits for other runs, first records which of
+   * them have ended.
+   */
   async #currentWait(due: DueRun): Promise<Wait | undefined> {
     const wait = await this.#waitOf(this.#services.db, due);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
@@ -171,12 +177,12 @@ export class FlowReleaser {
   async #cancelActive({ group_id: groupId }: FlowRunRow): Promise<void> {
     const { engine, queue } = this.#services;
     for (const runId of await settleGroup(this.#services, groupId)) {
-      if (await queue.remove(runId, { reason: 'CANCELLED', message: REPLACED })) continue;
-      await engine.cancel(runId, REPLACED);
+      if (await queue.remove(runId, { reason: 'CANCELLED', message: REPLACED_MESSAGE })) continue;
+      await engine.cancel(runId, REPLACED_MESSAGE);
     }
   }
 
-  /** Returns why the run may not start now. */
+  /** Returns why the run may not start now; undefined if it may. */
   async #waitOf(db: FlowDb, { row, policy }: DueRun): Promise<Wait | undefined> {
     const nowMs = this.#services.now();
     if (await hasEarlierRun(db, row)) return { reason: null, nextCheckMs: null };
@@ -187,8 +193,8 @@ export class FlowReleaser {
     }
     const { throttle } = policy;
     if (!throttle) return undefined;
-    const started = await findOldestStart(db, row, throttle.limit);
-    const nextCheckMs = started === undefined ? -Infinity : started + throttle.ms;
+    const oldestStartMs = await findOldestStart(db, row, throttle.limit);
+    const nextCheckMs = oldestStartMs === undefined ? -Infinity : oldestStartMs + throttle.ms;
     return nextCheckMs > nowMs ? { reason: 'throttle', nextCheckMs } : undefined;
   }
 
@@ -298,8 +304,8 @@ export class FlowReleaser {
   }
 }
 
-const UNDEPLOYED = 'The trigger was undeployed before its flow control started the run.';
-const REPLACED = 'A later event of the trigger has replaced the run.';
+const UNDEPLOYED_MESSAGE = 'The trigger was undeployed before its flow control started the run.';
+const REPLACED_MESSAGE = 'A later event of the trigger has replaced the run.';
 
 /** Returns whether the run is unchanged since it was read. */
 async function isUnchanged(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { TriggerRow } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as strings.
 
-/** A group of events that are counted together. A transaction that decides about them locks the row. */
+/** A group of events that share the limits of flow control. A transaction that decides about them locks the row. */
 export interface FlowGroupRow {
   id: string;
   /** The `seq` of the last run that was added. */
@@ -26,7 +26,7 @@ export interface FlowRunRow {
   /** The engine's id of the run. */
   run_id: string;
   group_id: string;
-  /** The order of the runs of a group. */
+  /** Position of the run among the runs of its group. */
   seq: number;
   workspace_id: string;
   workflow_id: string;
@@ -38,7 +38,7 @@ export interface FlowRunRow {
   reason: HoldReason | null;
   /** When the run is checked again; null: when the previous run has started. */
   look_ms: number | null;
-  /** The latest time until which a `collecting` run collects events. */
+  /** When a `collecting` run stops collecting events at the latest. */
   until_ms: number | null;
   /** Number of the events of the run. */
   events: number;

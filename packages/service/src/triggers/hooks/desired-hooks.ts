@@ -60,7 +60,7 @@ export async function recordDesiredHooks(
     .selectAll()
     .where('workflow_id', '=', workflowId)
     .orderBy('block_id')
-    .$if(isPostgres(db), (rows) => rows.forUpdate())
+    .$if(isPostgres(db), (query) => query.forUpdate())
     .execute();
   const triggers = await findHookedTriggers(db, rules, workflowId);
   if (stored.length === 0 && triggers.length === 0) return;
@@ -86,7 +86,7 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
   return storedHook.url !== '' && JSON.stringify({ ...storedHook, url: '' }) === trigger.wanted;
 }
 
-/** Records the needed hooks again if the server's public base URL has changed. */
+/** Records the desired hooks again if the server's public base URL has changed. */
 export async function refreshHookUrls(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('unavailableReason' in rules.settings) return;
   const triggers = await findHookedTriggers(db, rules);
@@ -194,7 +194,7 @@ async function findHookedTriggers(
     )
     .select(['triggers.id', 'triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id'])
     .select(['triggers.type', 'triggers.config', 'webhook_paths.path'])
-    .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
+    .$if(workflowId !== undefined, (query) => query.where('triggers.workflow_id', '=', workflowId ?? ''))
     .where('triggers.type', 'in', hookTypes)
     .where('triggers.state', '=', 'active')
     .where('webhook_paths.is_current', '=', 1)

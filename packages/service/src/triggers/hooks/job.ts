@@ -46,7 +46,7 @@ interface Failure {
   message: string;
   isRetryable: boolean;
   retryAfterMs: number | undefined;
-  /** Whether the secret of the credential has changed in the meantime. */
+  /** Whether the secret of the credential has changed since the attempt began. */
   isOutdated?: boolean;
 }
 
@@ -59,7 +59,7 @@ export class HookJob {
   #secret: string | undefined;
   readonly #audits: AuditEvent[] = [];
 
-  /** This process holds the lease of `row`. */
+  /** This process must hold the lease of `row`. */
   constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
     this.#services = services;
     this.#row = row;
@@ -76,7 +76,7 @@ export class HookJob {
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
       const actualHook = desiredHook && this.#findOrAdd(desiredHook);
-      // A hook without an id is identified by its URL only, so it could later be mistaken for the desired hook.
+      // First: a hook without an id is identified only by its URL, so it could be mistaken for the desired hook.
       await this.#removeAll((hook) => hook !== actualHook && hook.hookId === null);
       if (actualHook) activeHook = await this.#activate(actualHook);
     } catch (error) {
@@ -202,8 +202,8 @@ export class HookJob {
   }
 
   /**
-   * Writes which hooks may exist. Returns when the row is due; undefined if the lease has expired. Another process then
-   * finds the hooks at the provider.
+   * Writes which hooks may exist. Returns when the row is due; undefined if another process has claimed the row after
+   * the lease expired. That process finds the hooks at the provider.
    */
   async #save(
     columns: Partial<ProviderHookRow>,
@@ -221,8 +221,8 @@ export class HookJob {
   }
 
   /**
-   * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the desired hook has
-   * changed since the row was claimed.
+   * Records which hooks may exist and ends the lease, in one transaction. Does not record the result of the attempt if
+   * the desired hook has changed since the row was claimed.
    */
   async #record(activeHook: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
@@ -238,7 +238,7 @@ export class HookJob {
           resourceType: 'trigger',
           resourceId,
         });
-      // This process stops, so another process continues the work.
+      // This process is stopping, so another process continues the work.
       if (failure && this.#signal.aborted && !isTimeout(this.#signal.reason)) return;
       const isDone = this.#row.wanted === null && this.#present.length === 0;
       if (isDone)
@@ -286,8 +286,8 @@ export class HookJob {
     const retry = this.#retryColumns(failure, nowMs);
     if (this.#row.wanted === null) return { ...columns, ...retry };
     const hasExpired = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
-    const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasExpired;
-    return { ...columns, ...retry, state: isStillThere ? 'active' : 'failed' };
+    const staysActive = this.#row.state === 'active' && failure.isRetryable && !hasExpired;
+    return { ...columns, ...retry, state: staysActive ? 'active' : 'failed' };
   }
 
   /**
@@ -307,7 +307,7 @@ export class HookJob {
   }
 }
 
-/** Ids of different providers can be equal. */
+/** Returns whether the hooks are at the same provider. Ids of different providers can be equal. */
 function isSameProvider(one: ActualHook, other: ActualHook): boolean {
   return one.config['provider'] === other.config['provider'];
 }

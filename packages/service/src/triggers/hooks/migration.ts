@@ -35,7 +35,7 @@ export async function createHookTable({ schema }: Kysely<unknown>): Promise<void
     .execute();
 }
 
-/** Adds the provider of each hook, because work on hooks is limited for each provider. */
+/** Adds the provider of each hook, because the number of concurrent jobs is limited for each provider. */
 export async function addHookProviders(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('provider_hooks')

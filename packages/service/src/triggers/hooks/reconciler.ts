@@ -34,7 +34,7 @@ export class HookReconciler {
 
   constructor(options: HookServices & Pick<AreaContext, 'every'>) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
+    this.#loop = new DueLoop({ ...options, work: () => this.#startDueJobs() });
   }
 
   /** Checks for work immediately. Call it when wanted hooks have changed. */
@@ -49,16 +49,16 @@ export class HookReconciler {
     await Promise.all([...this.#jobs.values()].map((jobs) => jobs.waitUntilIdle()));
   }
 
-  async #begin(): Promise<number | undefined> {
+  async #startDueJobs(): Promise<number | undefined> {
     const times = [await this.#nextDueMs()];
-    for (const provider of await this.#dueProviders()) times.push(await this.#beginAt(provider));
+    for (const provider of await this.#dueProviders()) times.push(await this.#startDueJobsOf(provider));
     const dueTimes = times.filter((ms) => ms !== undefined);
     return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
-  #beginAt(provider: string): Promise<number | undefined> {
+  #startDueJobsOf(provider: string): Promise<number | undefined> {
     return beginDue({
-      jobs: this.#jobsAt(provider),
+      jobs: this.#jobsOf(provider),
       isClosed: () => this.#loop.isClosed,
       findDue: (query) => this.#dueHooks(provider, query),
       claim: (row) => this.#claim(row),
@@ -67,7 +67,7 @@ export class HookReconciler {
     });
   }
 
-  #jobsAt(provider: string): Jobs {
+  #jobsOf(provider: string): Jobs {
     const jobs = this.#jobs.get(provider) ?? new Jobs(MAX_JOBS);
     this.#jobs.set(provider, jobs);
     return jobs;
@@ -82,10 +82,10 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]));
   }
 
-  #selectUnleasedAt(provider: string, except: readonly string[]) {
+  #selectUnleasedOf(provider: string, except: readonly string[]) {
     return this.#selectUnleased()
       .where('provider', '=', provider)
-      .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except));
+      .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except));
   }
 
   async #dueProviders(): Promise<string[]> {
@@ -106,7 +106,7 @@ export class HookReconciler {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#selectUnleasedAt(provider, except)
+        this.#selectUnleasedOf(provider, except)
           .selectAll()
           .select(workspaceRank('look_ms', 'block_id'))
           .where('look_ms', '<=', now()),
@@ -121,12 +121,12 @@ export class HookReconciler {
     return rows.map(({ turn: _turn, ...row }) => hookWithNumericTimes(row));
   }
 
-  /** Returns when the first row of a provider is due. Ignores the workspaces `except`. */
+  /** Returns the earliest due time of a provider's rows. Ignores the workspaces `except`. */
   #earliestDueMs(provider: string, except: readonly string[]): Promise<number | undefined> {
-    return firstDueMs(this.#selectUnleasedAt(provider, except));
+    return firstDueMs(this.#selectUnleasedOf(provider, except));
   }
 
-  /** Returns when the next row becomes due. */
+  /** Returns when the next row that is not due yet becomes due. */
   #nextDueMs(): Promise<number | undefined> {
     return firstDueMs(this.#selectUnleased().where('look_ms', '>', this.#options.now()));
   }
@@ -155,13 +155,13 @@ export class HookReconciler {
     const job = new HookJob(this.#options, row, signal)
       .run()
       .catch((error: unknown) => this.#options.report(error));
-    this.#jobsAt(row.provider).add(row.workspace_id, job, () => this.#loop.checkNow());
+    this.#jobsOf(row.provider).add(row.workspace_id, job, () => this.#loop.checkNow());
   }
 }
 
 async function firstDueMs(
-  rows: SelectQueryBuilder<HookTables, 'provider_hooks', unknown>,
+  query: SelectQueryBuilder<HookTables, 'provider_hooks', unknown>,
 ): Promise<number | undefined> {
-  const row = await rows.select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
+  const row = await query.select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();
   return row?.look_ms == null ? undefined : Number(row.look_ms);
 }

@@ -42,7 +42,7 @@ export async function retryHooks(
     .where(usesCredential)
     .orderBy('workflow_id')
     .orderBy('block_id')
-    .$if(isPostgres(db), (rows) => rows.forUpdate())
+    .$if(isPostgres(db), (query) => query.forUpdate())
     .execute();
   if (hooks.length === 0) return;
   await db
@@ -54,11 +54,12 @@ export async function retryHooks(
     .execute();
 }
 
+/** Returns a condition: the last attempt was refused, and the next one is later than after a retryable failure. */
 function isRefusedUntilLater() {
   return sql<boolean>`error is not null and is_retryable = 0 and ${retryAtMs()} < look_ms`;
 }
 
-/** The time of the next attempt if the last failure were retryable. */
+/** Returns an expression for the time of the next attempt if the last failure had been retryable. */
 function retryAtMs() {
   const [firstMs, maxMs, maxAttempts] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
   return sql<number>`checked_ms + case when attempts >= ${maxAttempts} then ${maxMs} else ${firstMs} * (1 << (attempts - 1)) end`;

@@ -61,8 +61,8 @@ export async function hookKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Reseals with the current key up to `limit` secrets that another key sealed. Returns the number of these secrets; 0:
- * all have the current key.
+ * Reseals with the current key up to `limit` secrets that were sealed with another key. Returns the number of these
+ * secrets; 0: all secrets are sealed with the current key.
  */
 export async function resealHooks(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

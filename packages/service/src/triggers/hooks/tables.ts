@@ -18,11 +18,11 @@ export interface ProviderHookRow {
   error: string | null;
   /** 1: a retry may succeed. */
   is_retryable: number;
-  /** Counts changes of `wanted`. */
+  /** Counts changes to `wanted`. */
   revision: number;
   /** When the next work is due; null: no work is due. */
   look_ms: number | null;
-  /** Failures since the last success or change. */
+  /** Number of failures since the last success, or since `wanted` was changed. */
   attempts: number;
   /** The id of the lease of the row, which expires at `lease_ms`. */
   lease_id: string | null;
@@ -38,10 +38,10 @@ export interface ProviderHookRow {
   active_ms: number | null;
 }
 
-const TIMES = ['look_ms', 'lease_ms', 'expires_ms', 'checked_ms', 'active_ms'] as const;
+const TIME_COLUMNS = ['look_ms', 'lease_ms', 'expires_ms', 'checked_ms', 'active_ms'] as const;
 
 /** Returns the row with its times as numbers. */
 export function hookWithNumericTimes(row: ProviderHookRow): ProviderHookRow {
-  const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
-  return { ...row, ...(Object.fromEntries(times) as Pick<ProviderHookRow, (typeof TIMES)[number]>) };
+  const times = TIME_COLUMNS.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
+  return { ...row, ...(Object.fromEntries(times) as Pick<ProviderHookRow, (typeof TIME_COLUMNS)[number]>) };
 }

@@ -109,7 +109,7 @@ function openWebhooks(
 }
 
 /**
- * Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same
+ * Deletes deliveries and counts of refused requests from before `beforeMs`. Several processes may call this at the same
  * time.
  */
 export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: number): Promise<void> {

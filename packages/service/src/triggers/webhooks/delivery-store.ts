@@ -120,7 +120,7 @@ function sortKeyOf({ row, flowEvent }: NewDelivery): string {
 
 /**
  * Returns the statement that stores deliveries. It stores a delivery only if the version whose secret has verified the
- * request is still live.
+ * request is still live. The empty strings and zeros stand for the parameters of a call.
  */
 function insertStatement() {
   return compiledQueryForMany<WebhookTables, { id: string }>((db, count) => {
@@ -146,6 +146,7 @@ function insertStatement() {
   });
 }
 
+/** Returns the statement that finds the run of a delivery. The empty strings stand for the parameters of a call. */
 function findRunStatement() {
   return compiledQueryIn<WebhookTables, { run_id: string }>((db) =>
     db

@@ -166,7 +166,7 @@ export const replayWebhookDelivery = define({
   bodyOptional: true,
   success: [{ status: 202, schema: schemas.replayResult, description: 'The run was accepted' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
-  async handle(services, { recordAudit: audit }, { trigger, row }) {
+  async handle(services, { recordAudit }, { trigger, row }) {
     await requireUnlocked(services.db, trigger);
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
@@ -191,7 +191,7 @@ export const replayWebhookDelivery = define({
     );
     if (!accepted) throw conflict('Another version of the workflow has become live. Please retry.');
     const { runId } = accepted;
-    await audit({ resourceId: trigger.id, details: { deliveryId: row.id, runId } });
+    await recordAudit({ resourceId: trigger.id, details: { deliveryId: row.id, runId } });
     return { status: 202, data: { runId, workflowId } };
   },
 });

@@ -75,14 +75,14 @@ async function write(
   { workflowId, blockId, reason, count, firstMs, lastMs }: RefusalCount,
 ): Promise<void> {
   const key = { workflow_id: workflowId, block_id: blockId };
-  const { reasons } = await db
+  const { reasonCount } = await db
     .selectFrom('webhook_refusals')
-    .select((eb) => eb.fn.countAll<number | string>().as('reasons'))
+    .select((eb) => eb.fn.countAll<number | string>().as('reasonCount'))
     .where('workflow_id', '=', workflowId)
     .where('block_id', '=', blockId)
     .where('reason', '!=', reason)
     .executeTakeFirstOrThrow();
-  const storedReason = Number(reasons) < MAX_REASONS ? reason : 'OTHER';
+  const storedReason = Number(reasonCount) < MAX_REASONS ? reason : 'OTHER';
   await db
     .insertInto('webhook_refusals')
     .values({ ...key, reason: storedReason, count, first_ms: firstMs, last_ms: lastMs })

@@ -56,7 +56,7 @@ export interface StoredWebhook extends FoundWebhook {
   engineVersion: number;
 }
 
-/** Maximum wait for the response of a run, unless the policy has a shorter one. */
+/** Maximum wait for the response of a run, unless the policy has a shorter limit. */
 const RESPONSE_MS = 30_000;
 const MAX_CONTENT_TYPE = 200;
 /** Maximum number of paths in one query. */
@@ -73,6 +73,7 @@ interface WebhookRow {
   engine_version: number;
 }
 
+/** Returns the statement that finds webhooks by their paths. The dummy values stand for the parameters of a call. */
 function findStatement() {
   return compiledQueryForMany<WebhookTables, WebhookRow>((db, count) =>
     db
@@ -105,28 +106,28 @@ function findStatement() {
 /** The webhooks of deployed workflows, in the tables of the service. */
 export class DatabaseWebhookStore implements WebhookStore {
   readonly #services: WebhookServices;
-  readonly #acceptor: DeliveryStore;
+  readonly #deliveries: DeliveryStore;
   readonly #refusals: RefusalCounter;
-  readonly #find = findStatement();
+  readonly #findRows = findStatement();
   /** Reads each path once for all requests that arrive in one turn of the event loop. */
-  readonly #reads: Batches<string, WebhookRow | undefined>;
+  readonly #pathReads: Batches<string, WebhookRow | undefined>;
 
   constructor(services: WebhookServices) {
     this.#services = services;
-    this.#acceptor = new DeliveryStore(services.db);
+    this.#deliveries = new DeliveryStore(services.db);
     this.#refusals = new RefusalCounter(services);
-    this.#reads = new Batches(MAX_READS, (paths) => this.#rowsOf(paths));
+    this.#pathReads = new Batches(MAX_READS, (paths) => this.#rowsOf(paths));
   }
 
   async find(path: string): Promise<StoredWebhook | undefined> {
-    const row = await this.#services.queue.whileAccepting(() => this.#reads.add(path));
+    const row = await this.#services.queue.whileAccepting(() => this.#pathReads.add(path));
     const type = row && this.#services.types.get(row.type);
     return type?.kind === 'webhook' ? toStoredWebhook(row as WebhookRow, type) : undefined;
   }
 
   async #rowsOf(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
     const distinct = [...new Set(paths)];
-    const rows = await this.#find(this.#services.db, distinct.length, [...distinct, 1, 'active']);
+    const rows = await this.#findRows(this.#services.db, distinct.length, [...distinct, 1, 'active']);
     const byPath = new Map(rows.map((row) => [row.path, row]));
     return paths.map((path) => byPath.get(path));
   }
@@ -139,7 +140,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     const credential = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filled?.text.split(/\r?\n/) ?? [];
-    // A credential is one secret: the lines of a key file, such as "{", can be guessed.
+    // A credential is not split into lines: the lines of a key file, such as "{", can be guessed.
     const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
     return secrets.filter((secret) => secret !== '');
   }
@@ -187,7 +188,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     const release = await this.#admit(webhook, runId);
     let result: StoreResult | undefined;
     try {
-      result = await this.#services.queue.whileAccepting(() => this.#acceptor.store({ row, start }));
+      result = await this.#services.queue.whileAccepting(() => this.#deliveries.store({ row, start }));
     } finally {
       if (result !== 'stored') release?.();
     }
@@ -202,7 +203,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     const origin = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
     const flowEvent = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
     await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
-    const result = await this.#acceptor.store({ row, start, flowEvent });
+    const result = await this.#deliveries.store({ row, start, flowEvent });
     if (typeof result === 'object' && 'decision' in result) this.#services.notifyHeld();
     return result;
   }
@@ -231,7 +232,7 @@ export class DatabaseWebhookStore implements WebhookStore {
   }
 
   async close(): Promise<void> {
-    await this.#acceptor.close();
+    await this.#deliveries.close();
     await this.#refusals.close();
   }
 
@@ -239,7 +240,7 @@ export class DatabaseWebhookStore implements WebhookStore {
   async #findFirstRunId(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;
-    const runId = await this.#acceptor.findFirstRunId({
+    const runId = await this.#deliveries.findFirstRunId({
       workflow_id,
       block_id,
       delivery_id: event.deliveryId,

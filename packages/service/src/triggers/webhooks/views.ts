@@ -34,20 +34,20 @@ export async function webhookViews(
     const [path] = paths.get(keyOf(row)) ?? [];
     if (type?.kind !== 'webhook' || !path) return [];
     const config = JSON.parse(row.config) as JsonObject;
-    const [last] = deliveries.get(keyOf(row)) ?? [];
+    const [lastDelivery] = deliveries.get(keyOf(row)) ?? [];
     return {
       ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
       ...{ name: row.name, type: row.type, provider: type.providerOf(config), version: row.version },
       ...{ state: row.state, url: prefix + path.path, isSigned: type.isSigned(config) },
-      lastDeliveryAt: last ? timeOf(last.received_ms) : null,
-      lastRunId: last?.run_id ?? null,
+      lastDeliveryAt: lastDelivery ? timeOf(lastDelivery.received_ms) : null,
+      lastRunId: lastDelivery?.run_id ?? null,
       hook: hookOf(hooks.get(keyOf(row))),
       refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(refusalView),
     };
   });
 }
 
-/** The block of a webhook, with which its rows are found. */
+/** The key by which the rows of a webhook are found: its block. */
 type WebhookKey = Pick<DeployedTrigger, 'workflow_id' | 'block_id'>;
 
 function keyOf({ workflow_id, block_id }: WebhookKey): string {
@@ -58,7 +58,7 @@ function groupByWebhook<Row extends WebhookKey>(rows: readonly Row[]): Map<strin
   return Map.groupBy(rows, keyOf);
 }
 
-/** Returns the keys as rows with the columns `column1` and `column2`. */
+/** Returns an SQL expression that lists the keys as rows with the columns `column1` and `column2`. */
 function keyRows(webhooks: readonly WebhookKey[]) {
   return sql`(values ${sql.join(webhooks.map(({ workflow_id: id, block_id: block }) => sql`(${id}, ${block})`))})`;
 }
@@ -81,12 +81,12 @@ function findCurrentPaths(db: Db, webhooks: readonly WebhookKey[]) {
  * number of deliveries.
  */
 function findLastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
-  const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
+  const lastId = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
     order by received_ms desc, id desc limit 1)`;
   return db
     .selectFrom('webhook_deliveries')
     .select(['workflow_id', 'block_id', 'received_ms', 'run_id'])
-    .where(sql<boolean>`id in (select ${last} from ${keyRows(webhooks)} as webhooks)`)
+    .where(sql<boolean>`id in (select ${lastId} from ${keyRows(webhooks)} as webhooks)`)
     .execute();
 }
 
@@ -112,13 +112,13 @@ function findWantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
 
 function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.webhookItem>['hook'] {
   if (!row || row.state === 'removing') return null;
-  const { state, error, checked_ms: checked, expires_ms: expires } = row;
+  const { state, error, checked_ms: checkedMs, expires_ms: expiresMs } = row;
   const isoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
-  return { state, error, checkedAt: isoTime(checked), expiresAt: isoTime(expires) };
+  return { state, error, checkedAt: isoTime(checkedMs), expiresAt: isoTime(expiresMs) };
 }
 
-function refusalView({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {
-  return { reason, count, firstAt: timeOf(first), lastAt: timeOf(last) };
+function refusalView({ reason, count, first_ms: firstMs, last_ms: lastMs }: RefusalRow) {
+  return { reason, count, firstAt: timeOf(firstMs), lastAt: timeOf(lastMs) };
 }
 
 /** Returns a delivery of a webhook. */
