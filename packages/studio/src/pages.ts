@@ -44,10 +44,10 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): StudioHandle
     );
   const assets = new Map<string, Promise<Asset | undefined>>();
   const assetOf = (name: string): Promise<Asset | undefined> => {
-    const reading = assets.get(name) ?? readAsset(name);
+    const assetPromise = assets.get(name) ?? readAsset(name);
     // Only existing files are cached: otherwise callers could fill the memory with unknown names.
-    void reading.then((asset) => asset && assets.set(name, reading));
-    return reading;
+    void assetPromise.then((asset) => asset && assets.set(name, assetPromise));
+    return assetPromise;
   };
   return async (request) => {
     const { pathname } = new URL(request.url);
@@ -118,7 +118,7 @@ function pageHeaders(nonce: string): { [name: string]: string } {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // The policy of the worker that lays out graphs. It accepts one URL.
+    // The Trusted Types policy for the worker that lays out graphs. It accepts one URL.
     'trusted-types heddle-layout',
   ];
   return {

@@ -32,7 +32,7 @@ export interface LintSources {
 export interface WorkflowServices {
   engine: Pick<Engine, 'check' | 'deploy' | 'triggers'>;
   store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
-  /** True if faults that older engines tolerate are only warnings. */
+  /** True if problems that older engines tolerate are reported only as warnings. */
   compat: boolean;
   /** Returns whether a workspace may have public workflows. */
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
@@ -51,7 +51,7 @@ export const define = operationsOf<WorkflowServices>();
 
 /**
  * Defines an operation that changes the workflow in its path. It responds with 423 if a folder that contains the
- * workflow is locked, before the handler does its work. The handler's transaction checks again: see `changeUnlocked`.
+ * workflow is locked, before the handler does its work. The handler's transaction checks again: see `changeIfUnlocked`.
  */
 export function defineChange<
   const Path extends z.ZodObject,
@@ -82,7 +82,7 @@ export const WRITE = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 
-/** The error statuses of reads, and of writes. */
+/** The error statuses of operations that read, and of those that write. */
 export const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 export const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 

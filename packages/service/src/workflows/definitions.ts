@@ -17,6 +17,7 @@ interface Row {
  * can be called without `this`.
  */
 export function storedDefinitions(db: Db): Definitions {
+  // The empty id stands for the parameter of a call.
   const selectById = compiledQuery<Row>(db, (query) =>
     withLiveVersion(query)
       .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
@@ -25,7 +26,7 @@ export function storedDefinitions(db: Db): Definitions {
   );
 
   async function find(id: string): Promise<Definition | undefined> {
-    // References to children may come from the input of a run.
+    // The id can come from the input of a run, so it may have characters that a database cannot store.
     if (!isStorable(id)) return undefined;
     const [row] = await selectById(id);
     return (

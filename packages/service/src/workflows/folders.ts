@@ -62,8 +62,8 @@ export interface FolderKeys {
 type LockMode = 'read' | 'change';
 
 /**
- * Throws 404 for a folder that does not exist, and 423 if it or an ancestor is locked. The folder cannot be deleted
- * until the transaction ends.
+ * Throws 404 for a folder that does not exist, and 423 if it or an ancestor is marked as locked. The folder cannot be
+ * deleted until the transaction ends.
  */
 export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
   await expectFolders(db, { workspaceId, paths: [path] }, 'read');
@@ -86,7 +86,8 @@ export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
 }
 
 /**
- * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
+ * Throws 423 if a folder that contains the workflow is marked as locked. No other transaction can mark these folders as
+ * locked until this one ends.
  */
 export async function requireUnlocked(
   db: unknown,
@@ -105,7 +106,7 @@ async function lockRows(
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
   const ancestors = [...new Set(paths.flatMap(pathAndParents))];
   if (ancestors.length === 0) return [];
-  // The query has no condition on `locked`: it would miss a row that becomes locked while it waits.
+  // The query has no condition on `locked`: it would miss a folder that is marked as locked while the query waits.
   return db
     .selectFrom('workflow_folders')
     .select(['path', 'locked'])
@@ -128,8 +129,8 @@ export async function createFolder(
   expectNotRoot(path);
   await expectFolder(db, { workspaceId, path: parentPath(path) });
   await expectFree(db, { workspaceId, path });
-  const folders = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
-  if ((await countOf(folders)) >= MAX_FOLDERS) throw tooManyFoldersError();
+  const folderQuery = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
+  if ((await countOf(folderQuery)) >= MAX_FOLDERS) throw tooManyFoldersError();
   const row: FolderRow = {
     workspace_id: workspaceId,
     path,
@@ -214,11 +215,11 @@ export async function deleteFolder(
       .where('workspace_id', '=', workspaceId)
       .where((eb) => eb.or([eb('folder_path', '=', path), isInsideSql('folder_path', path)]));
   for (const folder of subfolders) expectNotLocked(folder);
-  const archived = await updateWorkflows()
+  const archiveResult = await updateWorkflows()
     .set({ archived_at: now, updated_at: now, folder_path: ROOT })
     .where('archived_at', 'is', null)
     .executeTakeFirst();
-  const workflows = Number(archived.numUpdatedRows);
+  const workflows = Number(archiveResult.numUpdatedRows);
   // This error rolls the transaction back.
   if (!recursive && subfolders.length + workflows > 0) {
     throw new ApiError(409, 'The folder is not empty: send recursive=true to delete its contents');

@@ -36,8 +36,8 @@ export function newGraph(): Graph {
 }
 
 /**
- * Returns the draft for a body, and a warning for everything that was changed or dropped. A body without variables gets
- * those of `oldGraph`.
+ * Returns the draft for a body, and a warning for everything that was changed or dropped. Keeps the variables of
+ * `oldGraph` if the body has none.
  */
 export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warnings: string[] } {
   const dropped = new DroppedKeys();
@@ -65,12 +65,12 @@ export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warni
     const differs = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
     if (differs) warnings.push(`"${key}" was replaced: the blocks define it.`);
   }
-  for (const key of EXPORT_ONLY) if (body[key] != null) dropped.add(key, 'the graph');
+  for (const key of EXPORT_ONLY_KEYS) if (body[key] != null) dropped.add(key, 'the graph');
   return { graph, warnings: [...warnings, ...dropped.warnings()] };
 }
 
 /** Keys of exported states that drafts do not have. */
-const EXPORT_ONLY = [
+const EXPORT_ONLY_KEYS = [
   'lastSaved',
   'isDeployed',
   'deployedAt',
@@ -84,7 +84,7 @@ const SHOWN_CHARACTERS = 100;
 
 /** Collects unknown keys of a body, with one warning for each name. */
 class DroppedKeys {
-  readonly #keys = new Map<string, { first: string; count: number }>();
+  readonly #keys = new Map<string, { firstOwner: string; count: number }>();
 
   /** Returns the value without the keys that are unknown to `shape`. Records the dropped keys. */
   drop(shape: z.ZodObject, value: object, owner: string): object {
@@ -98,13 +98,14 @@ class DroppedKeys {
   add(key: string, owner: string): void {
     const entry = this.#keys.get(key);
     if (entry) entry.count += 1;
-    else if (this.#keys.size < MAX_WARNINGS) this.#keys.set(key, { first: owner, count: 1 });
+    else if (this.#keys.size < MAX_WARNINGS) this.#keys.set(key, { firstOwner: owner, count: 1 });
   }
 
   warnings(): string[] {
-    return [...this.#keys].map(([key, { first, count }]) => {
+    return [...this.#keys].map(([key, { firstOwner, count }]) => {
       const others = count === 1 ? '' : ` and ${count - 1} more`;
-      return `The key "${key.slice(0, SHOWN_CHARACTERS)}" of ${first}${others} was dropped: drafts do not have it.`;
+      const name = key.slice(0, SHOWN_CHARACTERS);
+      return `The key "${name}" of ${firstOwner}${others} was dropped: drafts do not have it.`;
     });
   }
 }
@@ -116,12 +117,12 @@ export function idsOf(graph: Graph): string[] {
 
 /** Returns a hash that is equal for graphs that run in the same way. Positions, heights and locks do not count. */
 export function graphHash(graph: Graph): string {
-  const { blocks, edges, variables: values, metadata } = graph;
+  const { blocks, edges, variables, metadata } = graph;
   const hashedBlocks = Object.entries(blocks)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { position: _position, height: _height, locked: _locked, ...rest }]) => [id, sortKeys(rest)]);
   const hashedEdges = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
-  const text = JSON.stringify([hashedBlocks, hashedEdges, sortKeys(values), sortKeys(metadata ?? {})]);
+  const text = JSON.stringify([hashedBlocks, hashedEdges, sortKeys(variables), sortKeys(metadata ?? {})]);
   return createHash('sha256').update(text).digest('hex');
 }
 
@@ -136,18 +137,18 @@ export function engineFormat(
 
 /** Returns the variables by id, from a record or an array. */
 function variablesById(variables: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
-  const keyed = Array.isArray(variables)
+  const entries = Array.isArray(variables)
     ? variables.map((variable) => [variable.id ?? variable.name, variable] as const)
     : Object.entries(variables);
   return Object.fromEntries(
-    keyed.map(([key, variable]): [string, Json] => {
+    entries.map(([key, variable]): [string, Json] => {
       const known = dropped.drop(variableShape, variable, `variable "${variable.name}"`);
       return [key, toJson({ ...known, id: variable.id ?? key })];
     }),
   );
 }
 
-/** Returns an id that is equal for equal edges, so that a dry run and the write use the same ids. */
+/** Returns an id that is equal for equal edges at the same index, so that a dry run and the write use the same ids. */
 function edgeId(
   edge: { source: string; target: string; sourceHandle?: string | null | undefined },
   index: number,

@@ -36,17 +36,17 @@ export function formFieldsOf(state: string): FormField[] {
 
 /** Returns the fields of an input format. */
 export function formFieldsOfFormat(format: Json | undefined): FormField[] {
-  const rows = parseIfJson(format ?? null);
+  const rawFields = parseIfJson(format ?? null);
   return inputFields(format).map(({ name, type, value = null, required, index }) => {
-    const row = Array.isArray(rows) ? rows[index] : undefined;
+    const rawField = Array.isArray(rawFields) ? rawFields[index] : undefined;
     const textOf = (key: string): string | null => {
-      const text = isJsonObject(row) ? own(row, key) : undefined;
+      const text = isJsonObject(rawField) ? own(rawField, key) : undefined;
       return typeof text === 'string' && text !== '' ? text : null;
     };
     return {
       ...{ name, type, description: textOf('description'), label: textOf('label') ?? name },
       ...{ placeholder: textOf('placeholder'), isRequired: required, value },
-      options: optionsOf(isJsonObject(row) ? own(row, 'options') : undefined),
+      options: optionsOf(isJsonObject(rawField) ? own(rawField, 'options') : undefined),
     };
   });
 }

@@ -127,10 +127,10 @@ export const restoreWorkflow = define({
     const restoredRow = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const active = await unarchiveWorkflow(tx, row, currentTime(services));
+        const restored = await unarchiveWorkflow(tx, row, currentTime(services));
         await services.triggers.startRestored(tx, { workflowId: row.id, nowMs: services.now() });
         await recordAudit({ resourceId: row.id }, tx);
-        return active;
+        return restored;
       });
     services.triggers.notifyChanged();
     return { data: (await toListItems(services, [restoredRow]))[0] };
@@ -212,7 +212,7 @@ interface Move {
 async function moveWorkflow(
   services: WorkflowServices,
   { id, workspaceId, folderPath }: Move,
-  record: Call<never, never, never>['recordAudit'],
+  recordAudit: Call<never, never, never>['recordAudit'],
 ): Promise<string | undefined> {
   try {
     const db = databaseOf(services);
@@ -226,7 +226,7 @@ async function moveWorkflow(
     if (!row) throw notFound('Workflow');
     const write = async (tx: Db) => {
       await changeWorkflow(tx, row, { change: { folderPath }, now: currentTime(services) });
-      await record({ resourceId: id, details: { folderPath } }, tx);
+      await recordAudit({ resourceId: id, details: { folderPath } }, tx);
     };
     await changeIfUnlocked(db, id, write, folderPath);
     return undefined;

@@ -71,7 +71,7 @@ export interface WorkflowChange {
 }
 
 /**
- * Changes the name, description and folder, in the transaction of `changeUnlocked`. Throws 404 if the new folder does
+ * Changes the name, description and folder, in the transaction of `changeIfUnlocked`. Throws 404 if the new folder does
  * not exist, 423 if it is locked, and 409 if the folder has a workflow with the name.
  */
 export async function changeWorkflow(
@@ -95,7 +95,7 @@ export async function changeWorkflow(
   );
 }
 
-/** Archives a workflow, in the transaction of `changeUnlocked`. */
+/** Archives a workflow, in the transaction of `changeIfUnlocked`. */
 export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<void> {
   await db
     .updateTable('workflows')
@@ -136,7 +136,7 @@ export async function workflowNamesIn(db: Db, workspaceId: string, folderPath: s
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Changes the variables of the currently stored draft, in the transaction of `changeUnlocked`. */
+/** Changes the variables of the currently stored draft, in the transaction of `changeIfUnlocked`. */
 export async function changeVariables(
   db: Db,
   row: Pick<WorkflowRow, 'id'>,

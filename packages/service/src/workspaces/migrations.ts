@@ -15,7 +15,7 @@ async function addAuditResourceIndex({ schema }: Kysely<unknown>): Promise<void>
     .execute();
 }
 
-/** The migrations of the area. Entries are added, never changed. */
+/** The migrations of the module. Entries are added, never changed. */
 export const WORKSPACE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => addUpdatedAtAndMemberIndex(db) },
   '0002': { up: (db: Kysely<unknown>) => addAuditResourceIndex(db) },

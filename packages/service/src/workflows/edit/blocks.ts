@@ -51,10 +51,10 @@ function newBlock(
 /** Sets the parameters that add, edit and insert have in common. Skips invalid parameters and applies the others. */
 export function applyParams(context: OperationContext, params: Omit<AddedBlock, 'type'>): void {
   const { batch, blockId } = context;
-  const current = batch.editor.find(blockId) ?? {};
-  const block: JsonObject = { ...current };
+  const currentBlock = batch.editor.find(blockId) ?? {};
+  const block: JsonObject = { ...currentBlock };
   const { name, inputs, retry, triggerMode, advancedMode } = params;
-  if (name !== undefined && name !== current['name'] && checkName(context, name)) block['name'] = name;
+  if (name !== undefined && name !== currentBlock['name'] && checkName(context, name)) block['name'] = name;
   if (triggerMode !== undefined) block['triggerMode'] = triggerMode;
   if (advancedMode !== undefined) block['advancedMode'] = advancedMode;
   if (retry === null) delete block['retry'];

@@ -15,11 +15,11 @@ const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
  */
 export function connect(context: OperationContext, connections: Connections): void {
   const { batch, blockId, operationType } = context;
-  const existing = edgesByHandle(batch.editor.edgesFrom(blockId));
+  const existingEdges = edgesByHandle(batch.editor.edgesFrom(blockId));
   for (const [port, targets] of Object.entries(connections)) {
     const handle = port === 'success' ? 'source' : port;
     if (!checkPort(context, handle)) continue;
-    for (const edge of existing.get(handle) ?? []) batch.editor.disconnect(edge);
+    for (const edge of existingEdges.get(handle) ?? []) batch.editor.disconnect(edge);
     for (const target of Array.isArray(targets) ? targets : [targets]) {
       const { block: requestedId, handle: targetHandle } =
         typeof target === 'string' ? { block: target, handle: undefined } : target;
@@ -61,12 +61,13 @@ function checkPort(context: OperationContext, handle: string): boolean {
   const block = context.batch.editor.find(context.blockId) ?? {};
   if (block['type'] === 'note') return skip(context, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
+  // Whether a port exists does not depend on the position and the target of an edge.
   if (!portReaderOf(context, block)(handle, 0, '').unknown) return true;
   const reason = `The block "${stringOrDefault(block['name'])}" has no port "${handle}".`;
   return skip(context, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
-/** Returns the port reader of a block. It is cached until the block changes, because its rows can be long. */
+/** Returns the port reader of a block. Caches it until the block changes, because the list of branches can be long. */
 function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): PortReader {
   const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];

@@ -7,7 +7,7 @@ import { stringOrDefault } from './draft-editor.ts';
 /** Maximum number of tools of an agent. */
 const MAX_TOOLS = 100;
 
-/** The editor's type of a field that a draft does not have yet. */
+/** The sub-block type of a field that the draft does not have yet. */
 const TYPE_OF_NEW_FIELD = 'short-input';
 
 const tool = z.looseObject({
@@ -17,8 +17,8 @@ const tool = z.looseObject({
   params: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** The schemas of the fields that tools need, by type of tool. */
-const requirements: Readonly<Record<string, z.ZodType>> = {
+/** The schemas of the fields that a tool must have, by type of tool. */
+const toolRequirements: Readonly<Record<string, z.ZodType>> = {
   'custom-tool': z.union([
     z.looseObject({ customToolId: z.string().min(1) }),
     z.looseObject({ schema: z.looseObject({}), code: z.string() }),
@@ -37,7 +37,7 @@ export interface InputsOutcome {
   refusals: { field: string; error: string }[];
 }
 
-/** Sets the valid inputs, in place. Settings of loops and parallels are in the block's data. */
+/** Sets the valid inputs in `block`. Settings of loops and parallels are in the block's data. */
 export function setInputs(block: JsonObject, inputs: { [field: string]: unknown }): InputsOutcome {
   const type = stringOrDefault(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
@@ -53,9 +53,9 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
   });
   if (isContainer(type)) setAll(block, 'data', accepted);
   else {
-    const current = objectOrEmpty(block['subBlocks']);
+    const storedFields = objectOrEmpty(block['subBlocks']);
     const fieldEntries = accepted.map(([id, value]): [string, Json] => {
-      const stored = Object.hasOwn(current, id) ? objectOrEmpty(current[id]) : {};
+      const stored = Object.hasOwn(storedFields, id) ? objectOrEmpty(storedFields[id]) : {};
       return [id, { ...stored, id, type: stringOrDefault(stored['type'], TYPE_OF_NEW_FIELD), value }];
     });
     setAll(block, 'subBlocks', fieldEntries);
@@ -94,7 +94,7 @@ function toolsProblem(value: Json): string | undefined {
     const parsed = tool.safeParse(each);
     if (!parsed.success) return true;
     const { type } = parsed.data;
-    return Object.hasOwn(requirements, type) && requirements[type]?.safeParse(each).success === false;
+    return Object.hasOwn(toolRequirements, type) && toolRequirements[type]?.safeParse(each).success === false;
   });
   return invalidIndex < 0 ? undefined : `tool ${invalidIndex + 1} lacks a field that its type requires`;
 }

@@ -23,7 +23,7 @@ export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): 
     const block = editor.find(id);
     const scope = scopes.get(editor.parentOf(id));
     if (!block || !scope) continue;
-    const point = scope.reserve(startOf(editor, id, scope));
+    const point = scope.reserve(preferredPoint(editor, id, scope));
     editor.put(id, { ...block, position: { ...point } });
   }
   const containers = new Set([...ids].flatMap((id) => editor.parentOf(id) ?? []));
@@ -62,8 +62,8 @@ function scopesOf(editor: DraftEditor, excluded: ReadonlySet<string>): Map<strin
   return scopes;
 }
 
-/** Returns the point to the right of a block that leads to this one, otherwise a default point of its scope. */
-function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
+/** Returns the point to the right of a block that leads to this one. Without one, returns a default point. */
+function preferredPoint(editor: DraftEditor, id: string, scope: Scope): Point {
   const parent = editor.parentOf(id);
   for (const edge of editor.edgesTo(id)) {
     const source = stringOrDefault(edge['source']);

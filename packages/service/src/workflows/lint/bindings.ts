@@ -31,7 +31,7 @@ function* bindingsOf(graph: Graph): Generator<FoundReference> {
   for (const reference of referencesOf(graph, KINDS)) if (reference.kind !== 'env-var') yield reference;
 }
 
-/** Returns a key without the position in a list, so that a binding that only moves in its list is kept. */
+/** Returns a key without the position in a list: a binding that only moves in its list does not count as removed. */
 function keyOf({ kind, sourceId, occurrence: { blockId, subBlockKey } }: FoundReference): string {
   return JSON.stringify([blockId, subBlockKey, kind, sourceId]);
 }

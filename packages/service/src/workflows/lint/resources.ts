@@ -45,7 +45,7 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
   const { sandboxes, tools } = workspace.context;
   const kinds = sandboxes ? KINDS_WITH_SANDBOXES : KINDS;
-  const byKind = Map.groupBy(takeFirst(referencesOf(graph, kinds)), ({ kind }) => kind);
+  const byKind = Map.groupBy(limitReferences(referencesOf(graph, kinds)), ({ kind }) => kind);
   const unresolved: Unresolved[] = [];
   for (const { kind, check } of [
     { kind: 'workflow', check: checkWorkflows },
@@ -66,7 +66,7 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
   return unresolved;
 }
 
-function* takeFirst(references: Iterable<FoundReference>): Generator<FoundReference> {
+function* limitReferences(references: Iterable<FoundReference>): Generator<FoundReference> {
   let count = 0;
   for (const each of references) {
     if (count === MAX_OCCURRENCES) return;
@@ -92,7 +92,7 @@ function addUnresolved(
 
 /** Checks child workflows. References are ids or names of workflows, which must be live. */
 async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
-  const live = new Map<string, boolean>();
+  const liveness = new Map<string, boolean>();
   const findWorkflows = inChunks((chunk) =>
     db
       .selectFrom('workflows')
@@ -103,10 +103,10 @@ async function checkWorkflows(names: readonly string[], { db, workspaceId }: Wor
       .execute(),
   );
   for (const { id, name, active_version: version } of await findWorkflows(names)) {
-    for (const key of [id, name]) live.set(key, (live.get(key) ?? false) || version !== null);
+    for (const key of [id, name]) liveness.set(key, (liveness.get(key) ?? false) || version !== null);
   }
   return (name) => {
-    const isLive = live.get(name);
+    const isLive = liveness.get(name);
     if (isLive === undefined)
       return `The workspace has no workflow with the id or name "${truncateForReport(name)}".`;
     return isLive ? undefined : `The workflow "${truncateForReport(name)}" is not deployed.`;

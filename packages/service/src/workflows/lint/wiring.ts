@@ -26,7 +26,7 @@ export function sourcesAndSinks(graph: Graph): Ends {
 /** Returns the branches of conditions and routers, and the starts of containers, that lead nowhere, at most 500. */
 export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
   const edgesFrom = Map.groupBy(edgesBetweenBlocks(graph), ({ source }) => source);
-  const empty: LintReport['emptyOutgoingPorts'] = [];
+  const emptyPorts: LintReport['emptyOutgoingPorts'] = [];
   for (const [id, block] of Object.entries(graph.blocks)) {
     const rowBlock = toRowBlock(id, block);
     const ports = branchPorts(rowBlock);
@@ -36,15 +36,15 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
     for (const { handle, label } of ports) {
       const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
       if (isUsed) continue;
-      if (empty.length === MAX_LISTED) return empty;
-      empty.push({
+      if (emptyPorts.length === MAX_LISTED) return emptyPorts;
+      emptyPorts.push({
         ...blockRefOf(graph, id),
         handle: truncateForReport(handle),
         label: truncateForReport(label),
       });
     }
   }
-  return empty;
+  return emptyPorts;
 }
 
 interface BlockEdge {
