@@ -16,7 +16,7 @@ import './styles/run.css';
 setNonce(document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '');
 applyStoredTheme();
 const tokenError = await signInWithUrlToken();
-const queries = new QueryClient({
+const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       // A refused request would be refused again; a lost connection may be restored.
@@ -30,9 +30,9 @@ const root = document.getElementById('app');
 if (!root) throw new Error('The page has no element for the application.');
 createRoot(root).render(
   <StrictMode>
-    <QueryClientProvider client={queries}>
+    <QueryClientProvider client={queryClient}>
       <SignInGate tokenError={tokenError}>
-        <RouterProvider router={makeRouter(queries)} />
+        <RouterProvider router={makeRouter(queryClient)} />
       </SignInGate>
     </QueryClientProvider>
   </StrictMode>,

@@ -32,8 +32,8 @@ export async function followRun(
         onEvent(data as RunEvent);
       }
     } catch (error) {
-      // An aborted request rejects like a lost connection.
       if (signal.aborted) return;
+      // `fetch` and the body report a lost connection as a TypeError.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -43,14 +43,14 @@ export async function followRun(
 async function* readServerSentEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<{ id: string | undefined; data: unknown }> {
-  let text = '';
+  let buffer = '';
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    text += value;
-    const eventTexts = text.split('\n\n');
-    text = eventTexts.pop() ?? '';
+    buffer += value;
+    const eventTexts = buffer.split('\n\n');
+    buffer = eventTexts.pop() ?? '';
     for (const eventText of eventTexts) {
       const data = /^data: (.*)$/m.exec(eventText)?.[1];
       if (data !== undefined)

@@ -21,7 +21,7 @@ export type Graph = Overview['graph'];
 
 /** Polling interval for the list of runs, and for a run that has not ended. */
 const POLL_INTERVAL_MS = 2000;
-/** Maximum age at which a page shows data that the router has loaded, without requesting it again. */
+/** Maximum age of data that the router has loaded: a page shows older data, but also requests it again. */
 const STALE_MS = 1000;
 const PAGE_SIZE = 50;
 
@@ -76,6 +76,7 @@ export function searchQuery(filters: RunFilters, text: string, part: 'any' | 'in
   });
 }
 
+/** Statistics of the runs since `startDate`, in total, by workflow and by time segment. */
 export function statsQuery(query: {
   workspaceId: string;
   startDate: string;
@@ -102,6 +103,7 @@ export function overviewQuery(runId: string) {
   });
 }
 
+/** The states of the blocks. `scope`: the span id of an iteration; empty: the whole run. */
 export function statesQuery(runId: string, scope: string) {
   return queryOptions({
     queryKey: ['run', runId, 'states', scope],
@@ -117,9 +119,12 @@ export function statesQuery(runId: string, scope: string) {
 
 /** Filters of the list of spans of a run. */
 export interface SpanFilters {
+  /** Id of the span that contains the listed spans. */
   under?: string;
+  /** Only the direct children of `under`. */
   direct?: boolean;
   status?: Span['status'];
+  /** Number of an iteration or branch. */
   index?: number;
   limit?: number;
 }

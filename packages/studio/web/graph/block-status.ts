@@ -1,8 +1,8 @@
 import type { BlockState } from '../api/queries.ts';
 
 /**
- * Returns the status with which a block is drawn: `none` if it has not run, otherwise the first of running,
- * paused, failed, cancelled, handled and completed that one of its executions has.
+ * Returns the status with which a block is drawn: `none` if it has not run. If its executions have different statuses,
+ * the first of these applies: running, paused, failed, cancelled, handled, completed.
  */
 export function statusOf(state: BlockState | undefined): string {
   if (!state) return 'none';

@@ -10,7 +10,7 @@ import type { Box } from './layout.ts';
 
 interface DetailedBlocksProps {
   graph: Graph;
-  /** Boxes within the whole graph, containers first. */
+  /** Boxes in coordinates of the whole graph, each container before its blocks. */
   boxes: ReadonlyMap<string, Box>;
   stateByBlockId: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
@@ -32,7 +32,7 @@ export function DetailedBlocks({
   selectBlock,
 }: DetailedBlocksProps) {
   const layers = useMemo(() => layersOf(graph, boxes), [graph, boxes]);
-  const part = usePartInView();
+  const mountedPart = usePartInView();
   return (
     <ViewportPortal>
       <Dots boxes={boxes} />
@@ -40,7 +40,7 @@ export function DetailedBlocks({
         <Fragment key={depth}>
           <svg className="lines">
             {lines
-              .filter(({ box }) => boxesOverlap(box, part))
+              .filter(({ box }) => boxesOverlap(box, mountedPart))
               .map((line) => (
                 <DrawnLine
                   key={line.id}
@@ -50,7 +50,7 @@ export function DetailedBlocks({
               ))}
           </svg>
           {blocks
-            .filter(({ box }) => boxesOverlap(box, part))
+            .filter(({ box }) => boxesOverlap(box, mountedPart))
             .map((positionedBlock) => (
               <Block
                 key={positionedBlock.block.id}
@@ -68,14 +68,14 @@ export function DetailedBlocks({
 /** Returns the part of the graph whose blocks are mounted. */
 function usePartInView(): Box {
   // The selector returns a string, because a new object would cause a render at each move.
-  const part = useStore((state) => {
+  const encodedBox = useStore((state) => {
     const { x, y, width, height } = partInView(state);
     return `${x} ${y} ${width} ${height}`;
   });
   return useMemo(() => {
-    const [x = 0, y = 0, width = 0, height = 0] = part.split(' ').map(Number);
+    const [x = 0, y = 0, width = 0, height = 0] = encodedBox.split(' ').map(Number);
     return { x, y, width, height };
-  }, [part]);
+  }, [encodedBox]);
 }
 
 interface BlockProps {

@@ -45,7 +45,7 @@ interface GraphProps {
  * screen readers.
  */
 export function BlockGraph(props: GraphProps) {
-  const places = useLayout(props.graph);
+  const relativeBoxes = useLayout(props.graph);
   const element = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size>();
   useLayoutEffect(() => {
@@ -56,9 +56,9 @@ export function BlockGraph(props: GraphProps) {
     void element.current?.toggleAttribute('data-moving', isMoving);
   return (
     <div className="graph" role="region" aria-label="Graph" ref={element}>
-      {places && size ? (
+      {relativeBoxes && size ? (
         <ReactFlowProvider initialWidth={size.width} initialHeight={size.height}>
-          <DrawnGraph {...props} {...{ places, size, setMoving }} />
+          <DrawnGraph {...props} {...{ relativeBoxes, size, setMoving }} />
         </ReactFlowProvider>
       ) : (
         <Loading what="the graph" />
@@ -68,7 +68,8 @@ export function BlockGraph(props: GraphProps) {
 }
 
 interface DrawnGraphProps extends GraphProps {
-  places: ReadonlyMap<string, Box>;
+  /** Boxes relative to their containers. */
+  relativeBoxes: ReadonlyMap<string, Box>;
   /** The size of the element when the graph is mounted, so that its first view already shows the whole graph. */
   size: Size;
   setMoving: (isMoving: boolean) => void;
@@ -79,12 +80,12 @@ function DrawnGraph({
   states = NO_STATES,
   selectedId,
   selectBlock,
-  places,
+  relativeBoxes,
   size,
   setMoving,
 }: DrawnGraphProps) {
   const stateByBlockId = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
-  const boxes = useMemo(() => toAbsolutePlaces(graph.blocks, places), [graph, places]);
+  const boxes = useMemo(() => toAbsolutePlaces(graph.blocks, relativeBoxes), [graph, relativeBoxes]);
   const isLarge = graph.blocks.length > MAX_ELEMENTS;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   // Until the view is set, blocks out of view would be mounted.

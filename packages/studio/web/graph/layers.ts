@@ -114,10 +114,7 @@ function curveBetween(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | '
   };
 }
 
-/**
- * Minimum number of steps along the longer side of the view. The mounted part of the graph starts and ends at whole
- * steps.
- */
+/** Minimum number of grid steps along the longer side of the view (`partInView`). */
 const MIN_STEPS = 8;
 
 /** A view of the graph: the translation and zoom of the graph, and the size of its element. */
@@ -128,8 +125,8 @@ export interface View {
 }
 
 /**
- * Returns the part of the graph to mount: the view, extended to whole steps. It stays the same while the view moves by
- * less than a step, so that most animation frames of a movement change no element.
+ * Returns the part of the graph to mount: the view, extended to the lines of a grid. It stays the same while the view
+ * moves within a step of the grid, so that most animation frames of a movement change no element.
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / MIN_STEPS));

@@ -12,7 +12,7 @@ export interface LayoutGraph {
   edges: readonly { source: string; target: string }[];
 }
 
-/** Position and size of a block: relative to its container, or within the whole graph (`toAbsolutePlaces`). */
+/** Position and size of a block: relative to its container, or in coordinates of the whole graph. */
 export interface Box {
   x: number;
   y: number;
@@ -32,7 +32,7 @@ const GAP = 40;
  */
 const MAX_DAGRE_BLOCKS = 500;
 
-/** Maximum numbers of blocks for a layout within about 20 ms: `dagre` for those that dagre lays out, `all` for all. */
+/** Maximum numbers of blocks for a layout within about 20 ms. `dagre`: those that dagre lays out; `all`: all blocks. */
 const MAX_QUICK_BLOCKS = { dagre: 60, all: 2500 };
 
 /** True if the layout of a graph probably takes longer than the start of a worker. */
@@ -46,13 +46,14 @@ export function needsLayoutWorker({ blocks }: LayoutGraph): boolean {
 }
 
 /**
- * Returns the places of all blocks: where the editor has put them, otherwise along the edges from left to right.
+ * Returns the boxes of all blocks, relative to their containers: where the editor has put them, otherwise along the
+ * edges from left to right.
  * Containers are as large as their blocks need.
  */
 export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
   const children = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
   const ids = new Set(graph.blocks.map(({ id }) => id));
-  const places = new Map<string, Box>();
+  const relativeBoxes = new Map<string, Box>();
   const visited = new Set<string>();
   const layoutContainer = (containerId: string): void => {
     // A corrupt draft may have containers that contain each other.
@@ -60,7 +61,7 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     visited.add(containerId);
     const blocks = children.get(containerId) ?? [];
     for (const { id } of blocks) if (children.has(id)) layoutContainer(id);
-    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], places)]));
+    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], relativeBoxes)]));
     const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE_HEIGHT + PADDING };
     const positions = haveStoredPositions(blocks)
       ? storedPositions(blocks)
@@ -70,17 +71,17 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     shift(positions, origin);
     for (const { id } of blocks) {
       const position = positions.get(id) ?? origin;
-      places.set(id, { ...position, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
+      relativeBoxes.set(id, { ...position, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
     }
   };
   for (const containerId of ['', ...[...children.keys()].filter((id) => id !== '' && !ids.has(id))])
     layoutContainer(containerId);
-  return places;
+  return relativeBoxes;
 }
 
-function sizeOf(children: readonly Block[], places: ReadonlyMap<string, Box>) {
+function sizeOf(children: readonly Block[], relativeBoxes: ReadonlyMap<string, Box>) {
   if (children.length === 0) return { width: BLOCK_WIDTH, height: BLOCK_HEIGHT };
-  const boxes = children.flatMap(({ id }) => places.get(id) ?? []);
+  const boxes = children.flatMap(({ id }) => relativeBoxes.get(id) ?? []);
   return {
     width: Math.max(BLOCK_WIDTH, ...boxes.map(({ x, width }) => x + width)) + PADDING,
     height: Math.max(BLOCK_HEIGHT, ...boxes.map(({ y, height }) => y + height)) + PADDING,
@@ -89,10 +90,10 @@ function sizeOf(children: readonly Block[], places: ReadonlyMap<string, Box>) {
 
 type Positions = Map<string, { x: number; y: number }>;
 
-/** True if all blocks have different stored positions. In files without an editor, all may have the same position. */
+/** True if all blocks have different stored positions. In hand-written files, all may have the same position. */
 function haveStoredPositions(blocks: readonly Block[]): boolean {
-  const places = new Set(blocks.map(({ position }) => position && `${position.x} ${position.y}`));
-  return places.size === blocks.length && !places.has(null);
+  const positionKeys = new Set(blocks.map(({ position }) => position && `${position.x} ${position.y}`));
+  return positionKeys.size === blocks.length && !positionKeys.has(null);
 }
 
 function storedPositions(blocks: readonly Block[]): Positions {
@@ -119,7 +120,7 @@ function dagrePositions(
   );
 }
 
-/** Returns places in columns: each block is in the column after its last predecessor. Takes O(blocks + edges). */
+/** Returns positions in columns: each block is in the column after its last predecessor. Takes O(blocks + edges). */
 function columnPositions(
   graph: LayoutGraph,
   blocks: readonly Block[],
@@ -177,18 +178,18 @@ function shift(positions: Positions, origin: { x: number; y: number }): void {
   for (const [id, { x, y }] of positions) positions.set(id, { x: x + dx, y: y + dy });
 }
 
-/** Returns the places within the whole graph, each container before the blocks in it. */
+/** Returns the boxes in coordinates of the whole graph, each container before the blocks in it. */
 export function toAbsolutePlaces(
   blocks: readonly Block[],
-  places: ReadonlyMap<string, Box>,
+  relativeBoxes: ReadonlyMap<string, Box>,
 ): Map<string, Box> {
   const children = Map.groupBy(blocks, ({ parentId }) =>
-    parentId !== null && places.has(parentId) ? parentId : '',
+    parentId !== null && relativeBoxes.has(parentId) ? parentId : '',
   );
   const absolute = new Map<string, Box>();
   const add = (parentId: string, offset: { x: number; y: number }): void => {
     for (const { id } of children.get(parentId) ?? []) {
-      const box = places.get(id);
+      const box = relativeBoxes.get(id);
       if (!box || absolute.has(id)) continue;
       const moved = { ...box, x: box.x + offset.x, y: box.y + offset.y };
       absolute.set(id, moved);

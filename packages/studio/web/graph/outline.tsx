@@ -17,8 +17,8 @@ interface OutlineProps {
 }
 
 /**
- * The blocks as a list, for keyboards, screen readers and narrow screens. It is one tab stop: arrow keys, Home and End
- * move in it. Only the rows in view are mounted.
+ * The blocks as a list, for keyboards, screen readers and narrow screens. The list is one tab stop: arrow keys, Home
+ * and End move the focus. Only the rows in view are mounted.
  */
 export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
   const stateByBlockId = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);

@@ -5,7 +5,7 @@ import { statusOf } from './block-status.ts';
 import type { Box } from './layout.ts';
 
 interface SimplifiedBlocksProps {
-  /** Boxes within the whole graph, containers first. */
+  /** Boxes in coordinates of the whole graph, each container before its blocks. */
   boxes: ReadonlyMap<string, Box>;
   stateByBlockId: ReadonlyMap<string, BlockState>;
   selectedId: string | undefined;
@@ -24,7 +24,7 @@ export const SimplifiedBlocks = memo(function SimplifiedBlocks({
       path: group.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
     }));
   }, [boxes, stateByBlockId]);
-  const selected = selectedId === undefined ? undefined : boxes.get(selectedId);
+  const selectedBox = selectedId === undefined ? undefined : boxes.get(selectedId);
   return (
     <ViewportPortal>
       <svg className="far-blocks" aria-hidden="true">
@@ -32,7 +32,7 @@ export const SimplifiedBlocks = memo(function SimplifiedBlocks({
           {paths.map(({ status, path }) => (
             <path key={status} data-status={status} d={path} />
           ))}
-          {selected && <rect className="far-selected" {...selected} />}
+          {selectedBox && <rect className="far-selected" {...selectedBox} />}
         </g>
       </svg>
     </ViewportPortal>

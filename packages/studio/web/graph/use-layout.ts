@@ -5,23 +5,23 @@ import workerUrl from './layout-worker.ts?worker&url';
 
 type Layout = ReadonlyMap<string, Box>;
 
-/** Returns the places of the blocks. If the layout is slow, the result is undefined until a worker has finished. */
+/** Returns the boxes of the blocks, relative to their containers; undefined while a worker computes a slow layout. */
 export function useLayout(graph: LayoutGraph): Layout | undefined {
-  const quickPlaces = useMemo(() => (needsLayoutWorker(graph) ? undefined : layoutGraph(graph)), [graph]);
-  const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Layout }>();
+  const quickLayout = useMemo(() => (needsLayoutWorker(graph) ? undefined : layoutGraph(graph)), [graph]);
+  const [workerLayout, setWorkerLayout] = useState<{ graph: LayoutGraph; layout: Layout }>();
   useEffect(() => {
-    if (quickPlaces) return undefined;
+    if (quickLayout) return undefined;
     const worker = startWorker();
-    worker.addEventListener('message', ({ data: places }: MessageEvent<Layout>) =>
-      setWorkerPlaces({ graph, places }),
+    worker.addEventListener('message', ({ data: layout }: MessageEvent<Layout>) =>
+      setWorkerLayout({ graph, layout }),
     );
     // If the browser refuses the worker, the page lays out the graph itself.
-    worker.addEventListener('error', () => setWorkerPlaces({ graph, places: layoutGraph(graph) }));
+    worker.addEventListener('error', () => setWorkerLayout({ graph, layout: layoutGraph(graph) }));
     const { blocks, edges } = graph;
     worker.postMessage({ blocks, edges });
     return () => worker.terminate();
-  }, [graph, quickPlaces]);
-  return quickPlaces ?? (workerPlaces?.graph === graph ? workerPlaces.places : undefined);
+  }, [graph, quickLayout]);
+  return quickLayout ?? (workerLayout?.graph === graph ? workerLayout.layout : undefined);
 }
 
 interface TrustedTypes {

@@ -19,11 +19,12 @@ export function Pauses({ run }: { run: Overview }) {
             <strong>
               <bdi>{pause.blockName}</bdi>
             </strong>{' '}
-            {pause.kind === 'human' ? 'waits for an answer' : 'waits for a time'} since{' '}
+            {pause.kind === 'human' ? 'has waited for an answer' : 'has waited'} since{' '}
             <Time iso={pause.pausedAt} />
             {pause.resumesAt !== null && (
               <>
-                , until <Time iso={pause.resumesAt} />
+                {' '}
+                and resumes at <Time iso={pause.resumesAt} />
               </>
             )}
             .

@@ -25,11 +25,11 @@ export function RunAgain({ run }: { run: Overview }) {
 /** A button that starts a run at a block, with the outputs of the blocks before it, possibly changed. */
 export function RunFrom({ run, block, spanId }: RunFromProps) {
   const enclosingIterations = iterationsAround(run.graph, block, spanId);
-  const [isInside, setInside] = useState(enclosingIterations.length > 0);
+  const [startsInIteration, setStartsInIteration] = useState(enclosingIterations.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
   const outermost = topLevelBlockOf(run.graph, block);
-  const startBlock = isInside ? block : outermost;
-  const scope = isInside ? enclosingIterations : [];
+  const startBlock = startsInIteration ? block : outermost;
+  const scope = startsInIteration ? enclosingIterations : [];
   const iterations = scope.map(({ index }) => index);
   const { start, editor, reset } = useRerun(run, editTargetsOf(run.graph, startBlock, scope));
   if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
@@ -38,15 +38,15 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
       <Confirm
         label="Run from here"
         title={`Start a run at ${startBlock.name}?`}
-        onConfirm={() => start({ blockId: startBlock.id, version, ...(isInside && { iterations }) })}
+        onConfirm={() => start({ blockId: startBlock.id, version, ...(startsInIteration && { iterations }) })}
       >
         {enclosingIterations.length > 0 && (
           <label className="field">
             <span>Start</span>
             <select
-              value={isInside ? 'inside' : 'outermost'}
+              value={startsInIteration ? 'inside' : 'outermost'}
               onChange={({ target }) => {
-                setInside(target.value === 'inside');
+                setStartsInIteration(target.value === 'inside');
                 reset();
               }}
             >
@@ -59,7 +59,7 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
         )}
         <p>
           The new run reuses the outputs of the blocks before this block
-          {isInside && ', of earlier iterations, and of other branches that have ended'}.
+          {startsInIteration && ', of earlier iterations, and of other branches that have ended'}.
         </p>
         <label className="field">
           <span>Version</span>

@@ -73,8 +73,8 @@ function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState
         {showsTimeline ? (
           <Timeline
             run={run}
-            selected={search.span}
-            select={(span) => updateSearch({ span, block: undefined })}
+            selectedSpanId={search.span}
+            selectSpan={(span) => updateSearch({ span, block: undefined })}
           />
         ) : (
           <>

@@ -29,6 +29,7 @@ export function selectionOf(
 function blockIdOf(graph: Graph, spanId: string): string | undefined {
   const containerSpanId = /^(.*)\/\d+$/.exec(spanId)?.[1];
   const isSpanOf = (id: string, span: string | undefined) => span === id || span?.endsWith(`/${id}`) === true;
+  // Several ids may match, such as `a/b` and `b`: the longest one is the block's.
   return graph.blocks
     .filter(({ id }) => isSpanOf(id, spanId) || isSpanOf(id, containerSpanId))
     .toSorted((a, b) => b.id.length - a.id.length)[0]?.id;

@@ -3,6 +3,7 @@ interface SpanTiming {
   relativeStartMs: number;
   /** Null while the span is open (has not ended). */
   durationMs: number | null;
+  /** Number of child spans. A span without children is busy time. */
   childCount: number;
 }
 
@@ -10,6 +11,7 @@ interface SpanTiming {
 export interface TimeScale {
   /** Returns the position of a time since the start of the run. */
   positionAt(ms: number): number;
+  /** Returns the width of a span on the axis. */
   width(span: SpanTiming): number;
   /** Total idle time that the axis skips. */
   collapsedMs: number;
@@ -37,7 +39,7 @@ export function createTimeScale(spans: readonly SpanTiming[], elapsedMs: number)
     return { from, to, collapsedBeforeMs: collapsedMs };
   });
   const totalMs = Math.max(previousEnd - collapsedMs, 1);
-  const at = (ms: number): number => {
+  const positionAt = (ms: number): number => {
     const index = periodIndexAt(scaledPeriods, ms);
     const period = scaledPeriods[index];
     const shifted = period ? ms - period.collapsedBeforeMs : ms;
@@ -48,11 +50,11 @@ export function createTimeScale(spans: readonly SpanTiming[], elapsedMs: number)
   };
   const width = (span: SpanTiming): number =>
     Math.max(
-      at(span.relativeStartMs + (span.durationMs ?? elapsedMs - span.relativeStartMs)) -
-        at(span.relativeStartMs),
+      positionAt(span.relativeStartMs + (span.durationMs ?? elapsedMs - span.relativeStartMs)) -
+        positionAt(span.relativeStartMs),
       MIN_WIDTH,
     );
-  return { positionAt: at, width, collapsedMs };
+  return { positionAt, width, collapsedMs };
 }
 
 interface Period {

@@ -12,12 +12,12 @@ const ROW_PX = 26;
 
 interface TimelineProps {
   run: Overview;
-  selected: string | undefined;
-  select: (spanId: string) => void;
+  selectedSpanId: string | undefined;
+  selectSpan: (spanId: string) => void;
 }
 
 /** The spans of a run on a time axis. Only the rows in view are mounted, and pages are loaded as they are reached. */
-export function Timeline({ run, selected, select }: TimelineProps) {
+export function Timeline({ run, selectedSpanId, selectSpan }: TimelineProps) {
   const spans = useInfiniteQuery(spansQuery(run.runId, {}));
   const rows = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);
   const scale = useMemo(
@@ -32,11 +32,11 @@ export function Timeline({ run, selected, select }: TimelineProps) {
     overscan: 10,
   });
   const items = virtualizer.getVirtualItems();
-  const lastVisible = items.at(-1)?.index ?? 0;
+  const lastVisibleIndex = items.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastVisible >= rows.length - 50) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisible, rows.length]);
+    if (hasNextPage && !isFetchingNextPage && lastVisibleIndex >= rows.length - 50) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisibleIndex, rows.length]);
   if (spans.error) return <Failed error={spans.error} retry={spans.refetch} />;
   if (spans.isPending) return <Loading what="spans" />;
   if (rows.length === 0) return <Empty title="No block has run yet" />;
@@ -61,7 +61,7 @@ export function Timeline({ run, selected, select }: TimelineProps) {
                 aria-setsize={rows.length}
                 aria-posinset={index + 1}
               >
-                <Row {...{ span, position, select }} isSelected={selected === span.id} />
+                <Row {...{ span, position, selectSpan }} isSelected={selectedSpanId === span.id} />
               </li>
             );
           })}
@@ -75,10 +75,10 @@ interface RowProps {
   span: Span;
   position: { left: string; width: string };
   isSelected: boolean;
-  select: (spanId: string) => void;
+  selectSpan: (spanId: string) => void;
 }
 
-function Row({ span, position, isSelected, select }: RowProps) {
+function Row({ span, position, isSelected, selectSpan }: RowProps) {
   const { id, name, depth, status, durationMs, errorHandled } = span;
   const shownStatus = status === 'failed' && errorHandled ? 'handled' : status;
   return (
@@ -86,7 +86,7 @@ function Row({ span, position, isSelected, select }: RowProps) {
       type="button"
       className="timeline-row"
       aria-current={isSelected ? 'true' : undefined}
-      onClick={() => select(id)}
+      onClick={() => selectSpan(id)}
     >
       <span className="timeline-name" style={{ paddingInlineStart: `${depth * 12}px` }}>
         <span className="status-mark" data-status={shownStatus} aria-hidden="true" />

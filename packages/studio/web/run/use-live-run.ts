@@ -12,7 +12,7 @@ export function useLiveRun(runId: string, status: string | undefined): void {
   const isLive = status !== undefined && isOpen(status);
   useEffect(() => {
     if (!isLive) return undefined;
-    const cancellation = new AbortController();
+    const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const refetch = async (): Promise<void> => {
       hasChanged = false;
@@ -24,12 +24,12 @@ export function useLiveRun(runId: string, status: string | undefined): void {
     let hasChanged = false;
     const scheduleRefetch = (): void => {
       hasChanged = true;
-      if (!cancellation.signal.aborted) timer ??= setTimeout(() => void refetch(), UPDATE_DELAY_MS);
+      if (!controller.signal.aborted) timer ??= setTimeout(() => void refetch(), UPDATE_DELAY_MS);
     };
     // If the events cannot be followed, the overview is still polled.
-    followRun(runId, scheduleRefetch, cancellation.signal).then(scheduleRefetch, scheduleRefetch);
+    followRun(runId, scheduleRefetch, controller.signal).then(scheduleRefetch, scheduleRefetch);
     return () => {
-      cancellation.abort();
+      controller.abort();
       clearTimeout(timer);
     };
   }, [queryClient, runId, isLive, status]);

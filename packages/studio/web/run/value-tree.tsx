@@ -4,6 +4,9 @@ import { valueQuery } from '../api/queries.ts';
 import type { ValueAddress, ValuePage } from '../api/queries.ts';
 import { Failed, Loading } from '../parts/notice.tsx';
 
+/** Number of entries in a response of the HTTP API. */
+const PAGE_ENTRIES = 100;
+
 interface TreeProps {
   runId: string;
   address: ValueAddress;
@@ -12,24 +15,28 @@ interface TreeProps {
 
 /** The entries of a value. The content of an entry is loaded when it is opened. */
 export function ValueTree({ runId, address, page }: TreeProps) {
-  const [offsets, setOffsets] = useState([0]);
+  const [firstIndexes, setFirstIndexes] = useState([0]);
   if (page.size === null) return <Scalar page={page} />;
   if (page.size === 0)
     return <p className="value-note">{page.kind === 'array' ? 'An empty array' : 'An empty object'}</p>;
-  const last = offsets.at(-1) ?? 0;
+  const nextIndex = (firstIndexes.at(-1) ?? 0) + PAGE_ENTRIES;
   return (
     <ul className="tree">
-      {offsets.map((firstIndex) => (
+      {firstIndexes.map((firstIndex) => (
         <Entries
           key={firstIndex}
           {...{ runId, address, firstIndex }}
           firstPage={firstIndex === 0 ? page : undefined}
         />
       ))}
-      {last + 100 < page.size && (
+      {nextIndex < page.size && (
         <li>
-          <button type="button" className="button" onClick={() => setOffsets([...offsets, last + 100])}>
-            Show entries {last + 100} to {Math.min(last + 199, page.size - 1)} of {page.size}
+          <button
+            type="button"
+            className="button"
+            onClick={() => setFirstIndexes([...firstIndexes, nextIndex])}
+          >
+            Show entries {nextIndex} to {Math.min(nextIndex + PAGE_ENTRIES, page.size) - 1} of {page.size}
           </button>
         </li>
       )}
@@ -65,10 +72,11 @@ function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
     );
   return entries.map(({ key, kind, preview }) => {
     const child = { ...address, path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` };
-    const isOpenable = kind === 'object' || kind === 'array' || preview.endsWith('…') || preview.length > 120;
+    const isExpandable =
+      kind === 'object' || kind === 'array' || preview.endsWith('…') || preview.length > 120;
     return (
       <li key={key}>
-        {isOpenable ? (
+        {isExpandable ? (
           <Branch {...{ runId, name: key, kind, preview }} address={child} />
         ) : (
           <span className="tree-line">

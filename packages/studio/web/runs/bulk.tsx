@@ -107,6 +107,7 @@ function fetchMatchingRuns(filters: RunFilters) {
   return dataOf(client.GET('/api/v2/logs', { params: { query } }));
 }
 
+/** Calls `act` for each run, with concurrent requests. Returns the counts, and the message of the last error. */
 async function actOn(rows: readonly LogEntry[], act: (row: LogEntry) => Promise<unknown>) {
   const queue = [...rows];
   const outcome = { done: 0, failed: 0, reason: '' };

@@ -15,7 +15,7 @@ export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   return (
     <section className="settings-section" aria-label="API keys">
       <h2>API keys</h2>
-      <p>Workspace keys act for no person. Personal keys are created with heddle keys create.</p>
+      <p>Workspace keys belong to no person. Personal keys are created with heddle keys create.</p>
       {isForbidden(error) && <p>Only admins of the workspace see its keys.</p>}
       {error && !isForbidden(error) && <Failed error={error} retry={refetch} />}
       {!data && !error && <Loading what="keys" />}

@@ -9,9 +9,9 @@ import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.
 
 /** The header with links to the pages, and the current page. */
 export function Layout() {
-  const { all, current, error, isPending, refetch } = useWorkspaces();
+  const { workspaces, currentWorkspace, error, isPending, refetch } = useWorkspaces();
   const [selectedId, setSelectedId] = useState<string>();
-  const workspaceId = selectedId ?? current?.id;
+  const workspaceId = selectedId ?? currentWorkspace?.id;
   return (
     <>
       <a className="skip" href="#main">
@@ -32,7 +32,7 @@ export function Layout() {
           <Link to="/settings">Settings</Link>
         </nav>
         <div className="header-end">
-          {all.length > 1 && (
+          {workspaces.length > 1 && (
             <select
               aria-label="Workspace"
               value={workspaceId}
@@ -41,7 +41,7 @@ export function Layout() {
                 setSelectedId(target.value);
               }}
             >
-              {all.map(({ id, name }) => (
+              {workspaces.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
                 </option>

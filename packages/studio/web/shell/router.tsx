@@ -110,7 +110,7 @@ export function makeRouter(queries: QueryClient) {
     basepath: BASE_PATH === '' ? '/' : BASE_PATH,
     context: { queries },
     defaultPreload: 'intent',
-    // Loaders skip data that is already loaded. A preloaded route has loaded only its code.
+    // A preload loads only the code, so the loader must run again when the page opens. It skips data that is loaded.
     defaultPreloadStaleTime: 0,
   });
 }

@@ -5,6 +5,7 @@ export interface RunListSearch {
   workflowName?: string;
   triggers?: string;
   runId?: string;
+  /** The id of a period in `PERIODS`: runs that started in it. */
   since?: string;
   minDurationMs?: number;
   minCost?: number;

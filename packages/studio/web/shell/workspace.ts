@@ -11,12 +11,13 @@ export function useWorkspaceId(): string {
 
 const KEY = 'heddle-workspace';
 
-/** Returns the workspaces of the user. `current`: the one that was shown last, otherwise the first. */
+/** Returns the workspaces of the user. `currentWorkspace`: the one that was shown last, otherwise the first. */
 export function useWorkspaces() {
-  const workspaces = useQuery(workspacesQuery);
-  const all = workspaces.data?.data ?? [];
-  const stored = localStorage.getItem(KEY);
-  return { ...workspaces, all, current: all.find(({ id }) => id === stored) ?? all[0] };
+  const query = useQuery(workspacesQuery);
+  const workspaces = query.data?.data ?? [];
+  const storedId = localStorage.getItem(KEY);
+  const currentWorkspace = workspaces.find(({ id }) => id === storedId) ?? workspaces[0];
+  return { ...query, workspaces, currentWorkspace };
 }
 
 export function rememberWorkspace(id: string): void {

@@ -33,7 +33,7 @@ const NO_FOLDER = 'Without a folder';
  * Returns the visible rows: all workflows, those without a folder, and the folders, including those in open folders.
  * Takes O(folders).
  */
-export function toFolderRows(folders: readonly Folder[], open: ReadonlySet<string>): FolderRow[] {
+export function toFolderRows(folders: readonly Folder[], openPaths: ReadonlySet<string>): FolderRow[] {
   const children = Map.groupBy(folders, ({ parentPath }) => parentPath);
   const size = (children.get(ROOT)?.length ?? 0) + 2;
   const shared = { locked: false, level: 1, isOpen: undefined, size };
@@ -44,7 +44,7 @@ export function toFolderRows(folders: readonly Folder[], open: ReadonlySet<strin
   const add = (parentPath: string, level: number): void => {
     const siblings = children.get(parentPath) ?? [];
     for (const [index, { path, name, locked }] of siblings.entries()) {
-      const isOpen = children.has(path) ? open.has(path) : undefined;
+      const isOpen = children.has(path) ? openPaths.has(path) : undefined;
       const fixedRows = level === 1 ? 2 : 0;
       rows.push({
         path,

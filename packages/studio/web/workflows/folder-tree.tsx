@@ -16,8 +16,8 @@ interface TreeProps {
 }
 
 /**
- * The folders as a tree. It is one tab stop: arrow keys, Home and End move in it, right and left open and close a
- * folder, Enter and Space select a folder. Only the rows in view are mounted.
+ * The folders as a tree. The tree is one tab stop: arrow keys, Home and End move the focus, right and left also open
+ * and close a folder, and Enter and Space select a folder. Only the rows in view are mounted.
  */
 export function FolderTree({ folders, selected, select }: TreeProps) {
   const [openPaths, setOpenPaths] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
