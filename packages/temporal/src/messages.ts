@@ -7,7 +7,7 @@ export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
 export const RUN_WORKFLOW = 'heddle.run';
-/** Activity type of segments (compute blocks that share one activity). For an effect block, it is the block type. */
+/** Activity type of segments (compute blocks that share one activity). Effect blocks use their block type instead. */
 export const SEGMENT_ACTIVITY = 'heddle.segment';
 /** Activity type that writes a run's journal, record and logs. */
 export const SETTLE_ACTIVITY = 'heddle.settle';

@@ -45,7 +45,7 @@ export interface DeploymentOptions {
   searchAttributes?: boolean;
 }
 
-/** The kind of work that a worker does. */
+/** The kind of work that a worker does: workflow tasks and local activities, effect blocks, or compute blocks. */
 export type ProcessRole = 'engine' | 'effects' | 'segments';
 
 /** The kinds of work that a worker does, and its limits. */

@@ -9,7 +9,7 @@ const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = proto.temporal.api.enums.v1.IndexedValueType;
 
 /** Servers register search attributes asynchronously, so their list is polled until it contains them. */
-const POLL = { attempts: 50, everyMs: 200 };
+const POLL = { attempts: 50, intervalMs: 200 };
 
 /**
  * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that start
@@ -55,6 +55,6 @@ async function register(connection: NativeConnection, namespace: string, names: 
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   for (let attempts = 1; (await findMissing(connection, namespace)).length > 0; attempts++) {
     if (attempts > POLL.attempts) throw new Error('the server accepted them and still does not list them');
-    await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, POLL.intervalMs));
   }
 }

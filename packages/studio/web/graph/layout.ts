@@ -61,7 +61,9 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     visited.add(containerId);
     const blocks = children.get(containerId) ?? [];
     for (const { id } of blocks) if (children.has(id)) layoutContainer(id);
-    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], relativeBoxes)]));
+    const sizes = new Map(
+      blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], relativeBoxes)]),
+    );
     const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE_HEIGHT + PADDING };
     const positions = haveStoredPositions(blocks)
       ? storedPositions(blocks)
@@ -71,7 +73,8 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     shift(positions, origin);
     for (const { id } of blocks) {
       const position = positions.get(id) ?? origin;
-      relativeBoxes.set(id, { ...position, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
+      const size = sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT };
+      relativeBoxes.set(id, { ...position, ...size });
     }
   };
   for (const containerId of ['', ...[...children.keys()].filter((id) => id !== '' && !ids.has(id))])

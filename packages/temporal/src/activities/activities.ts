@@ -25,7 +25,7 @@ interface ActivityParts {
   shutdown: AbortSignal;
 }
 
-/** Returns the activities of a worker by type. `default` runs every block type. */
+/** Returns the activities of a worker by type. `default` runs effect blocks: their activity type is the block type. */
 export function createActivities(parts: ActivityParts) {
   const execute = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
   return {
@@ -39,9 +39,10 @@ export function createActivities(parts: ActivityParts) {
 async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
   const signal = AbortSignal.any([Context.current().cancellationSignal, parts.shutdown]);
   return withHeartbeats(parts, input.runId, async (heartbeater) => {
-    const done = await heartbeater?.recover();
-    const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-    return toActivityResult(parts, input.runId, await parts.segments.run({ ...input, signal, done, progress }));
+    const recovered = await heartbeater?.recover();
+    const recordProgress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
+    const result = await parts.segments.run({ ...input, signal, done: recovered, progress: recordProgress });
+    return toActivityResult(parts, input.runId, result);
   });
 }
 

@@ -35,6 +35,7 @@ export class Heartbeater {
     return (await this.#runtime.values.load(chunk)) as unknown as TimedEntry[];
   }
 
+  /** Replaces the entries that the next heartbeats contain. */
   record(entries: readonly TimedEntry[]): void {
     this.#entries = entries;
   }

@@ -12,8 +12,8 @@ const MAX_DELAY_MS = 1000;
  */
 export class RunWaiter {
   readonly #find: (runId: string) => Promise<RunRecord | undefined>;
-  /** Functions that end the current delay, by run. */
-  readonly #delays = new Map<string, Set<() => void>>();
+  /** Functions that end the current delays, by run. */
+  readonly #wakeCallbacks = new Map<string, Set<() => void>>();
   #isClosed = false;
 
   constructor(find: (runId: string) => Promise<RunRecord | undefined>) {
@@ -22,7 +22,7 @@ export class RunWaiter {
 
   /** Reads the run's record immediately, because it has probably changed. */
   notify(runId: string): void {
-    for (const wake of this.#delays.get(runId) ?? []) wake();
+    for (const wake of this.#wakeCallbacks.get(runId) ?? []) wake();
   }
 
   /** Resolves when the record covers `seq` entries and the run is paused or has ended. */
@@ -35,10 +35,10 @@ export class RunWaiter {
     return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
   }
 
-  /** Ends all waits with ENGINE_CLOSED. The stores may be open for longer, if the host has opened them. */
+  /** Ends all waits with ENGINE_CLOSED. Otherwise they would keep polling stores that the host leaves open. */
   close(): void {
     this.#isClosed = true;
-    for (const runId of this.#delays.keys()) this.notify(runId);
+    for (const runId of this.#wakeCallbacks.keys()) this.notify(runId);
   }
 
   async #poll(runId: string, isMet: (record: RunRecord | undefined) => boolean): Promise<void> {
@@ -51,16 +51,17 @@ export class RunWaiter {
   /** Uses the real clock: other processes work in real time, even if the runs use another clock. */
   #delay(runId: string, ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const delays = this.#delays.get(runId) ?? new Set();
-      this.#delays.set(runId, delays);
+      const callbacks = this.#wakeCallbacks.get(runId) ?? new Set();
+      this.#wakeCallbacks.set(runId, callbacks);
       const wake = (): void => {
         clearTimeout(timer);
-        delays.delete(wake);
-        if (delays.size === 0 && this.#delays.get(runId) === delays) this.#delays.delete(runId);
+        callbacks.delete(wake);
+        if (callbacks.size === 0 && this.#wakeCallbacks.get(runId) === callbacks)
+          this.#wakeCallbacks.delete(runId);
         resolve();
       };
       const timer = setTimeout(wake, ms);
-      delays.add(wake);
+      callbacks.add(wake);
     });
   }
 }

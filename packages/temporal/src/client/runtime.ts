@@ -41,17 +41,18 @@ export class TemporalRuntime implements RuntimePort {
     assertPlanFits(plan);
     const recorded = await this.#runs.record(request);
     // A run that is cancelled before its start must not run any block (R29 in docs/semantics.md).
-    const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORT_REASON) : undefined;
-    await this.#launch(recorded, cancel);
+    const cancelMessage = signal?.aborted ? await this.#createCancelMessage(runId, ABORT_REASON) : undefined;
+    await this.#launch(recorded, cancelMessage);
     if (signal) this.#cancelOnAbort(signal, runId);
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
   /** Starts a recorded run. If that fails, the record gets the reason, and a sweeper starts the run later. */
-  async #launch({ plan, header, first }: RecordedRun, cancel?: CancelMessage): Promise<void> {
+  async #launch({ plan, header, first }: RecordedRun, cancelMessage?: CancelMessage): Promise<void> {
     try {
-      await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
-      if (cancel) await this.#showCancelled(header.runId);
+      const input = runInputOf(plan, header, first, this.#parts.profile);
+      await this.#parts.launcher.start(input, cancelMessage);
+      if (cancelMessage) await this.#requestCancellation(header.runId);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       await this.#runs.suspend(
@@ -64,12 +65,12 @@ export class TemporalRuntime implements RuntimePort {
 
   #cancelOnAbort(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
-    const cancel = (): void => {
+    const onAbort = (): void => {
       this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.report(error, runId));
     };
-    signal.addEventListener('abort', cancel, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     this.#waiter.untilIdle(runId, 1).then(
-      () => signal.removeEventListener('abort', cancel),
+      () => signal.removeEventListener('abort', onAbort),
       () => undefined,
     );
   }
@@ -165,25 +166,25 @@ export class TemporalRuntime implements RuntimePort {
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
     await this.#runs.expectRemote(runId);
-    const isOpen = await this.#signalCancel(runId, reason);
-    const isUnstartedChild = !isOpen && (await this.#cancelUnstarted(record, reason));
+    const isWorkflowOpen = await this.#signalCancel(runId, reason);
+    const isUnstartedChild = !isWorkflowOpen && (await this.#cancelUnstarted(record, reason));
     await this.#handle(runId)
       .result()
       .catch(() => undefined);
     // The workflow failed with an engine error, was terminated, or was lost with its server.
-    if (!isOpen && !isUnstartedChild) await this.#runs.cancelAbandoned(runId, reason);
+    if (!isWorkflowOpen && !isUnstartedChild) await this.#runs.cancelAbandoned(runId, reason);
     return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
-  /** Returns false if the server has no open workflow of the run. */
+  /** Sends the cancel signal. Returns false if the server has no open workflow of the run. */
   async #signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
-      await this.#handle(runId).signal(CANCEL_SIGNAL, await this.#cancelMessage(runId, reason));
+      await this.#handle(runId).signal(CANCEL_SIGNAL, await this.#createCancelMessage(runId, reason));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw serverError(error);
     }
-    await this.#showCancelled(runId);
+    await this.#requestCancellation(runId);
     return true;
   }
 
@@ -191,7 +192,7 @@ export class TemporalRuntime implements RuntimePort {
    * Requests the workflow's cancellation, so that the server shows it as cancelled. The signal that precedes the
    * request ends the run.
    */
-  async #showCancelled(runId: string): Promise<void> {
+  async #requestCancellation(runId: string): Promise<void> {
     try {
       await this.#handle(runId).cancel();
     } catch (error) {
@@ -207,11 +208,11 @@ export class TemporalRuntime implements RuntimePort {
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.#runs.readStart(runId) : undefined;
     if (recorded?.header.parent) return true;
-    if (recorded) await this.#launch(recorded, await this.#cancelMessage(runId, reason));
+    if (recorded) await this.#launch(recorded, await this.#createCancelMessage(runId, reason));
     return false;
   }
 
-  async #cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
+  async #createCancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
     const { clock, values } = this.#parts.runtime;
     const atMs = clock.now();
     const reasonField = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };

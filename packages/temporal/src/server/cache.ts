@@ -73,10 +73,10 @@ async function withFileLock<T>(file: string, onWait: () => void, work: () => Pro
   }
 }
 
-/** True if `lock` got the lock, false if another process holds it. */
-function tryLock(lock: () => void): boolean {
+/** Calls `acquire`. Returns true if it acquired the lock, false if another process holds it. */
+function tryLock(acquire: () => void): boolean {
   try {
-    lock();
+    acquire();
     return true;
   } catch (error) {
     if ((((error as { errcode?: number }).errcode ?? 0) & 0xff) === SQLITE_BUSY) return false;

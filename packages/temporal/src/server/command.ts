@@ -40,9 +40,9 @@ export async function runCommand(
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
     const child = spawn(command, args, { ...spawnOptions, signal, stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
+    let output = '';
     const append = (text: string): void => {
-      out = (out + text).slice(-MAX_OUTPUT);
+      output = (output + text).slice(-MAX_OUTPUT);
     };
     child.stdout.setEncoding('utf8').on('data', append);
     child.stderr.setEncoding('utf8').on('data', append);
@@ -54,9 +54,11 @@ export async function runCommand(
       });
     });
     child.on('close', (code, killedBy) => {
-      if (code === 0) resolve({ output: out });
+      if (code === 0) resolve({ output });
       else
-        resolve({ problem: `${command} ${args[0] ?? ''} failed with ${code ?? killedBy}: ${lastLine(out)}` });
+        resolve({
+          problem: `${command} ${args[0] ?? ''} failed with ${code ?? killedBy}: ${lastLine(output)}`,
+        });
     });
   });
 }

@@ -3,8 +3,8 @@ import { cachedBinary, cacheFolder, installOnce, type Installer } from './cache.
 import { type Env, isExecutable, findOnPath, runCommand } from './command.ts';
 import { DOWNLOAD_SERVICE_URL, downloadInstaller } from './download.ts';
 
-/** The newest version that `go install` builds from the module proxy. It contains server 1.27.1. */
-const VERSION = 'v1.3.0';
+/** The newest version of the Temporal CLI that `go install` builds from the module proxy. It contains server 1.27.1. */
+const CLI_VERSION = 'v1.3.0';
 
 /** The first start reads 140 MB from disk. */
 const PROBE_TIMEOUT_MS = 60_000;
@@ -95,13 +95,13 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
     return path ? probe(path, 'PATH', env) : toUnavailable('temporal is not on PATH');
   },
   cache: async ({ env }) => {
-    const path = cachedBinary(cacheFolder(env, VERSION));
+    const path = cachedBinary(cacheFolder(env, CLI_VERSION));
     return isExecutable(path) ? probe(path, 'cache', env) : toUnavailable(`${path} does not exist yet`);
   },
-  go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.log)),
+  go: async (options) => install('go', options, goInstaller(CLI_VERSION, options.env, options.log)),
   download: async (options) => {
     const service = options.downloads ?? DOWNLOAD_SERVICE_URL;
-    return install('download', options, downloadInstaller(VERSION, { service, env: options.env }));
+    return install('download', options, downloadInstaller(CLI_VERSION, { service, env: options.env }));
   },
 };
 
@@ -133,13 +133,13 @@ async function install(
   { env, log }: FindOptions,
   installer: Installer,
 ): Promise<Attempt> {
-  const folder = cacheFolder(env, VERSION);
+  const folder = cacheFolder(env, CLI_VERSION);
   const path = cachedBinary(folder);
   try {
     const problem = await installOnce(folder, {
       isReady: async () => isExecutable(path) && (await serverVersionOf(path, env)).problem === undefined,
       install: installer,
-      onWait: () => log(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
+      onWait: () => log(`Waiting for another process that installs Temporal ${CLI_VERSION} into ${folder}.`),
     });
     return problem === undefined ? await probe(path, source, env) : toUnavailable(problem);
   } catch (error) {

@@ -80,15 +80,15 @@ async function openWorker(
 ): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
   await requireIsolation(options);
-  const host = createWorkerResources(stores, options);
-  closeSteps.push(() => host.close());
-  const deployment = await openDeployment(options, decryptErrorHandler(host.parts));
+  const resources = createWorkerResources(stores, options);
+  closeSteps.push(() => resources.close());
+  const deployment = await openDeployment(options, decryptErrorHandler(resources.parts));
   // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.
   closeSteps.push(() => deployment.connection.close().catch(() => undefined));
-  const group = await WorkerGroup.start(host.parts, { deployment, tuning, bundle });
-  const worker = new RunningWorker(group, close, () => host.parts.code.stats());
+  const group = await WorkerGroup.start(resources.parts, { deployment, tuning, bundle });
+  const worker = new RunningWorker(group, close, () => resources.parts.code.stats());
   closeSteps.push(() => group.stop({ drainMs: 0, killMs: DEFAULT_STOP.killMs }).then(() => undefined));
-  if (group.roles.includes('engine')) closeSteps.push(startSweeper(host.parts, deployment));
+  if (group.roles.includes('engine')) closeSteps.push(startSweeper(resources.parts, deployment));
   if (http) {
     const endpoint = await openEndpoint(http, () => worker.status());
     worker.endpoint = endpoint;
@@ -119,12 +119,16 @@ class RunningWorker implements HeddleWorker {
   readonly finished: Promise<void>;
   endpoint: Endpoint | undefined;
   readonly #group: WorkerGroup;
-  readonly #readSandbox: () => WorkerStatus['sandbox'];
+  readonly #readSandboxStats: () => WorkerStatus['sandbox'];
   #state: 'running' | 'stopped' | 'failed' = 'running';
 
-  constructor(group: WorkerGroup, close: () => Promise<void>, readSandbox: () => WorkerStatus['sandbox']) {
+  constructor(
+    group: WorkerGroup,
+    close: () => Promise<void>,
+    readSandboxStats: () => WorkerStatus['sandbox'],
+  ) {
     this.#group = group;
-    this.#readSandbox = readSandbox;
+    this.#readSandboxStats = readSandboxStats;
     this.finished = this.#run(close);
     this.finished.catch(() => undefined);
   }
@@ -141,7 +145,7 @@ class RunningWorker implements HeddleWorker {
   status(): WorkerStatus {
     const group = this.#group;
     const activeState = group.isPolling ? 'polling' : 'draining';
-    return statusOf(group, this.#state === 'running' ? activeState : this.#state, this.#readSandbox());
+    return statusOf(group, this.#state === 'running' ? activeState : this.#state, this.#readSandboxStats());
   }
 
   async #run(close: () => Promise<void>): Promise<void> {

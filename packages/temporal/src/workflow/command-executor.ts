@@ -50,7 +50,7 @@ export class CommandExecutor {
   /** Commands that wait until fewer activities run than the window allows. */
   #waiting: ActivityCommand[][] = [];
   /** Addresses of commands that take too long for a workflow task. */
-  readonly #slow = new Set<string>();
+  readonly #slowAddresses = new Set<string>();
 
   constructor(context: ExecutorContext) {
     this.#context = context;
@@ -59,7 +59,7 @@ export class CommandExecutor {
     this.#children = new ChildRuns({ ...context, timers: this.#timers, onError });
   }
 
-  /** True if no activity and no child run is pending. A run that continues as new restores other work from its state. */
+  /** True if no activity or child run is pending. A run that continues as new restores other work from its state. */
   get isIdle(): boolean {
     return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
   }
@@ -89,7 +89,7 @@ export class CommandExecutor {
   /** Marks `commands` as too long for a workflow task. */
   markSlow(commands: readonly Command[]): void {
     for (const command of commands)
-      if (command.type === 'run' || command.type === 'expand') this.#slow.add(command.at.join('.'));
+      if (command.type === 'run' || command.type === 'expand') this.#slowAddresses.add(command.at.join('.'));
   }
 
   /** Cancels everything, because the run has ended. */
@@ -139,14 +139,14 @@ export class CommandExecutor {
     const { profile, runId } = input;
     const position = history.position();
     const [first] = commands as [ActivityCommand];
-    const canContinue = this.#canShareActivity(first);
-    const slowCommands = commands.filter(({ at }) => this.#slow.delete(at.join('.')));
-    const isLocal = canContinue && profile.local && slowCommands.length === 0 && durability.isDurable;
+    const isSegment = this.#canShareActivity(first);
+    const slowCommands = commands.filter(({ at }) => this.#slowAddresses.delete(at.join('.')));
+    const isLocal = isSegment && profile.local && slowCommands.length === 0 && durability.isDurable;
     const remoteInput: SegmentActivityInput = {
       runId,
       position,
       owed: commands.map((command) => this.#withDeadline(command)),
-      beyond: canContinue,
+      beyond: isSegment,
       softMs: SOFT_MS.remote,
     };
     const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(first, remoteInput);

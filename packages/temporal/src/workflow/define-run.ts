@@ -83,7 +83,7 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     upsertStatus(input, history, state);
     notifyParent(input, history, state);
   };
-  const parts = { input, history, inbox, executor, settle: write, onStateChange };
+  const parts = { input, history, inbox, executor, writeRun: write, onStateChange };
   try {
     const carried = await drive({ ...parts, areHandlersIdle: allHandlersFinished });
     if (carried)

@@ -24,7 +24,7 @@ export interface DriverParts {
   inbox: Inbox;
   executor: CommandExecutor;
   /** Writes the run up to its current position. */
-  settle: () => Promise<void>;
+  writeRun: () => Promise<void>;
   /** Called when the run pauses, ends, or continues after a pause. */
   onStateChange: (state: IdleState) => void;
   /** True if no message handler is running. */
@@ -47,12 +47,12 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
     const state = idleState(history.state);
     // Readers of a paused or ended run must find its pauses or its end in the stores.
-    if (state !== 'running') await parts.settle();
+    if (state !== 'running') await parts.writeRun();
     if (state !== reportedState) parts.onStateChange((reportedState = state));
     if (history.end) return undefined;
     const budget = historyBudget(parts.input.profile, executor.commandCount);
     if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
-      await parts.settle();
+      await parts.writeRun();
       // The next history does not get the messages that have arrived in the meantime.
       if (hasMessages(parts)) continue;
       return history.carriedState([...postponedCommands, ...commands]);
@@ -65,21 +65,21 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
   }
 }
 
-/** True if a message of the run is in the inbox, or its handler is running. */
+/** True if a message for the run is in the inbox, or its handler is running. */
 function hasMessages({ inbox, areHandlersIdle }: DriverParts): boolean {
   return !inbox.isEmpty || !areHandlersIdle();
 }
 
 /** Executes commands. Unwritten entries are sent with the activities that this call starts, or are written here. */
 async function execute(
-  { history, executor, settle }: DriverParts,
+  { history, executor, writeRun }: DriverParts,
   commands: readonly Command[],
 ): Promise<void> {
   // The input of each activity contains every unwritten entry.
-  if (history.unwrittenLength * commands.length > MAX_CARRIED_CHARACTERS) await settle();
+  if (history.unwrittenLength * commands.length > MAX_CARRIED_CHARACTERS) await writeRun();
   const { activityCount } = executor;
   executor.execute(commands);
-  if (history.hasUnwritten && executor.activityCount === activityCount) await settle();
+  if (history.hasUnwritten && executor.activityCount === activityCount) await writeRun();
 }
 
 function firstCommands({ input, history }: DriverParts): Command[] {

@@ -6,16 +6,16 @@ import { workflowInfo } from '@temporalio/workflow';
  * completed, the stores must not contain the update's effects, because readers would rely on them.
  */
 export class DurabilityTracker {
-  /** Length of the history when the latest update was accepted. */
-  #updateAtLength = -1;
+  /** -1: no update has been accepted. */
+  #historyLengthAtUpdate = -1;
 
   /** Records that this workflow task has accepted an update. */
   markVolatile(): void {
-    this.#updateAtLength = workflowInfo().historyLength;
+    this.#historyLengthAtUpdate = workflowInfo().historyLength;
   }
 
   /** True once a later workflow task runs. */
   get isDurable(): boolean {
-    return workflowInfo().historyLength > this.#updateAtLength;
+    return workflowInfo().historyLength > this.#historyLengthAtUpdate;
   }
 }

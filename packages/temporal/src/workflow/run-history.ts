@@ -43,7 +43,10 @@ export class RunHistory {
     return commands;
   }
 
-  /** Returns the commands with which a carried run continues: first the issued ones in their order, then the others. */
+  /**
+   * Returns the pending commands of a run that has continued as new. Commands that were issued before it continued come
+   * first, in the order of issue.
+   */
   carriedCommands(): Command[] {
     const commands = pendingCommands(this.skeleton, this.state);
     const { order = [] } = this.#carried ?? {};
