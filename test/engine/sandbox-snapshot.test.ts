@@ -12,9 +12,9 @@ import { UNCONFINED } from '../support/unconfined.ts';
 
 /** Returns Python's hash of a string in an engine with these options. It identifies the interpreter's hash seed. */
 async function pythonHashIn(options: EngineOptions): Promise<unknown> {
-  const { code } = createRuntimeParts(openStores(), createRegistry([], []), options);
-  onTestFinished(() => code.close());
-  const sandbox = await code.limitedSandbox((work) => work(), undefined);
+  const { codeService } = createRuntimeParts(openStores(), createRegistry([], []), options);
+  onTestFinished(() => codeService.close());
+  const sandbox = await codeService.limitedSandbox((work) => work(), undefined);
   return valueIn(await sandbox.run({ runId: 'r', language: 'python', code: 'return hash("a text")' }));
 }
 

@@ -15,7 +15,7 @@ import { describeWorkflowTools } from '../conformance/runtime/workflow-tools.ts'
 import { describeRuntime } from '../conformance/runtime.ts';
 import { isFull, sample } from '../support/scale.ts';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
-import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
+import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 let url = '';
@@ -34,7 +34,7 @@ function createRuntime(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
       return engine;
     },
     requestCancel: async (runId) => {
-      const stores = await openLeased({ url, schema });
+      const stores = await openLeasedStores({ url, schema });
       await stores.requests.add({ runId, kind: 'cancel', payload: {} });
       await stores.close();
     },

@@ -3,10 +3,10 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
-import { createLeasedEngine } from '../../packages/engine/src/runtime/leased/create.ts';
+import { createPostgresEngine } from '../../packages/engine/src/runtime/leased/create.ts';
 import type { LeaseTiming } from '../../packages/engine/src/runtime/leased/create.ts';
 import type { RequestStore } from '../../packages/engine/src/store/control.ts';
-import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
+import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { Script, work } from '../support/script.ts';
@@ -26,8 +26,8 @@ async function openEngine(
   { schema, requests = {}, ...timing }: Overrides,
   options: EngineOptions,
 ): Promise<Engine> {
-  const stores = await openLeased({ url, schema, maxConnections: 3 });
-  const engine = await createLeasedEngine(
+  const stores = await openLeasedStores({ url, schema, maxConnections: 3 });
+  const engine = await createPostgresEngine(
     { ...stores, requests: overrideMethods(stores.requests, requests) },
     createRegistry(builtInExecutors, options.blocks),
     options,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
-import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
+import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { queryAsSuperuser } from '../stores/postgres-stores.ts';
@@ -14,7 +14,7 @@ interface OpenStores extends LeasedStores {
 }
 
 async function open(schema: string = randomUUID()): Promise<OpenStores> {
-  const stores = await openLeased({ url, schema, maxConnections: 4 });
+  const stores = await openLeasedStores({ url, schema, maxConnections: 4 });
   onTestFinished(() => stores.close());
   return { ...stores, schema };
 }

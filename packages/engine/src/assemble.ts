@@ -48,7 +48,7 @@ export function createRuntimeParts(
     clock,
     registry,
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
-    code: codeService,
+    codeService,
     connections: new Connections(),
     codeLimits: codeLimits(options),
     egress: blockClientLoader(options),
@@ -101,8 +101,8 @@ export function createWorkerResources(
 }
 
 /** Stops the sandbox, and waits for connections that are being closed. */
-export async function closeParts({ code, connections }: RuntimeParts): Promise<void> {
-  await Promise.all([code.close(), connections.waitUntilClosed()]);
+export async function closeParts({ codeService, connections }: RuntimeParts): Promise<void> {
+  await Promise.all([codeService.close(), connections.waitUntilClosed()]);
 }
 
 /** Emits a Node warning: the default for errors that reach no caller. */

@@ -6,15 +6,15 @@ import { requireIsolation } from './isolation.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import { createLeasedEngine, validateLeaseMs } from './runtime/leased/create.ts';
-import { serveControl } from './runtime/local/control.ts';
+import { createPostgresEngine, validateLeaseMs } from './runtime/leased/create.ts';
+import { serveControlRequests } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
 import { closeParts, fileClientLoader, createRuntimeParts, reportAsWarning } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
-import { openLeased } from './store/open-postgres.ts';
+import { openLeasedStores } from './store/open-postgres.ts';
 import type { Stores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 import type { Engine } from './types.ts';
@@ -46,7 +46,7 @@ async function createOnPostgres(
   options: EngineOptions,
 ): Promise<Engine> {
   const timing = { leaseMs: validateLeaseMs(leaseMs) };
-  return createLeasedEngine(await openLeased(database), registry, options, timing);
+  return createPostgresEngine(await openLeasedStores(database), registry, options, timing);
 }
 
 /** Throws OPTIONS_INVALID if `postgres` is set together with another location for runs. */
@@ -69,7 +69,7 @@ export async function createEngineOn(
   const onAcquire = recover ? undefined : openedRunsRecorder(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
   const localParts = { ...parts, stores, runs };
-  const stopControlRequests = await serveControl(localParts, recover);
+  const stopControlRequests = await serveControlRequests(localParts, recover);
   const close = async (graceMs: number): Promise<void> => {
     await stopControlRequests();
     const grace = timeLimit(parts.clock, graceMs);

@@ -30,7 +30,7 @@ export interface BuildEnvironment {
   /** Maximum size of all files of an image. */
   readonly maxImageMiB: number;
   /** As in `BuildContext`. */
-  readonly storeMaximum: (name: string, value: number) => number | undefined;
+  readonly updateMaximum: (name: string, value: number) => number | undefined;
 }
 
 export interface BuildSuccess {
@@ -143,7 +143,7 @@ export async function buildImage(
   signal: AbortSignal,
   report: (step: string) => void,
 ): Promise<BuildSuccess | BuildFailure> {
-  const { blobs, fetcher, registries, now, storeMaximum } = environment;
+  const { blobs, fetcher, registries, now, updateMaximum } = environment;
   const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
   const progress = (step: string): void => {
@@ -155,7 +155,7 @@ export async function buildImage(
     registries,
     signal,
     now,
-    storeMaximum,
+    updateMaximum,
     log: (line) => log.add(line),
     progress,
     fetchVerified: (url, digest, options) =>

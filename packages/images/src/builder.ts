@@ -101,7 +101,7 @@ export interface BuildContext {
    * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined.
    * All builds in a folder share these numbers.
    */
-  storeMaximum(name: string, value: number): number | undefined;
+  updateMaximum(name: string, value: number): number | undefined;
   /** Reports the current step as a short phrase. */
   progress(step: string): void;
   /**

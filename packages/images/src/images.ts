@@ -127,7 +127,7 @@ class ImageStore implements Images {
       fetcher: this.#fetcher,
       now: () => clock.now(),
       maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
-      storeMaximum: (name: string, value: number) => this.#records.storeMaximum(name, value),
+      updateMaximum: (name: string, value: number) => this.#records.updateMaximum(name, value),
     };
     const timeoutMs = options.buildTimeoutMs ?? 900_000;
     this.#builds = new Builds({

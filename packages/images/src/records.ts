@@ -115,7 +115,7 @@ export class Records {
   }
 
   /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. */
-  storeMaximum(name: string, value: number): number | undefined {
+  updateMaximum(name: string, value: number): number | undefined {
     return this.atomically(() => {
       const previous = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
         | number

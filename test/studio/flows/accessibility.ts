@@ -10,8 +10,8 @@ import { REFUND_APPROVAL, HOSTILE_TEXT, HOSTILE_OUTPUT, NESTED, LONG_CODE } from
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
 /** Defines the accessibility tests of the Studio. */
-export function defineAccessibilityTests(store: GetServeArgs): void {
-  const studio = startStudio({ store });
+export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
+  const studio = startStudio({ store: getServeArgs });
   const paths = new Map<string, string>();
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { knownModels, findModel } from './catalog.ts';
-import { estimateOf, highestCost } from './estimate.ts';
+import { estimateOf, costBounds } from './estimate.ts';
 import { addCost, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
 const INFO = { context: 10_000, output: 500 };
@@ -78,12 +78,12 @@ describe('costs', () => {
     const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
     expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
     expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);
-    expect(highestCost({ input: 1001, output: 10 }, tiered)).toEqual({ maxMicros: 2032, minMicros: 2002 });
+    expect(costBounds({ input: 1001, output: 10 }, tiered)).toEqual({ maxMicros: 2032, minMicros: 2002 });
   });
 
   it('are never above the highest cost that is estimated for the same tokens', () => {
     for (const used of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
-      expect(costOf(used, prices).total).toBeLessThanOrEqual(highestCost(used, prices).maxMicros);
+      expect(costOf(used, prices).total).toBeLessThanOrEqual(costBounds(used, prices).maxMicros);
   });
 
   it('are added exactly, and shown in dollars and millionths of a dollar', () => {

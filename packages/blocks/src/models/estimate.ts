@@ -55,7 +55,7 @@ export function estimateOf(
  * Returns the bounds of the cost of an estimate, in millionths of a dollar, as if all input were written to the cache.
  * `maxMicros`: the cost of the input and the output. `minMicros`: the cost of the input alone.
  */
-export function highestCost(
+export function costBounds(
   { input, output }: Estimate,
   modelPrices: Prices,
 ): { maxMicros: number; minMicros: number } {

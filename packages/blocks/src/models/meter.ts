@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Context } from '../define.ts';
-import { estimateOf, highestCost, tokensIn } from './estimate.ts';
+import { estimateOf, costBounds, tokensIn } from './estimate.ts';
 import type { OpenModel } from './open.ts';
 import { awaitRate } from './rate.ts';
 import { costOf } from './usage.ts';
@@ -42,10 +42,10 @@ export async function callMetered<T extends { tokens: Tokens }>(
     input: Math.ceil(estimate.input / 2),
     output: options.maxOutputTokens ?? 0,
   });
-  const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
-  const inputMicros = prices ? highestCost(estimate, prices).minMicros : 0;
+  const reservation = await reserve(context, call, prices && costBounds(estimate, prices));
+  const inputMicros = prices ? costBounds(estimate, prices).minMicros : 0;
   const outputTokenMicros = prices
-    ? highestCost({ ...estimate, output: 1 }, prices).maxMicros - inputMicros
+    ? costBounds({ ...estimate, output: 1 }, prices).maxMicros - inputMicros
     : 0;
   let spentMicros = inputMicros;
   const onOutput = (text: string): void => {

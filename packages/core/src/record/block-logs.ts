@@ -114,7 +114,7 @@ export class BlockLogs {
   }
 
   /** Applies a command of the machine: the first `run` of a block opens its log, an `abort` ends it as cancelled. */
-  command(command: Command, atMs: number): void {
+  applyCommand(command: Command, atMs: number): void {
     if (command.type === 'run' && command.try === 1 && command.resumes === undefined)
       this.#changedLogs.push(this.#start(this.#index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {

@@ -73,7 +73,7 @@ export class Replica {
       this.logs.applyNotice(notice, place, entry.atMs);
     }
     for (const command of outcome.commands) {
-      this.logs.command(command, entry.atMs);
+      this.logs.applyCommand(command, entry.atMs);
       if (command.type === 'abort') this.#closePause(this.index.placeOf(command.at));
       else if (command.type === 'end') this.#end(command, entry.atMs);
     }

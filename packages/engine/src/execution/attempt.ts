@@ -25,7 +25,7 @@ export class BlockTask {
   /** The token of the pause point that the attempt opens, once known. */
   pauseToken: string | undefined;
   /** The reason why the attempt was stopped. If set, its result is ignored. */
-  stopped: Error | undefined;
+  stopReason: Error | undefined;
   #controller: AbortController | undefined;
   readonly #onChildChange: () => void;
   #children: ChildWaits | undefined;
@@ -54,13 +54,13 @@ export class BlockTask {
   /** The abort signal of the attempt. Created at its first use, because most blocks never use it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.stopped && !this.#controller.signal.aborted) this.#controller.abort(this.stopped);
+    if (this.stopReason && !this.#controller.signal.aborted) this.#controller.abort(this.stopReason);
     return this.#controller.signal;
   }
 
   stop(reason: Error): void {
-    this.stopped ??= reason;
-    this.#controller?.abort(this.stopped);
+    this.stopReason ??= reason;
+    this.#controller?.abort(this.stopReason);
   }
 }
 
@@ -178,7 +178,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   emit(emission: BlockEmission): void {
-    if (this.task.stopped) return;
+    if (this.task.stopReason) return;
     this.#parts.emissions.add(this.place, emission, !this.#hasEmitted);
     this.#hasEmitted = true;
   }

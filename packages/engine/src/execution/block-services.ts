@@ -84,7 +84,7 @@ export function createBlockServices(
   const spending = runSpending(parts, { header, tenant });
   const storeFile = fileStorage(parts, tenant);
   const warmUps = pythonWarmUps(plan, mocks);
-  if (warmUps.length > 0) void parts.code.warm(warmUps, tenant);
+  if (warmUps.length > 0) void parts.codeService.warm(warmUps, tenant);
   return {
     executorOf: (block, countExecutions) => {
       const mockValues = mocks.valuesFor(block);
@@ -193,7 +193,8 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
   const tenantParts = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
   const services: ExecutorServices = {
-    sandbox: async () => parts.code.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
+    sandbox: async () =>
+      parts.codeService.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: async (name) => {
       const service = await parts.service(name);

@@ -19,7 +19,7 @@ export interface StepParts {
   block: Pick<BlockConfig, 'name'>;
   task: {
     /** The reason why the attempt was stopped. If set, its result is ignored. */
-    readonly stopped: Error | undefined;
+    readonly stopReason: Error | undefined;
     /** The error that prevents the run from continuing. */
     readonly fault?: { error: unknown } | undefined;
   };
@@ -89,13 +89,13 @@ export class BlockSteps {
     const { store, runId, place, task } = this.#parts;
     let hasBegun = false;
     try {
-      if (task.stopped) throw task.stopped;
+      if (task.stopReason) throw task.stopReason;
       hasBegun = true;
       const result = await work();
       if (task.fault) throw task.fault.error;
       return result;
     } catch (error) {
-      if (!idempotent && !(hasBegun && task.stopped)) {
+      if (!idempotent && !(hasBegun && task.stopReason)) {
         await this.#access(() => store.forgetStep(runId, place, key));
         (await this.#loading)?.delete(key);
       }

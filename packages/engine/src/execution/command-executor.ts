@@ -67,7 +67,7 @@ export class CommandExecutor {
   }
 
   /** Cancels the timeout of an attempt that has ended. */
-  attemptEnded(place: Place): void {
+  cancelTimeout(place: Place): void {
     if (this.#timers.size > 0) this.#timers.cancel(`timeout:${placeKey(place)}`);
   }
 
@@ -187,7 +187,7 @@ export class CommandExecutor {
     const id = placeKey(place);
     this.#addTask(id, task);
     await attempt.endEmissions({ isCut: true });
-    if (!task.stopped) await this.#fail(error, { ...place, ...attempt.numbers, startedMs }, input);
+    if (!task.stopReason) await this.#fail(error, { ...place, ...attempt.numbers, startedMs }, input);
     this.#removeTask(id, task);
   }
 
@@ -213,7 +213,7 @@ export class CommandExecutor {
 
   /** Ends the attempt's emissions, then returns its entry; undefined if the attempt was stopped. */
   #endAttempt(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
-    if (attempt.task.stopped) return undefined;
+    if (attempt.task.stopReason) return undefined;
     if (attempt.fault) throw attempt.fault.error;
     const flushing = attempt.endEmissions({ isCut: false });
     return flushing
@@ -222,7 +222,7 @@ export class CommandExecutor {
   }
 
   #toEntryAfterFlush(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
-    return attempt.task.stopped ? undefined : this.#toEntry(attempt, result);
+    return attempt.task.stopReason ? undefined : this.#toEntry(attempt, result);
   }
 
   #toEntry(attempt: Attempt, result: BlockResult): EntryBody | Promise<EntryBody> {
@@ -291,10 +291,10 @@ export class CommandExecutor {
       );
       const label = `The items of "${config.name}"`;
       const stored = items && { items: await environment.sanitizer.store(items, label) };
-      if (!task.stopped)
+      if (!task.stopReason)
         this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
     } catch (error) {
-      if (!task.stopped) await this.#fail(error, { ...place, try: 0, startedMs });
+      if (!task.stopReason) await this.#fail(error, { ...place, try: 0, startedMs });
     } finally {
       this.#removeTask(id, task);
     }

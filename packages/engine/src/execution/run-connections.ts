@@ -9,7 +9,7 @@ export class Connections {
   readonly #closing = new Set<Promise<void>>();
 
   /** Returns an empty set of connections for a run. */
-  ofRun(): RunConnections {
+  createForRun(): RunConnections {
     return new RunConnections((closing) => {
       this.#closing.add(closing);
       void closing.finally(() => this.#closing.delete(closing));

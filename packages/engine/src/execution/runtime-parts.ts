@@ -21,7 +21,7 @@ export interface RuntimeParts {
   clock: Clock;
   registry: Registry;
   environments: Environments;
-  code: CodeService;
+  codeService: CodeService;
   connections: Connections;
   /** Time limits of code, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };

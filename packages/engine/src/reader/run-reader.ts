@@ -10,7 +10,7 @@ import { detailOf, listDetails, logDetails } from '../resource.ts';
 import { waitForOutcome } from '../store/control.ts';
 import type { ControlOutcome, ControlStore, NewControlRequest } from '../store/control.ts';
 import { isOwned, isShared, ownedRunFilter } from '../store/lock.ts';
-import { openLeased } from '../store/open-postgres.ts';
+import { openLeasedStores } from '../store/open-postgres.ts';
 import { openStores } from '../store/open.ts';
 import type { PostgresOptions } from '../store/postgres/open.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
@@ -73,7 +73,7 @@ export async function openPostgresReader(
   options: PostgresOptions,
   clock: Clock = systemClock,
 ): Promise<RunReader> {
-  const stores = await openLeased(options);
+  const stores = await openLeasedStores(options);
   return new StoreRunReader(stores, {
     clock,
     // The processes may run on other machines, so it is unknown whether one exists.

@@ -10,11 +10,11 @@ import type { SharedStores } from './stores.ts';
  * writes, DATA_FORMAT_UNSUPPORTED for a schema of a newer version, OPTIONS_INVALID for an invalid option.
  */
 export async function openPostgres(options: PostgresOptions): Promise<SharedStores> {
-  return openLeased(options);
+  return openLeasedStores(options);
 }
 
 /** Returns the stores of `openPostgres` with leases, for processes that execute runs. */
-export async function openLeased(options: PostgresOptions): Promise<LeasedStores> {
+export async function openLeasedStores(options: PostgresOptions): Promise<LeasedStores> {
   // Loaded here, so that processes that use a data folder do not load the PostgreSQL client.
   const { openDatabaseStores } = await import('./postgres/open.ts');
   return openDatabaseStores(options);

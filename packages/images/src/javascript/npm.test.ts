@@ -31,7 +31,7 @@ function createContext(npm: NpmSettings, workFolder: string, signal = new AbortC
       registries: { npm },
       progress: () => undefined,
       now: Date.now,
-      storeMaximum: () => undefined,
+      updateMaximum: () => undefined,
     },
     log: (line) => void lines.push(line),
     ...{ fetchVerified: refuse, cachedFolder: refuse, fetchPage: refuse },

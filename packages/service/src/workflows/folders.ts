@@ -50,7 +50,7 @@ export async function listFolders(db: Db, workspaceId: string): Promise<FolderRo
 }
 
 /** Folders of a workspace, by their canonical paths. */
-export interface FolderKeys {
+export interface FolderPaths {
   workspaceId: string;
   paths: readonly string[];
 }
@@ -69,7 +69,7 @@ export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Pr
   await expectFolders(db, { workspaceId, paths: [path] }, 'read');
 }
 
-async function expectFolders(db: Db, keys: FolderKeys, lockMode: LockMode): Promise<void> {
+async function expectFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Promise<void> {
   const rows = await lockRows(db, keys, lockMode);
   const existing = new Set(rows.map(({ path }) => path));
   if (keys.paths.some((path) => path !== ROOT && !existing.has(path)))
@@ -81,7 +81,7 @@ async function expectFolders(db: Db, keys: FolderKeys, lockMode: LockMode): Prom
  * Takes row locks on the existing folders and their ancestors until the transaction ends. Throws 423 if one of these
  * folders is marked as locked.
  */
-export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
+export async function lockFolders(db: Db, keys: FolderPaths): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
 }
 
@@ -101,7 +101,7 @@ export async function requireUnlocked(
  */
 async function lockRows(
   db: Db,
-  { workspaceId, paths }: FolderKeys,
+  { workspaceId, paths }: FolderPaths,
   lockMode: LockMode,
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
   const ancestors = [...new Set(paths.flatMap(pathAndParents))];

@@ -14,7 +14,7 @@ import type { MouseEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { Loading } from '../parts/notice.tsx';
 import { SimplifiedBlocks } from './simplified-blocks.tsx';
-import { BLOCK_HEIGHT, BLOCK_WIDTH, toAbsolutePlaces, boundsOf } from './layout.ts';
+import { BLOCK_HEIGHT, BLOCK_WIDTH, toAbsoluteBoxes, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
 import { DetailedBlocks } from './detailed-blocks.tsx';
 import { useLayout } from './use-layout.ts';
@@ -85,7 +85,7 @@ function DrawnGraph({
   setMoving,
 }: DrawnGraphProps) {
   const stateByBlockId = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
-  const boxes = useMemo(() => toAbsolutePlaces(graph.blocks, relativeBoxes), [graph, relativeBoxes]);
+  const boxes = useMemo(() => toAbsoluteBoxes(graph.blocks, relativeBoxes), [graph, relativeBoxes]);
   const isLarge = graph.blocks.length > MAX_ELEMENTS;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   // Until the view is set, blocks out of view would be mounted.

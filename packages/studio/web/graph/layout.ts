@@ -182,7 +182,7 @@ function shift(positions: Positions, origin: { x: number; y: number }): void {
 }
 
 /** Returns the boxes in coordinates of the whole graph, each container before the blocks in it. */
-export function toAbsolutePlaces(
+export function toAbsoluteBoxes(
   blocks: readonly Block[],
   relativeBoxes: ReadonlyMap<string, Box>,
 ): Map<string, Box> {

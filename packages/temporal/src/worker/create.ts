@@ -86,7 +86,7 @@ async function openWorker(
   // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.
   closeSteps.push(() => deployment.connection.close().catch(() => undefined));
   const group = await WorkerGroup.start(resources.parts, { deployment, tuning, bundle });
-  const worker = new RunningWorker(group, close, () => resources.parts.code.stats());
+  const worker = new RunningWorker(group, close, () => resources.parts.codeService.stats());
   closeSteps.push(() => group.stop({ drainMs: 0, killMs: DEFAULT_STOP.killMs }).then(() => undefined));
   if (group.roles.includes('engine')) closeSteps.push(startSweeper(resources.parts, deployment));
   if (http) {

@@ -21,7 +21,7 @@ export interface WorkerStatus {
 }
 
 /** Statistics of a worker's sandbox. */
-export type SandboxStatus = NonNullable<ReturnType<RuntimeParts['code']['stats']>>;
+export type SandboxStatus = NonNullable<ReturnType<RuntimeParts['codeService']['stats']>>;
 
 export function statusOf(
   group: WorkerGroup,

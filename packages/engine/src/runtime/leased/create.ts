@@ -35,7 +35,7 @@ export function validateLeaseMs(leaseMs: number = DEFAULT_LEASE_MS): number {
 }
 
 /** Returns an engine on stores that it shares with other processes. The engine closes the stores. */
-export async function createLeasedEngine(
+export async function createPostgresEngine(
   stores: LeasedStores,
   registry: Registry,
   options: EngineOptions,

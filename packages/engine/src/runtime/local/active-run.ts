@@ -83,7 +83,7 @@ export class ActiveRun {
     this.header = options.header;
     this.#phase = { state: 'open', suspended: options.suspended };
     this.replica = new Replica(options.header.runId, options.plan);
-    this.#connections = options.runtime.connections.ofRun();
+    this.#connections = options.runtime.connections.createForRun();
     this.#emissions = this.#createEmissions();
     this.#executor = this.#createExecutor();
     const { runtime, store, environment } = options;
@@ -375,7 +375,7 @@ export class ActiveRun {
 
   #onWritten(batch: readonly AppliedEntry[]): void {
     for (const { entry, applied } of batch) {
-      if ('block' in entry && entry.block !== undefined) this.#executor.attemptEnded(entry as Place);
+      if ('block' in entry && entry.block !== undefined) this.#executor.cancelTimeout(entry as Place);
       if (this.#listeners.hasEventListeners)
         for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;

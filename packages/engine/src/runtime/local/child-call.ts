@@ -64,7 +64,7 @@ export async function callChild(
  * reports.
  */
 function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
-  if (task.stopped) return;
+  if (task.stopReason) return;
   const { blockedOn } = task.children;
   parent.post({ type: 'blocked', ...place, childRunId, on: blockedOn });
   // The status of a block with several calls counts as reported only once the block waits for all its children.

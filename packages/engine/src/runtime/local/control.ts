@@ -12,7 +12,7 @@ import type { ResumeParts } from './resume.ts';
  * `serveRequests` does. If the engine does not recover runs (`recover` false), requests to resume runs that it has
  * neither started nor opened stay open for the next owner.
  */
-export function serveControl(
+export function serveControlRequests(
   parts: LocalParts & { stores: Stores },
   recover: boolean,
 ): Promise<() => Promise<void>> {

@@ -327,7 +327,7 @@ export class RunRegistry {
       this.#runs.delete(run.runId);
       this.#ownRunIds.delete(run.runId);
     }
-    this.#parts.code.release(run.runId);
+    this.#parts.codeService.release(run.runId);
   }
 
   #activeRuns(): ActiveRun[] {

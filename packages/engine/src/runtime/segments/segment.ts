@@ -79,7 +79,7 @@ export class Segment {
     const { header, replica } = runReplica;
     const { clock, values } = runtime;
     this.#replica = replica;
-    this.#connections = runtime.connections.ofRun();
+    this.#connections = runtime.connections.createForRun();
     this.#emissions = new Emissions({
       replica,
       store: runtime.stores.live,
@@ -218,7 +218,7 @@ export class Segment {
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
     this.#events.push(eventAt(entry, this.#replica.index.addressOf(block, scope)));
-    this.#executor.attemptEnded(place);
+    this.#executor.cancelTimeout(place);
     for (const command of commands) this.#handle(command);
   }
 

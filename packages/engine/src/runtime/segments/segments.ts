@@ -162,7 +162,7 @@ export class Segments {
 
   #release(runId: string): void {
     this.#cache.drop(runId);
-    this.#parts.code.release(runId);
+    this.#parts.codeService.release(runId);
   }
 
   async #recordFailure(runId: string, error: unknown): Promise<void> {

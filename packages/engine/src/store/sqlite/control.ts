@@ -28,7 +28,7 @@ export interface WriteConnection {
   commit: GroupCommit;
 }
 
-export interface SqliteControlParts {
+export interface SqliteControlOptions {
   file: string;
   db: DatabaseSync;
   /** Called for each write, because a reader opens its write connection at the first write. */
@@ -41,10 +41,10 @@ export interface SqliteControlParts {
 
 /** Control requests in the data file, from any process to the owner. */
 export class SqliteControlStore implements ControlStore {
-  readonly #options: SqliteControlParts;
+  readonly #options: SqliteControlOptions;
   readonly #selectOpenRequests: () => StatementSync;
 
-  constructor(options: SqliteControlParts) {
+  constructor(options: SqliteControlOptions) {
     this.#options = options;
     // Prepared once, because the owner of a folder reads the open requests at each poll.
     this.#selectOpenRequests = lazyStatements(options.db, (db) => db.prepare(OPEN_REQUESTS));

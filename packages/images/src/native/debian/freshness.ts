@@ -37,7 +37,7 @@ const utcText = (ms: number): string => new Date(ms).toISOString().slice(0, 16).
 export function checkRelease(
   { names, date, validUntil }: ReleaseInfo,
   { archive, name, isSigned }: { archive: Archive; name: string; isSigned: boolean },
-  context: Pick<BuildContext, 'now' | 'storeMaximum'>,
+  context: Pick<BuildContext, 'now' | 'updateMaximum'>,
 ): void {
   const fail = (problem: string): never => {
     throw new ImageError('integrity_error', `The release file of ${name} ${problem}`);
@@ -57,7 +57,7 @@ export function checkRelease(
   // An unsigned file must not make later ones look outdated.
   if (dateMs === undefined || !isSigned) return;
   // Records the date, and returns the newest date of earlier files.
-  const newestMs = context.storeMaximum(`release ${root} ${suite}`, dateMs);
+  const newestMs = context.updateMaximum(`release ${root} ${suite}`, dateMs);
   if (newestMs !== undefined && dateMs < newestMs - UPDATE_TOLERANCE_MS)
     fail(
       `is dated ${utcText(dateMs)} UTC, but one dated ${utcText(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,

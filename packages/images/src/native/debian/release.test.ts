@@ -52,7 +52,7 @@ class TestMirror {
     const unused = () => Promise.reject(new Error('not used'));
     return {
       ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
-      ...{ now: () => nowMs, storeMaximum: (name, value) => this.#records.storeMaximum(name, value) },
+      ...{ now: () => nowMs, updateMaximum: (name, value) => this.#records.updateMaximum(name, value) },
       ...{ fetchVerified: unused, cachedFolder: unused },
       fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
     };

@@ -2,7 +2,7 @@ import type { Incompatibility } from './incompatibility.ts';
 import { type CandidateSet, fullSet } from './sets.ts';
 
 /** An assignment: the candidate of the package is in `set`. An assignment without a cause is a decision. */
-export interface Step<Reason> {
+export interface Assignment<Reason> {
   readonly id: string;
   readonly set: CandidateSet;
   readonly level: number;
@@ -11,14 +11,14 @@ export interface Step<Reason> {
 
 /** The assignment with which an incompatibility became satisfied. */
 export interface Satisfaction<Reason> {
-  readonly step: Step<Reason>;
+  readonly assignment: Assignment<Reason>;
   /** The level at which the incompatibility's other terms were already satisfied. */
   readonly previousLevel: number;
 }
 
 /** The assignments so far, in order. */
 export class PartialSolution<Reason> {
-  readonly #assignments: Step<Reason>[] = [];
+  readonly #assignments: Assignment<Reason>[] = [];
   readonly #remaining = new Map<string, CandidateSet>();
   readonly #decisions = new Map<string, CandidateSet>();
   readonly #sizeOf: (id: string) => number;
@@ -52,7 +52,7 @@ export class PartialSolution<Reason> {
     this.#add({ id, set, level: this.#level, cause });
   }
 
-  #add(assignment: Step<Reason>): void {
+  #add(assignment: Assignment<Reason>): void {
     this.#remaining.set(assignment.id, this.remaining(assignment.id) & assignment.set);
     this.#assignments.push(assignment);
   }
@@ -79,7 +79,7 @@ export class PartialSolution<Reason> {
     const ownIndex = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
     const others = [...indexes].filter(([id]) => id !== step.id).map(([, otherIndex]) => otherIndex);
     const previous = this.#assignments[Math.max(ownIndex, ...others, -1)];
-    return { step, previousLevel: previous?.level ?? 0 };
+    return { assignment: step, previousLevel: previous?.level ?? 0 };
   }
 
   /**

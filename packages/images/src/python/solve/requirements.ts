@@ -37,7 +37,7 @@ export class ReleasesChangedError extends Error {}
  * Thrown if release after release of a project has a dependency that cannot be met. Continuing would silently choose a
  * release that is years old and happens to have no such dependency.
  */
-export class NoSolutionError extends Error {
+export class TooManyBlockedReleasesError extends Error {
   readonly facts: readonly RequirementFact[];
 
   constructor(facts: readonly RequirementFact[]) {
@@ -147,7 +147,7 @@ export class Requirements implements Problem<RequirementFact> {
     const facts = [...(this.#blocked.get(name) ?? []), fact];
     this.#blocked.set(name, facts);
     const versions = new Set(facts.map(({ by }) => by?.version));
-    if (versions.size > MAX_BLOCKED) throw new NoSolutionError(facts);
+    if (versions.size > MAX_BLOCKED) throw new TooManyBlockedReleasesError(facts);
   }
 
   #impossibleRule(

@@ -8,7 +8,12 @@ import type { WheelOffer, Source } from '../sources/source.ts';
 import { type Candidate, ReleaseCatalogue } from './catalogue.ts';
 import { resolutionError, blockedReleasesError } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
-import { type RequirementFact, ReleasesChangedError, NoSolutionError, Requirements } from './requirements.ts';
+import {
+  type RequirementFact,
+  ReleasesChangedError,
+  TooManyBlockedReleasesError,
+  Requirements,
+} from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
 
 /** A release that will be installed. */
@@ -83,7 +88,7 @@ async function solveOnce(
     return await solve(problem, await problem.rootRules(requirements), maxSteps);
   } catch (error) {
     if (error instanceof ReleasesChangedError) return undefined;
-    if (error instanceof NoSolutionError) throw blockedReleasesError(error.facts, target);
+    if (error instanceof TooManyBlockedReleasesError) throw blockedReleasesError(error.facts, target);
     throw error;
   }
 }

@@ -165,16 +165,16 @@ class Solver<Reason> {
   #resolveConflict(conflict: Incompatibility<Reason>): void {
     let current = conflict;
     while (current.terms.size > 0) {
-      const { step, previousLevel } = this.#solution.satisfaction(current.terms);
-      if (!step.cause || previousLevel < step.level) {
+      const { assignment, previousLevel } = this.#solution.satisfaction(current.terms);
+      if (!assignment.cause || previousLevel < assignment.level) {
         this.#solution.backtrackTo(previousLevel);
         if (current !== conflict) this.#learn(current);
         for (const id of current.terms.keys()) this.#changed.add(id);
         return;
       }
-      current = combine(current, step.cause, {
-        id: step.id,
-        full: fullSet(this.#problem.sizeOf(step.id)),
+      current = combine(current, assignment.cause, {
+        id: assignment.id,
+        full: fullSet(this.#problem.sizeOf(assignment.id)),
       });
     }
     this.#proof = current;
