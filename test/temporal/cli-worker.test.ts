@@ -263,7 +263,7 @@ describeTemporal('runs of a shared folder', (server) => {
         },
       );
       expect(cancelled.exit).toBe(2);
-      expect(cancelled.stderr).toContain('the next worker executes it');
+      expect(cancelled.stderr).toContain('the next worker cancels the run');
       await startWorker(project);
       expect((await run.ended).exit).toBe(4);
     },

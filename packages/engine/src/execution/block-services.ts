@@ -187,6 +187,7 @@ interface ServiceParts {
 function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const { parts, run, place, resolver, task, runInfo, tenant, spending, storeFile } = serviceParts;
   const { plan, index } = run.replica;
+  const store = parts.stores.conversations;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
@@ -211,17 +212,8 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
     conversation: (id) =>
-      conversationOf(
-        {
-          store: parts.stores.conversations,
-          tenant,
-          environment: run.environment,
-          runId: run.header.runId,
-          place,
-        },
-        id,
-      ),
-    conversationIds: (limit) => conversationIds({ store: parts.stores.conversations, tenant }, limit),
+      conversationOf({ store, tenant, environment: run.environment, runId: run.header.runId, place }, id),
+    conversationIds: (limit) => conversationIds({ store, tenant }, limit),
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
     rates: sharedRates(parts),
     connection: (key, open) => run.connections.get(key, task.signal, open),
