@@ -3,7 +3,7 @@ import { createApi, execute, runs } from '@heddle/api';
 import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 
-/** Returns the engine and the API of a host. `roles`: each user's role in the workspace `looms`, `owner` or `guest`. */
+/** Returns the engine and the API of a host. `roles`: the role of each user in the workspace `looms`. */
 export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
   const definitions: Definitions = {
     find: async (id) => workflows.get(id),

@@ -84,9 +84,9 @@ export class Pool implements SlotEvents {
   cancel(job: Job): void {
     const wasQueued = this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    const placement = wasQueued ? undefined : this.#findAssignment(job);
-    if (placement === undefined) return;
-    const { slot, assignment } = placement;
+    const slotAssignment = wasQueued ? undefined : this.#findAssignment(job);
+    if (slotAssignment === undefined) return;
+    const { slot, assignment } = slotAssignment;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.setDeadline(assignment, CANCEL_GRACE_MS);
