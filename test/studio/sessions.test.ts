@@ -125,6 +125,7 @@ describe('the pages of the Studio', () => {
       '/runs',
       '/internal/heddle/assets/..%2findex.html',
       '/internal/heddle/assets/none.js',
+      `/internal/heddle/assets/${'a'.repeat(5000)}.js`,
     ])
       expect([path, await get(path)]).toEqual([path, undefined]);
   });

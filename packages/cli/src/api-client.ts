@@ -81,6 +81,7 @@ export class ApiClient {
       partialLine = lines.pop() ?? '';
       for (const line of lines) yield parseObject(line);
     }
+    if (partialLine !== '') yield parseObject(partialLine);
   }
 
   /** Yields the items of a list, page by page. `path` may have a query. */
@@ -109,8 +110,8 @@ export class ApiClient {
   async firstItems(path: string, limit: number): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
     for await (const item of this.items(path)) {
-      if (items.length >= limit) break;
       items.push(item);
+      if (items.length >= limit) break;
     }
     return items;
   }

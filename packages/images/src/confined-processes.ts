@@ -49,7 +49,8 @@ export class ConfinedProcesses {
         onTimeout();
         kill();
       }, deadlineMs);
-      signal.addEventListener('abort', kill, { once: true });
+      if (signal.aborted) kill();
+      else signal.addEventListener('abort', kill, { once: true });
       child.ref();
       child.channel?.ref();
       child.on('message', onMessage);

@@ -42,12 +42,12 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): StudioHandle
     throw new TypeError(
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
     );
-  const assets = new Map<string, Promise<Asset | undefined>>();
-  const assetOf = (name: string): Promise<Asset | undefined> => {
-    const assetPromise = assets.get(name) ?? readAsset(name);
+  const assets = new Map<string, Asset>();
+  const assetOf = async (name: string): Promise<Asset | undefined> => {
+    const asset = assets.get(name) ?? (await readAsset(name));
     // Only existing files are cached: otherwise callers could fill the memory with unknown names.
-    void assetPromise.then((asset) => asset && assets.set(name, assetPromise));
-    return assetPromise;
+    if (asset) assets.set(name, asset);
+    return asset;
   };
   return async (request) => {
     const { pathname } = new URL(request.url);
@@ -72,7 +72,8 @@ async function readAsset(name: string): Promise<Asset | undefined> {
     const plain = await readFile(new URL(`assets/${name}`, BUILD_FOLDER));
     return { type, plain, compressed: await compress(plain) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    // The second code: the name is longer than the file system allows.
+    if (['ENOENT', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
 }

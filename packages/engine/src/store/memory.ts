@@ -203,9 +203,9 @@ export class MemoryRunStore implements TailableRunStore {
     if (steps.get(key) === undefined) steps.delete(key);
   }
 
-  /** True while an entry or a step of a run contains the key. */
+  /** True while an entry or a step of a run contains the key, or `addValueUses` has recorded it. */
   uses(key: string): boolean {
-    return [...this.#runs.values()].some((run) => textOf(run).includes(key));
+    return [...this.#runs.values()].some((run) => textOf(run).includes(key) || run.otherValues?.has(key));
   }
 
   #stepsAt(runId: string, place: Place): Map<string, string | undefined> {
