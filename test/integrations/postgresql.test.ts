@@ -200,7 +200,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       expect(error?.code).toBe('SERVICE_FAILED');
     }
     expect((await runConnected({ query: 'DELETE FROM orders' })).error?.message).toMatch(
-      /only the operation execute may/,
+      /only the operation "execute" may/,
     );
     expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });

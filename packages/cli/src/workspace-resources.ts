@@ -14,9 +14,9 @@ export interface WorkspaceResources {
 }
 
 /**
- * Returns the stored credentials and skills of a workspace. All workflows of the process get them, because the
- * workflows of `heddle run` belong to no workspace. `report` gets errors of background work. Throws a usage error for an
- * unknown workspace.
+ * Returns the stored credentials and skills of a workspace. Workflows of `heddle run` belong to no workspace, so every
+ * workflow of the process can use them. `report` gets errors of background work. Throws a usage error for an unknown
+ * workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,

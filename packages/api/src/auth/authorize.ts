@@ -117,7 +117,7 @@ export async function mayWrite(
   }
 }
 
-/** Returns the workspaces of the caller. An id in a request that names no workspace is looked up in them. */
+/** Returns the workspaces of the caller, in which an id is looked up if the request names no workspace. */
 export async function workspacesOf(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,

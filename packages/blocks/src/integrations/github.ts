@@ -10,7 +10,9 @@ const repository = {
 const issueNumber = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
 const page = {
   per_page: integer('Number of results per page, up to 100', [1, 100], { in: 'query' }),
-  page: integer('Number of the only page to fetch; the first page is 1', [1, 10_000], { in: 'query' }),
+  page: integer('If set, only the page with this number is fetched; the first page is 1', [1, 10_000], {
+    in: 'query',
+  }),
 };
 const pullNumber = integer('Number of the pull request', [1, 1_000_000_000], {
   required: true,
@@ -25,8 +27,8 @@ export const integration = defineIntegration({
   credential: { type: 'bearer', scopes: ['repo'] },
   answer: {
     errors: {
-      // Rate limits have status 403 or 429. Limits per period have a header with the end of the period, other limits
-      // Retry-After.
+      // Rate limits have status 403 or 429. The response of a limit per period has a header with the end of the period,
+      // the response of another limit has Retry-After.
       rate: ['API rate limit exceeded', 'secondary rate limit', 429],
       // The pull request cannot be merged.
       conflict: [405],

@@ -134,7 +134,7 @@ function isText(bytes: Uint8Array): boolean {
 function unknownSourceError(scope: AttachmentScope): BlockError {
   return invalid(
     scope.context,
-    `has ${kindWithArticle(scope)} that is neither a file of this engine nor a URL`,
+    `has ${kindWithArticle(scope)} that is neither a file of this engine nor an http, https or data URL`,
   );
 }
 

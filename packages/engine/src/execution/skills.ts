@@ -1,7 +1,7 @@
 import { tenantAccess } from './tenant-access.ts';
 import type { TenantPortContext } from './tenant-access.ts';
 
-/** A skill without its text: instructions that an agent reads if a task needs them. */
+/** The id, name and description of a skill, which is a text of instructions that an agent reads if a task needs them. */
 interface SkillSummary {
   id: string;
   /** Unique among the skills of the tenant. */
@@ -32,20 +32,20 @@ export interface TenantSkills {
 
 /** The skills that the run's tenant has stored. Throws SKILLS_UNAVAILABLE if they cannot be read now. */
 export interface Skills {
-  /** Returns the existing skills with these ids or names. Returns undefined if the engine has no skills. */
+  /** Returns the existing skills with these ids or names. Returns undefined if the engine has no source of skills. */
   find(references: readonly string[]): Promise<SkillSummary[] | undefined>;
   /** Returns the skill with this id; undefined if there is none. */
   read(id: string): Promise<Skill | undefined>;
 }
 
-interface SkillParts extends TenantPortContext {
+interface SkillsContext extends TenantPortContext {
   skills: TenantSkills | undefined;
 }
 
 /** Returns the skills of the run's tenant. */
-export function skillsOf({ skills, ...parts }: SkillParts): Skills {
+export function skillsOf({ skills, ...context }: SkillsContext): Skills {
   if (!skills) return { find: async () => undefined, read: async () => undefined };
-  const access = tenantAccess(skills, parts, {
+  const access = tenantAccess(skills, context, {
     code: 'SKILLS_UNAVAILABLE',
     message: 'The stored skills cannot be read now.',
   });

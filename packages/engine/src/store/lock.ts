@@ -24,7 +24,7 @@ export interface DataLock {
 }
 
 export interface OwnerLock extends DataLock {
-  /** Records for other processes that the owner executes only new runs and these earlier ones. */
+  /** Publishes to other processes that the owner executes only new runs and these earlier ones. */
   recordOpenedRuns(runIds: readonly string[]): void;
 }
 

@@ -1,4 +1,4 @@
-// The tables are unlogged: a commit does not wait for the disk, and a crash of the database loses a minute of counting.
+// The tables are unlogged: a commit does not wait for the disk, and after a crash of the database they are empty, which loses the counts of about a minute.
 // `clock_timestamp()` is the current time; `now()` would be the start of the transaction.
 
 const NOW_MS = `extract(epoch from clock_timestamp())::double precision * 1000`;
@@ -85,7 +85,7 @@ export const RENEW = `
   FROM unnest($1::text[], $2::text[]) AS held (slot, workspace) ORDER BY slot
   ON CONFLICT (slot) DO UPDATE SET expires_ms = excluded.expires_ms`;
 
-/** Deletes buckets that are full again ($1: ms after which they are), and expired slots. Waits for no lock. */
+/** Deletes buckets that were not used for $1 ms, the time to fill completely, and expired slots. Waits for no lock. */
 export const SWEEP = `
   WITH buckets AS (
     DELETE FROM rate_buckets WHERE key IN (

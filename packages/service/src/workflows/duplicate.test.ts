@@ -14,7 +14,7 @@ function sequentialIds(): () => string {
 const field = (value: unknown) => ({ subBlocks: { x: { id: 'x', type: 'code', value } } }) as JsonObject;
 
 describe('a copy of a draft', () => {
-  it('has no id of the original, and containers that agree with its blocks', () => {
+  it('has only new ids, and its loops and parallels list the new ids of its blocks', () => {
     const copy = withNewIds(NESTED, sequentialIds());
     const before = [...Object.keys(NESTED.blocks), ...NESTED.edges.map(({ id }) => id)];
     const after = [...Object.keys(copy.blocks), ...copy.edges.map(({ id }) => id)];
@@ -26,7 +26,7 @@ describe('a copy of a draft', () => {
     expect(copy.edges[0]).toMatchObject({ source: idOf('start'), target: idOf('Outer') });
   });
 
-  it('replaces UUIDs in fields and inside strings, but not words, names and foreign ids', () => {
+  it('replaces ids of the original in fields and inside strings, but not ids that are words, names, and ids of others', () => {
     const graph = graphOf([
       block(A, 'function', {
         name: B,
@@ -47,7 +47,7 @@ describe('a copy of a draft', () => {
   it.each([
     ['ids derived from the id of the block', [{ title: 'if', value: 'true' }], 'condition-c-if'],
     ['their own ids', [{ id: 'row', title: 'if', value: 'true' }], 'condition-row'],
-  ])('keeps branches whose rows have %s', (_, rows, handle) => {
+  ])('keeps edges of condition branches with %s', (_, rows, handle) => {
     const conditions = {
       subBlocks: { conditions: { id: 'conditions', type: 'x', value: JSON.stringify(rows) } },
     };

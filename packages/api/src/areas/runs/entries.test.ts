@@ -127,7 +127,7 @@ describe('selectors that name a called workflow', () => {
     const otherApi = await testApi({ engine, store });
     const foreignId = await otherApi.deploy(GREETING);
     expect(await refusalOf(`${foreignId}.Reply.data`)).toMatchObject({
-      error: { message: expect.stringContaining('There are "Call", "Start".') },
+      error: { message: expect.stringContaining('Available blocks: "Call", "Start".') },
     });
   });
 });

@@ -139,8 +139,8 @@ class Session {
     const settings = [
       `BEGIN${readOnly ? ' READ ONLY' : ''}`,
       `SET LOCAL statement_timeout = ${timeoutMs}`,
-      // Regardless of the server's configuration: the format of dates in results, and the syntax of string literals
-      // that `bindReferences` expects.
+      // These replace the server's configuration: `parserOf` expects ISO dates, and `bindReferences` expects standard
+      // string literals.
       "SET LOCAL datestyle = 'ISO'",
       'SET LOCAL standard_conforming_strings = on',
     ];
@@ -255,7 +255,7 @@ function refusalOf({
   column,
 }: DatabaseError): BlockError {
   const explanation = [detail, hint].filter((text) => text !== undefined).join(' ');
-  const advice = code === '25006' ? ' (only the operation execute may change data)' : '';
+  const advice = code === '25006' ? ' (only the operation "execute" may change data)' : '';
   return new BlockError(
     'SERVICE_FAILED',
     `PostgreSQL refuses the statement (${code}): ${message}${explanation === '' ? '' : `. ${explanation}`}${advice}`

@@ -76,11 +76,13 @@ export const eventFields = z.object({
     .describe('failure_rate: fires if at least this percentage of at least 5 runs has failed. Default: 50.'),
   durationThresholdMs: integerField(1, 30 * 24 * HOUR_MS)
     .default(30_000)
-    .describe('latency_threshold: fires if a run takes longer, in milliseconds. Default: 30,000.'),
+    .describe(
+      'latency_threshold: fires if a run takes longer than this number of milliseconds. Default: 30,000.',
+    ),
   latencySpikePercent: integerField(1, 10_000)
     .default(100)
     .describe(
-      'latency_spike: fires if a run takes longer than the average of at least 5 earlier runs by more than this percentage. Default: 100, which is twice as long.',
+      'latency_spike: fires if a run takes longer than the average of at least 5 earlier runs by more than this percentage. Default: 100, so a run that takes twice as long as the average.',
     ),
   costThresholdCredits: credits
     .default(200)

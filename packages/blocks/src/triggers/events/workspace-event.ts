@@ -33,7 +33,9 @@ const runOutputs = {
   cost: z.number().nullable().describe('Cost of the run in credits; 200 credits are a dollar.'),
   finalOutput: z
     .json()
-    .describe('Output of the run; if it is large, `truncated` and its beginning as `preview`.'),
+    .describe(
+      'Output of the run. A large output is replaced by an object with `truncated` and its beginning as `preview`.',
+    ),
 };
 
 /** The description, fields and outputs of the block, for readers and editors. */
@@ -51,7 +53,9 @@ export const workspaceEventSchema = {
     triggeringRun: z
       .object({ ...runOutputs, errorMessage: z.string().nullable().describe('Why it has failed.') })
       .nullable()
-      .describe('Conditions: the run that met the condition. Events have these fields at the top level.'),
+      .describe(
+        'Only for conditions: the run that met the condition. For events, its fields are at the top level.',
+      ),
     version: z.number().nullable().describe('workflow_deployed: the version that became live.'),
     credential: z
       .object({
