@@ -193,7 +193,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
       await expectFailure(
         build(packages, ['host@1', 'host@2']),
         'resolution_conflict',
-        /host is requested in two/,
+        /host is listed twice/,
       );
     },
   ],
