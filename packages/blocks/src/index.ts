@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported version of Node.js before anything else fails. This is the smallest of the entry points that
-// do so: a workflow without these blocks loads no other.
+// The import checks the version of Node.js before anything else fails. Of the entry points that check it, this one is
+// the smallest.
 import '@heddle/core/files';
 import type { BlockTypeInfo } from '@heddle/core';
 import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';

@@ -53,9 +53,11 @@ interface Store {
 
 /**
  * Moves a file or folder out of the store; it is deleted after the transaction, because deleting a root file system
- * takes a long time. If the process dies before that, the collection of work folders deletes it.
+ * takes a long time. If the process dies before that, the collection of work folders deletes it. Returns its new path;
+ * undefined if it does not exist, because another process has collected it.
  */
-function discard({ folder }: Store, path: string, nowMs: number): string {
+function discard({ folder }: Store, path: string, nowMs: number): string | undefined {
+  if (!existsSync(path)) return undefined;
   const discarded = join(folder, 'work', `${nowMs}-${randomUUID()}`);
   renameSync(path, discarded);
   return discarded;
@@ -78,7 +80,8 @@ function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; re
   for (const row of records.all(sql, nowMs - GRACE_MS, nowMs - CACHE_MS)) {
     const sha256 = row['sha256'] as string;
     if (used.has(sha256)) continue;
-    if (existsSync(blobs.path(sha256))) discarded.push(discard(store, blobs.path(sha256), nowMs));
+    const path = discard(store, blobs.path(sha256), nowMs);
+    if (path !== undefined) discarded.push(path);
     removed += records.change('DELETE FROM blobs WHERE sha256 = ?', sha256);
   }
   return { blobs: removed, discarded };
@@ -99,9 +102,8 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
       // ctime is the time at which the file was added; its contents may be older.
       if (stat === undefined || stat.ctimeMs > nowMs - GRACE_MS) continue;
       // A build may be storing the same file; the transaction ensures that it finds the file either present or removed.
-      // Another process may have collected the file.
       const discarded = records.atomically(() =>
-        records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined && existsSync(path)
+        records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
           ? discard(store, path, nowMs)
           : undefined,
       );

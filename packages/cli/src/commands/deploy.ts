@@ -86,8 +86,8 @@ async function replaceDraft(
 }
 
 /**
- * Deploys the draft. With --compat, some problems are only warnings here, but errors on a server without this option.
- * If the server refuses the draft because of such a problem, the hint of the error says so.
+ * Deploys the draft. `warnings`: problems that --compat reduces to warnings. If a server without --compat refuses the
+ * draft because of one of them, the error's hint names the option.
  */
 async function deployDraft(
   remote: ApiClient,

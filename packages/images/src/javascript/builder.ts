@@ -135,7 +135,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
   };
 }
 
-/** Returns the error to throw for `error`: one that says so if an install script would have created a missing file. */
+/** Returns the error to throw for `error`. If an install script would have created a missing file, it explains this. */
 function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
   const unbuiltPackage = scripted.find(({ name }) => error.message.includes(`${name}/`));

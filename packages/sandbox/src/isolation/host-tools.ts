@@ -110,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** User and group id in the jail: nobody. */
+/** The user id and group id in the jail, which are those of the user `nobody`. */
 const NOBODY = '65534';
 
 /**

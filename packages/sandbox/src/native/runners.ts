@@ -26,10 +26,10 @@ export function createNativeRunners(
   egress: NativePoolOptions['egress'],
 ): NativeRunners {
   const { maxProcesses, image: _, ...nativeLimits } = options.native ?? {};
-  const resolved =
-    maxProcesses === undefined
-      ? resolveOptions(options)
-      : resolveOptions({ ...options, maxProcesses }, { maxProcesses: 'native.maxProcesses' });
+  const resolved = resolveOptions(
+    { ...options, ...(maxProcesses !== undefined && { maxProcesses }) },
+    { maxProcesses: 'native.maxProcesses' },
+  );
   const host = new NativeHost(options.isolation, resolved.execPath);
   const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...nativeLimits } });
   const limits = resolveLimits(DEFAULT_JOB_LIMITS, options.limits);

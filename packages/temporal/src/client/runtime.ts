@@ -213,14 +213,13 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   async #createCancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
-    const { clock, values } = this.#parts.runtime;
-    const atMs = clock.now();
+    const { runtime } = this.#parts;
+    const atMs = runtime.clock.now();
     const reasonField = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };
-    const entry = { atMs, type: 'cancelled', ...reasonField };
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,
-      chunk: await values.store([entry]),
+      chunk: await chunkOf(runtime, runId, [{ atMs, type: 'cancelled', ...reasonField }]),
       announced: true,
     };
   }

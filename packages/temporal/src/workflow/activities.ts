@@ -35,11 +35,16 @@ const localActivities = proxyLocalActivities<{
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-const remoteActivities = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void> }>({
-  startToCloseTimeout: '1 minute',
+const REMOTE_OPTIONS = {
   heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
   retry: RETRY,
+  // Waits for a cancelled activity, because it returns the results of the commands that it has completed.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+} as const;
+
+const remoteActivities = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void> }>({
+  startToCloseTimeout: '1 minute',
+  ...REMOTE_OPTIONS,
 });
 
 /** Returns the activity that executes commands on a task queue. `summary`: its label in the Temporal UI. */
@@ -48,10 +53,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
     taskQueue,
     summary,
     startToCloseTimeout: MAX_DURATION,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
-    retry: RETRY,
-    // Waits for a cancelled activity, because it returns the results of the commands that it has completed.
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    ...REMOTE_OPTIONS,
   })[type];
   if (!activity) throw new TypeError(`no activity ${type}`);
   return activity;

@@ -105,7 +105,7 @@ describe('a response', () => {
 });
 
 describe('a file that an older version stored without an owner', () => {
-  /** Returns the record of such a file. That version stored the JSON that is stored here as the input of a run. */
+  /** Stores the file's JSON, as that version did, by passing it as the input of a run. Returns the file's record. */
   async function storeOlderRecord(): Promise<{ [field: string]: Json }> {
     const id = crypto.randomUUID();
     const input = { file: id, data: Buffer.alloc(9000, 'x').toString('base64') };
