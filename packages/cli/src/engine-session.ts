@@ -60,7 +60,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     ...options.ownership,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
-  if (options.collectsImages) images.collectRepeatedly((error) => report(error, undefined));
+  if (options.collectsImages) images.collectRepeatedly(report);
   return {
     engine,
     network: { egress: blockOptions.egress, services: blockOptions.services },
@@ -74,8 +74,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
 
 async function resourcesOf(io: Io, options: SessionOptions, workspace: string): Promise<WorkspaceResources> {
   const { workspaceResources } = await import('./workspace-resources.ts');
-  const report = errorReporter(io);
-  return workspaceResources(options, workspace, (error) => report(error, undefined));
+  return workspaceResources(options, workspace, errorReporter(io));
 }
 
 /** Returns options for runs in this process, on a data folder or a shared database. */
@@ -103,7 +102,7 @@ async function temporalRuntime(options: RuntimeOptions): Promise<NonNullable<Eng
 }
 
 /** Returns a function that prints errors of background work, which reach no caller. */
-export function errorReporter(io: Io): NonNullable<EngineOptions['onError']> {
+export function errorReporter(io: Io): (error: unknown, runId?: string) => void {
   const style = styleFor(io.stderr);
   return (error, runId) => {
     const message = error instanceof Error ? error.message : String(error);

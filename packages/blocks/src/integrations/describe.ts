@@ -68,27 +68,31 @@ interface DescribedTools {
  * operation, each meaning names its operations. A description that is already there is kept.
  */
 function addFields(fields: Map<string, JsonObject>, { operations, tools }: DescribedTools): void {
-  const meanings = new Map<string, Map<string, string[]>>();
-  for (const [id, { arguments: args }] of Object.entries(tools)) {
+  const uses = Object.entries(tools).flatMap(([id, { arguments: args }]) => {
     const operationNames = Object.keys(operations).filter((name) => operations[name] === id);
-    for (const [name, argument] of Object.entries(args))
-      for (const field of fieldsOf(name, argument)) {
-        const byMeaning = meanings.get(field) ?? new Map<string, string[]>();
-        const { description } = argument.schema;
-        const meaning = typeof description === 'string' ? description : '';
-        meanings.set(field, byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), ...operationNames]));
-      }
-  }
-  for (const [field, byMeaning] of meanings)
-    if (!fields.has(field)) fields.set(field, { description: descriptionOf([...byMeaning]) });
+    return Object.entries(args).flatMap(([name, argument]) => {
+      const { description } = argument.schema;
+      const meaning = typeof description === 'string' ? description : '';
+      return fieldsOf(name, argument).map((field) => ({ field, meaning, operationNames }));
+    });
+  });
+  for (const [field, fieldUses] of Map.groupBy(uses, (use) => use.field))
+    if (!fields.has(field)) fields.set(field, { description: descriptionOf(fieldUses) });
 }
 
-function descriptionOf(
-  meanings: readonly (readonly [meaning: string, operations: readonly string[]])[],
-): string {
-  const [first] = meanings;
-  if (first && meanings.length === 1) return first[0];
-  return meanings.map(([meaning, operations]) => `${meaning} (${operations.join(', ')})`).join('; ');
+/** The meaning of a field in the operations of one tool. */
+interface FieldUse {
+  meaning: string;
+  operationNames: readonly string[];
+}
+
+function descriptionOf(uses: readonly FieldUse[]): string {
+  const byMeaning = [...Map.groupBy(uses, ({ meaning }) => meaning)];
+  const [first] = byMeaning;
+  if (first && byMeaning.length === 1) return first[0];
+  return byMeaning
+    .map(([meaning, same]) => `${meaning} (${same.flatMap((use) => use.operationNames).join(', ')})`)
+    .join('; ');
 }
 
 function describeIntegration(

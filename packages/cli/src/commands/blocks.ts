@@ -45,10 +45,7 @@ async function blockDescriptions(): Promise<BlockDescription[]> {
   return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-async function unknownType(
-  type: string,
-  descriptions: readonly BlockDescription[],
-): Promise<UsageError> {
+async function unknownType(type: string, descriptions: readonly BlockDescription[]): Promise<UsageError> {
   const { whyUnsupported } = await import('@heddle/blocks');
   const reason = whyUnsupported(type);
   if (reason !== undefined)

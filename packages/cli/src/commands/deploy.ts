@@ -6,7 +6,6 @@ import { EXIT } from '../exit-code.ts';
 import { blockNames, parseGraph } from '../input/block-names.ts';
 import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
-import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { dataOf, RequestError, ApiClient, stringAt } from '../api-client.ts';
@@ -43,13 +42,14 @@ export async function deploy(io: Io, file: string, options: DeployOptions): Prom
   const workflowId = (await remote.findWorkflowId(name)) ?? (await createWorkflow(remote, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
   await replaceDraft(remote, path, { workflowId, draft: draftOf(workflowFile.boundText) });
-  const deployed = await deployDraft(remote, path, diagnostics);
+  const warningMessages = new Set(diagnostics.map(({ message }) => message));
+  const deployed = await deployDraft(remote, path, warningMessages);
   const version = own(deployed, 'version') ?? null;
   const url = `${remote.url}${path}/execute`;
   const warnings = own(deployed, 'warnings') ?? [];
   if (options.json) writeJson(io, { data: { workflowId, name, version, url, warnings } });
   else {
-    warn(io, warnings, new Set(diagnostics.map(({ message }) => message)));
+    warn(io, warnings, warningMessages);
     report(io, { name, version, url });
   }
   return EXIT.completed;
@@ -86,21 +86,20 @@ async function replaceDraft(
 }
 
 /**
- * Deploys the draft. `warnings`: problems that --compat reduces to warnings. If a server without --compat refuses the
+ * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat refuses the
  * draft because of one of them, the error's hint names the option.
  */
 async function deployDraft(
   remote: ApiClient,
   path: string,
-  warnings: WorkflowFile['diagnostics'],
+  warningMessages: ReadonlySet<string>,
 ): Promise<JsonObject> {
   try {
     return dataOf(await remote.call('POST', `${path}/deploy`));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { status, message, details } = error;
-    const messages = new Set(warnings.map((warning) => warning.message));
-    if (!errorMessages(details).some((text) => messages.has(text))) throw error;
+    if (!errorMessages(details).some((text) => warningMessages.has(text))) throw error;
     const hint =
       'The server runs without --compat, so these problems are errors there. Correct them, or restart it with heddle serve --compat.';
     throw new RequestError(status, { message, hint, details });

@@ -81,7 +81,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let access: ServerAccess | undefined;
   let session: Session | undefined;
   let storeParts: StoreParts | undefined;
-  const onError = (error: unknown): void => errorReporter(io)(error, undefined);
+  const onError = errorReporter(io);
   try {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);

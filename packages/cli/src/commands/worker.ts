@@ -42,8 +42,7 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
-  const report = errorReporter(io);
-  const onError = (error: unknown): void => report(error, undefined);
+  const onError = errorReporter(io);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
   const workflowOwnership = lazyWorkerStore(options, onError);
   let triggerWorker: TriggerWorker | undefined;

@@ -60,14 +60,10 @@ export function ownershipOf(
       ],
       values: async (tenant, names) => {
         const ownEnv = await envOf(tenant);
-        const { env: envNames = [], secret: secretNames = [] } = Object.groupBy(names, (name) =>
-          Object.hasOwn(ownEnv, name) ? 'env' : 'secret',
-        );
+        const secretNames = names.filter((name) => !Object.hasOwn(ownEnv, name));
         const secrets = secretNames.length === 0 ? {} : await workerStore.secrets.values(tenant, secretNames);
-        return Object.fromEntries([
-          ...Object.entries(secrets),
-          ...envNames.map((name) => [name, ownEnv[name] as string]),
-        ]);
+        const envEntries = Object.entries(ownEnv).filter(([name]) => names.includes(name));
+        return Object.fromEntries([...Object.entries(secrets), ...envEntries]);
       },
     },
   };

@@ -75,7 +75,7 @@ export async function startWorker(
     images: imagesOf?.(images) ?? images,
     onError: report,
   });
-  images.collectRepeatedly((error) => report(error, undefined));
+  images.collectRepeatedly(report);
   return {
     finished: worker.finished,
     url: worker.url,

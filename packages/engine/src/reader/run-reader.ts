@@ -194,7 +194,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
     const outcome = await waitForOutcome(this.#control, id, { clock: this.#clock, timeoutMs });
     if (!outcome) return { status: 'waiting' };
     // The outcome counts even if the request cannot be removed: `prune` removes it later.
-    await Promise.resolve(this.#control.remove(id)).catch(() => undefined);
+    await this.#control.remove(id).catch(() => undefined);
     return outcome;
   }
 }

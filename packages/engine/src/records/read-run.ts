@@ -23,6 +23,17 @@ export interface ReadRunOptions {
   listed?: RunRecord;
 }
 
+/** Returns the stored state of a run; undefined if no record is stored. Its journal may have newer entries. */
+export async function readStoredRun(
+  { runs }: Pick<SharedStores, 'runs'>,
+  runId: string,
+  { logs, listed }: ReadRunOptions,
+): Promise<RunState | undefined> {
+  if (logs) return runs.recordWithLogs(runId);
+  const record = listed ?? (await runs.record(runId));
+  return record && { record, logs: [] };
+}
+
 /**
  * Returns the state of a run after its last journal entry, which may be newer than the stored record; undefined if the
  * run does not exist. If the plan or the journal cannot be read, returns the stored state of a suspended run. For any
@@ -31,16 +42,15 @@ export interface ReadRunOptions {
 export async function readRun(
   sources: Sources,
   runId: string,
-  { logs: withLogs, listed }: ReadRunOptions,
+  options: ReadRunOptions,
 ): Promise<RunState | undefined> {
   const { runs } = sources.stores;
-  const record = listed ?? (await runs.record(runId));
-  const stored = record && { record, logs: withLogs ? await runs.logs(runId) : [] };
+  const stored = await readStoredRun(sources.stores, runId, options);
   if (stored && isEnded(stored.record.status)) return stored;
   try {
     // Record and logs are stored together, after their entries: without newer entries, both are up to date.
     if (stored && (await runs.tail(runId, stored.record.seq)).length === 0) return stored;
-    return await foldStored(sources, runId, record?.suspended);
+    return await foldStored(sources, runId, stored?.record.suspended);
   } catch (error) {
     // The record of a suspended run contains the reason, which may be the same error.
     if (stored?.record.suspended !== undefined) return stored;

@@ -98,7 +98,8 @@ export function withCallChain(
   return [...otherHeaders, [CALL_CHAIN_HEADER, callChain.join(',')]];
 }
 
-function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {
+/** Returns true if the headers contain the name. Case does not matter. */
+export function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {
   return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 

@@ -3,7 +3,7 @@ import { checkHeaders } from '../header-rules.ts';
 import type { EngineContext, EngineExecutor } from '../services.ts';
 import { asText } from '../values.ts';
 import { sendOnce } from './api.ts';
-import { bodyOf, configInvalid, pairsOf, urlOf, withCallChain } from './request.ts';
+import { bodyOf, configInvalid, hasHeader, pairsOf, urlOf, withCallChain } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
 
@@ -37,7 +37,7 @@ function webhookRequest(context: EngineContext): ApiRequest {
     ...(secret === '' ? [] : [signatureHeader(secret, timestamp, body)]),
   ];
   const authoredHeaders = pairsOf(context, 'headers');
-  const remainingDefaults = defaultHeaders.filter((header) => !isReplaced(header, authoredHeaders));
+  const remainingDefaults = defaultHeaders.filter(([name]) => !hasHeader(authoredHeaders, name));
   const headers = [...authoredHeaders, ...remainingDefaults];
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
@@ -52,8 +52,4 @@ function signatureHeader(secret: string, timestamp: string, body: string): [stri
 /** Returns a hash of the key: the key contains the id of the block, which may not be valid in a header. */
 function deliveryIdOf(idempotencyKey: string): string {
   return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, DELIVERY_ID_CHARS);
-}
-
-function isReplaced([name]: [string, string], authored: readonly (readonly [string, string])[]): boolean {
-  return authored.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }

@@ -6,7 +6,7 @@ import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
-import { readDefinition, readRun, recordSuspension } from '../../records/read-run.ts';
+import { readDefinition, readRun, readStoredRun, recordSuspension } from '../../records/read-run.ts';
 import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
@@ -114,13 +114,8 @@ export class RemoteRuns {
    * Returns the stored record and logs of the run; undefined if the run does not exist. Newer journal entries are not
    * included: if the process that wrote them has died, another process replaces them.
    */
-  async readRun(
-    runId: string,
-    { logs, listed }: ReadRunOptions = { logs: false },
-  ): Promise<RunState | undefined> {
-    if (logs) return this.#parts.stores.runs.recordWithLogs(runId);
-    const record = listed ?? (await this.find(runId));
-    return record && { record, logs: [] };
+  async readRun(runId: string, options: ReadRunOptions = { logs: false }): Promise<RunState | undefined> {
+    return readStoredRun(this.#parts.stores, runId, options);
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */

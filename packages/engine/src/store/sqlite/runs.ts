@@ -28,8 +28,6 @@ function prepare(db: DatabaseSync) {
       SELECT logs, part FROM runs JOIN logs ON run = number WHERE run_id = ?1 AND record IS NOT NULL ORDER BY part`),
     saveRecord: db.prepare(`
       UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? AND seq <= ? RETURNING number`),
-    replaceRecord: db.prepare(`
-      UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? RETURNING number`),
     children: db.prepare('SELECT run_id FROM runs WHERE parent = ? ORDER BY number'),
     openChildren: db.prepare('SELECT run_id FROM runs WHERE parent = ? AND ended = 0 ORDER BY number'),
     remove: db.prepare('DELETE FROM runs WHERE run_id = ? AND ended = 1 RETURNING number'),
@@ -125,7 +123,9 @@ export class SqliteRunStore implements TailableRunStore {
     const { runId, status, seq } = record;
     return this.#commit.run(() => {
       const ended = isEnded(status) ? 1 : 0;
-      const row = this.#sql.replaceRecord.get(status, ended, seq, JSON.stringify(record), runId);
+      // Without a limit, so that even a newer record is replaced.
+      const limitSeq = Number.MAX_SAFE_INTEGER;
+      const row = this.#sql.saveRecord.get(status, ended, seq, JSON.stringify(record), runId, limitSeq);
       if (!row) throw unknownRun(runId);
       const run = row['number'] as number;
       this.#journals.truncate(runId, run, seq);
