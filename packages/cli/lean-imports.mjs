@@ -1,4 +1,6 @@
-// Replacements for modules that libraries import when they are loaded, but rarely use.
+// Replacements for modules that are imported when the CLI starts, but rarely or only partly used.
+
+import { readFile } from 'node:fs/promises';
 
 /**
  * Replacements for the modules of Node that commander imports. Importing these two loads streams, sockets and readline:
@@ -29,6 +31,11 @@ export const leanImports = {
       // The replacement requires the real module from the folder of the importing file.
       kind === 'import-statement' ? { path, namespace: 'lean', pluginData: resolveDir } : undefined,
     );
+    // The manifest, with only the properties that the CLI reads.
+    onLoad({ filter: /[\\/]packages[\\/]cli[\\/]package\.json$/ }, async ({ path }) => {
+      const { version, peerDependencies } = JSON.parse(await readFile(path, 'utf8'));
+      return { contents: JSON.stringify({ version, peerDependencies }), loader: 'json' };
+    });
     onLoad({ filter: /.*/, namespace: 'lean' }, ({ path, pluginData }) =>
       path === 'graphology'
         ? { contents: LAZY_GRAPHOLOGY, resolveDir: pluginData }

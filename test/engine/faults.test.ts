@@ -12,6 +12,7 @@ import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
+import { overrideMethods } from '../support/override-methods.ts';
 import { openEngineOn, openReusableStores, withFailingWrites } from './open-engine.ts';
 import { collect } from '../streams/talk.ts';
 
@@ -111,11 +112,10 @@ describe('a store that rejects writes', () => {
     const stores = openReusableStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
     let isFull = false;
-    const runs = {
-      ...withFailingWrites(stores, () => undefined).runs,
+    const runs = overrideMethods(stores.runs, {
       append: async (runId: string, entries: readonly Entry[]) =>
         isFull ? writing : stores.runs.append(runId, entries),
-    };
+    });
     const script = new Script();
     const engine = await openEngineOn(
       { ...stores, runs },
@@ -201,8 +201,7 @@ describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
     const stores = openReusableStores();
     const script = new Script();
-    const { runs } = withFailingWrites(stores, () => undefined);
-    const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };
+    const withoutRecords = { ...stores, runs: overrideMethods(stores.runs, { saveRecord: () => true }) };
     const firstEngine = await openEngineOn(withoutRecords, { blocks: [script.executor] });
     const { runId } = await firstEngine.start(chain);
     await script.nextCall('A');

@@ -4,7 +4,9 @@ import { createEngineOn } from '../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { StoreOptions } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
+import { overrideMethods } from '../support/override-methods.ts';
 
 /** Opens an engine on the given stores. It is closed after the test. */
 export async function openEngineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
@@ -14,9 +16,9 @@ export async function openEngineOn(stores: Stores, options: EngineOptions = {}):
   return engine;
 }
 
-/** Returns stores in memory that stay open when their engines close. */
-export function openReusableStores(): Stores {
-  return { ...openStores(), close: () => undefined };
+/** Returns stores that stay open when their engines close; default: in memory. */
+export function openReusableStores(options: StoreOptions = {}): Stores {
+  return { ...openStores(options), close: () => undefined };
 }
 
 /** Returns stores that reject writes to an existing run while `errorFor` returns an error for the run. */
@@ -28,8 +30,7 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
   };
   return {
     ...stores,
-    runs: {
-      create: (run, first, record) => runs.create(run, first, record),
+    runs: overrideMethods(runs, {
       append: async (runId, entries, saved) => {
         check(runId);
         await runs.append(runId, entries, saved);
@@ -42,19 +43,14 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
         check(record.runId);
         return runs.saveRecord(record, logs);
       },
-      truncate: (record, logs) => runs.truncate(record, logs),
-      addValueUses: (runId, keys) => runs.addValueUses(runId, keys),
-      journal: (runId) => runs.journal(runId),
-      tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
-      header: (runId) => runs.header(runId),
-      record: (runId) => runs.record(runId),
-      logs: (runId) => runs.logs(runId),
-      recordWithLogs: (runId) => runs.recordWithLogs(runId),
-      list: (query) => runs.list(query),
-      children: (runId, filter) => runs.children(runId, filter),
-      remove: (runId) => runs.remove(runId),
-      unfinishedRunIds: () => runs.unfinishedRunIds(),
-      steps: (runId, place) => runs.steps(runId, place),
+      truncate: async (record, logs) => {
+        check(record.runId);
+        await runs.truncate(record, logs);
+      },
+      addValueUses: async (runId, keys) => {
+        check(runId);
+        await runs.addValueUses(runId, keys);
+      },
       beginStep: async (runId, place, key) => {
         check(runId);
         return runs.beginStep(runId, place, key);
@@ -67,6 +63,6 @@ export function withFailingWrites(stores: Stores, errorFor: (runId: string) => E
         check(runId);
         return runs.forgetStep(runId, place, key);
       },
-    },
+    }),
   };
 }

@@ -1,17 +1,15 @@
 import { expect, it } from 'vitest';
-import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { openStores } from '../../packages/engine/src/store/open.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
-import { openEngineOn } from './open-engine.ts';
+import { openEngineOn, openReusableStores } from './open-engine.ts';
 
 const single = { workflow: workflow([work('A')], ['Start -> A']) };
 
 it('a cancel of another process succeeds even if the owner dies after it has cancelled the run and before it has stored the outcome', async () => {
   const clock = new TestClock();
-  const stores: Stores = { ...openStores({ clock }), close: () => undefined };
+  const stores = openReusableStores({ clock });
   const script = new Script();
   const options = { clock, blocks: [script.executor] };
   const cancelled = Promise.withResolvers<void>();

@@ -7,6 +7,7 @@ import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampledTests } from '../support/scale.ts';
+import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -25,28 +26,18 @@ function storesWith(
   changesOf: (stores: SharedStores) => {
     runs?: Partial<SharedStores['runs']>;
     values?: Partial<SharedStores['values']>;
-    definitions?: object;
+    definitions?: Partial<SharedStores['definitions']>;
   },
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { runs, values, definitions } = changesOf(stores);
+  const { runs = {}, values = {}, definitions = {} } = changesOf(stores);
   return {
     ...stores,
-    runs: withMethods(stores.runs, runs),
-    values: withMethods(stores.values, values),
-    definitions: withMethods(stores.definitions, definitions),
+    runs: overrideMethods(stores.runs, runs),
+    values: overrideMethods(stores.values, values),
+    definitions: overrideMethods(stores.definitions, definitions),
   };
-}
-
-/** Returns `store` with its methods replaced by those in `replacements`. */
-function withMethods<T extends object>(store: T, replacements: object = {}): T {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(name in replacements ? replacements : target, name);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
 }
 
 /** Opens the stores of `data`. Between `stall` and `resume`, no record is written. */

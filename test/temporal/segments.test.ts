@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { CANCEL_SIGNAL } from '../../packages/temporal/src/messages.ts';
 import type { CancelMessage } from '../../packages/temporal/src/messages.ts';
 import { dataFolder } from '../support/data-folder.ts';
+import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
@@ -113,8 +114,7 @@ describeTemporal('segments', (server) => {
       keys.add(key);
       return key;
     };
-    const { get, prune } = opened.values;
-    const values = { put, get: get.bind(opened.values), prune: prune.bind(opened.values) };
+    const values = overrideMethods(opened.values, { put });
     const script = new Script({}, ({ attempt }) => {
       if (attempt === 1) throw new Error('The first attempt fails.');
       return { output: { text: 'x'.repeat(20_000) } };

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
 import {
+  COMPAT_WARNINGS,
   DEFAULT_URL,
   groupedOptions,
   jsonDataOption,
@@ -209,10 +210,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
     ...runOptions('bindings'),
     ...serverOptions(),
-    new Option(
-      '--compat',
-      'for a server that runs with --compat: only warn about references to unknown blocks or variables, and about edges to missing blocks',
-    ).default(false),
+    new Option('--compat', `for a server that runs with --compat: ${COMPAT_WARNINGS}`).default(false),
     jsonDataOption('deployment'),
   ]).action(async (file: string, options) => {
     const { deploy: run } = await import('./commands/deploy.ts');

@@ -54,6 +54,10 @@ function parseMebibytes(text: string): number {
   throw new InvalidArgumentError(`Use a number of MiB above 0, at most ${MAX_RESULT_MIB}.`);
 }
 
+/** The effect of `--compat` on the check of a workflow. */
+export const COMPAT_WARNINGS =
+  'only warn about references to unknown blocks or variables, and about edges to missing blocks';
+
 const DEFINITIONS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
@@ -182,10 +186,9 @@ const DEFINITIONS = {
   bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if not in a system folder')],
   images: () => [new Option('--images <dir>', 'folder that stores images').default('./.heddle/images')],
   compat: () => [
-    new Option(
-      '--compat',
-      'only warn about references to unknown blocks or variables, and about edges to missing blocks; also insert values into URLs without encoding',
-    ).default(false),
+    new Option('--compat', `${COMPAT_WARNINGS}; also insert values into URLs without encoding`).default(
+      false,
+    ),
   ],
   json: () => [jsonDataOption('run')],
   stream: () => [

@@ -24,6 +24,6 @@ it('the endpoint still responds after errors of its server, such as a lack of fi
   const status = async (): Promise<number> => (await fetch(`${endpoint.url}/healthz`)).status;
   expect(await status()).toBe(200);
   for (const code of ['EMFILE', 'EMFILE'])
-    servers[0]?.emit('error', Object.assign(new Error(code), { code }));
+    servers[0]!.emit('error', Object.assign(new Error(code), { code }));
   expect(await status()).toBe(200);
 });
