@@ -258,14 +258,14 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     async (rotates) => {
       const { server, clock, startProcess, readState } = await setUp({ rotates, expiresInMs: 0 });
       let isDead = false;
-      const dying = await startProcess({
+      const crashing = await startProcess({
         find: (id) => KEYS.find(id),
         current() {
           isDead = true;
           throw new Error('The process has died.');
         },
       });
-      await expect(dying.readSecret()).rejects.toThrow('The process has died.');
+      await expect(crashing.readSecret()).rejects.toThrow('The process has died.');
       expect(isDead).toBe(true);
       expect(server.requests).toHaveLength(1);
       const other = await startProcess();

@@ -14,13 +14,13 @@ it('a cancel of another process succeeds even if the owner dies after it has can
   const options = { clock, blocks: [script.executor] };
   const cancelled = Promise.withResolvers<void>();
   const control = overrideMethods(stores.control, { settle: async () => cancelled.resolve() });
-  const dying = await openEngineOn({ ...stores, control }, options);
-  const { runId } = await dying.start(single);
+  const owner = await openEngineOn({ ...stores, control }, options);
+  const { runId } = await owner.start(single);
   await script.nextCall('A');
   const cancel = { runId, kind: 'cancel', payload: {} } as const;
   const request = await stores.control.add(cancel);
   await cancelled.promise;
-  await dying.close({ graceMs: 0 });
+  await owner.close({ graceMs: 0 });
   clock.advance(1000);
   const next = await openEngineOn(stores, options);
   await expect

@@ -72,7 +72,7 @@ describe('the bin of the CLI', () => {
     expect(runBin(process.execPath, BIN, ['--no-such-option']).code).toBe(2);
   });
 
-  it('prints a remedy if the CLI is not built', () => {
+  it('prints a hint if the CLI is not built', () => {
     const { code, stderr } = runBin(process.execPath, unbuiltBin, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   });

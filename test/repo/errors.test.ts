@@ -95,7 +95,7 @@ describe('docs/errors.md', () => {
     expect(sections.filter(({ code }) => !known.has(code)).map(({ code }) => code)).toEqual([]);
   });
 
-  it('has a remedy for each code, and its fault or severity', () => {
+  it('has a hint for each code, and its fault or severity', () => {
     const incomplete = sections.filter(
       (section) =>
         !textAfter(section, 'Do') || !(textAfter(section, 'Fault') ?? textAfter(section, 'Severity')),

@@ -23,7 +23,7 @@ describe('a data folder that several processes share', () => {
     expect(await runs.logs('r')).toMatchObject([{ startedMs: 200 }]);
   });
 
-  it('refuses an exclusive owner, with a remedy in the error', async () => {
+  it('refuses an exclusive owner, with a hint in the error', async () => {
     const data = dataFolder();
     const other = startChild('append', data, '|r');
     await other.waitForLines(1);

@@ -6,7 +6,7 @@ import type { FlowTables } from '../../packages/service/src/triggers/flow/tables
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { manualBeats, openStore } from './store.ts';
+import { manualInterval, openStore } from './store.ts';
 
 type Tables = EventTables & FlowTables;
 
@@ -40,7 +40,7 @@ export const FAILING_BLOCK: JsonObject = {
 /** Starts an API on a store of this kind. The test advances its clock; its background work runs in `waitUntilIdle`. */
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
-  const { every, beat } = manualBeats();
+  const { every, tick } = manualInterval();
   const store = options.store ?? (await openStore(kind));
   const api = await testApi({ ...options, store, now: () => now.ms, every });
   const db = store.database as Kysely<Tables>;
@@ -50,7 +50,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     const isDue = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
       now.ms += 5000;
-      beat();
+      tick();
       const { changes } = await api.engine.runChanges(1);
       const [event, check, run, claim] = await Promise.all([
         db.selectFrom('service_events').select('id').where('look_ms', '<=', now.ms).executeTakeFirst(),

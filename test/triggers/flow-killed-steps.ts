@@ -71,7 +71,7 @@ export async function expectDeliveredOnceWhenKilled(
   for (let isDead = true; isDead; step += stride) {
     const deliveryId = `d${String(step).padStart(3, '0')}`;
     ids.push(deliveryId);
-    const response = await deliver(process, hook, { deliveryId, dieAt: step });
+    const response = await deliver(process, hook, { deliveryId, killAt: step });
     if (response) {
       // The process may die while it starts the run.
       const isOver = async (): Promise<boolean> => {

@@ -35,18 +35,18 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
       const ids: string[] = [];
       const count = scale(3, 20);
       for (let index = 1; index <= count; index += 1) {
-        const [dying, other] = pair as [TriggerProcess, TriggerProcess];
+        const [killed, other] = pair as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         ids.push(deliveryId, `${deliveryId}b`);
         const [, response] = await Promise.all([
-          deliver(dying, hook, { deliveryId, dieAt: ((5 * index) % 31) + 1 }),
+          deliver(killed, hook, { deliveryId, killAt: ((5 * index) % 31) + 1 }),
           deliver(other, hook, { deliveryId }),
           deliver(other, hook, { deliveryId: `${deliveryId}b` }),
         ]);
         expect(response?.status).toBe(200);
-        // Resets `dieAt`. Otherwise the process could die in the next round, in which the other process dies.
-        await dying.call('tick', {}).catch(() => undefined);
-        pair.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);
+        // Resets `killAt`. Otherwise the process could die in the next round, in which the other process dies.
+        await killed.call('tick', {}).catch(() => undefined);
+        pair.splice(0, 2, other, killed.isDead() ? await processes.start() : killed);
       }
       await expectEachDeliveryInOneRun(processes, { process: pair[0] as TriggerProcess, hook }, ids);
     },

@@ -57,13 +57,13 @@ const PAUSE_BLOCK = { type: 'human_in_the_loop', subBlocks: {} };
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
-  const beats = new Set<() => void>();
-  const every = (ms: number, beat: () => void): (() => void) => {
+  const callbacks = new Set<() => void>();
+  const every = (ms: number, callback: () => void): (() => void) => {
     if (ms === SCHEDULER_INTERVAL_MS) {
-      beats.add(beat);
-      return () => beats.delete(beat);
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
     }
-    const timer = setInterval(beat, ms);
+    const timer = setInterval(callback, ms);
     return () => clearInterval(timer);
   };
   const webhooks = await webhookApi(kind, { every });
@@ -73,7 +73,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   /** Does background work until no run and no trigger is due. */
   async function waitUntilIdle(): Promise<void> {
     const isDue = async (): Promise<boolean> => {
-      for (const beat of beats) beat();
+      for (const callback of callbacks) callback();
       const [run, trigger] = await Promise.all([
         db.selectFrom('flow_runs').select('run_id').where('look_ms', '<=', now.ms).executeTakeFirst(),
         db.selectFrom('triggers').select('id').where('fire_ms', '<=', now.ms).executeTakeFirst(),

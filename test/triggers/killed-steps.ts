@@ -30,7 +30,7 @@ export async function expectOneRunPerDueTimeWhenKilled(
     await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
     minute += 1;
     const nowMs = atMinute(minute);
-    isDead = await advanceAndKill(process, { nowMs, dieAt: step });
+    isDead = await advanceAndKill(process, { nowMs, killAt: step });
     if (isDead) process = await startProcess({ ...backend, nowMs });
   }
   await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
@@ -62,7 +62,7 @@ export async function expectOneRunPerEventWhenKilled(
   const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
     for (const each of [process, ...others])
-      await each.call('tick', { nowMs, keepsDieAt: true }).catch(() => undefined);
+      await each.call('tick', { nowMs, keepsKillAt: true }).catch(() => undefined);
     return process.isDead() ? -1 : process.call<number>('countRuns', { workflowId: watcher }).catch(() => -1);
   };
   let step = first;
@@ -71,7 +71,7 @@ export async function expectOneRunPerEventWhenKilled(
     eventCount += 1;
     const request = ['POST', `/workflows/${watched}/execute`, {}] as const;
     await process.call('request', { key, request });
-    await process.call('tick', { nowMs, dieAt: step }).catch(() => undefined);
+    await process.call('tick', { nowMs, killAt: step }).catch(() => undefined);
     const hasEnded = async (): Promise<boolean> =>
       (await advanceAndCount()) === eventCount || process.isDead();
     await expect.poll(hasEnded, TIMEOUT).toBe(true);

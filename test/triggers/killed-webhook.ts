@@ -37,7 +37,7 @@ export async function deployHook(
 export async function deliver(
   process: TriggerProcess,
   { path }: DeployedWebhook,
-  delivery: { deliveryId: string; dieAt?: number },
+  delivery: { deliveryId: string; killAt?: number },
 ): Promise<DeliveryResponse | undefined> {
   return process.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {
     if (process.isDead()) return undefined;

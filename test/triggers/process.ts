@@ -25,7 +25,7 @@ import type { Command, ProcessOptions, TriggeredRun } from './trigger-process.ts
 
 const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
 const SECRET = 'x'.repeat(32);
-const beats = new Set<() => void>();
+const callbacks = new Set<() => void>();
 let { nowMs } = options;
 /** The number of steps until the process kills itself. */
 let stepsLeft = Infinity;
@@ -109,11 +109,11 @@ const api = await createApi({
     ? triggerWork(triggerOptions)
     : serviceAreas({ store, ...triggerOptions, ...(options.hooks && { sealer, hooks: options.hooks }) }),
   now: () => nowMs,
-  every(ms, beat) {
-    beats.add(beat);
-    const timer = setInterval(beat, Math.min(ms, 500));
+  every(ms, callback) {
+    callbacks.add(callback);
+    const timer = setInterval(callback, Math.min(ms, 500));
     return () => {
-      beats.delete(beat);
+      callbacks.delete(callback);
       clearInterval(timer);
     };
   },
@@ -150,10 +150,10 @@ async function fires(): Promise<TriggeredRun[]> {
 async function deliver({
   path = '',
   deliveryId = '',
-  dieAt = Infinity,
+  killAt = Infinity,
   deliveryRequest,
 }: Command): Promise<unknown> {
-  stepsLeft = dieAt;
+  stepsLeft = killAt;
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
   const request = deliveryRequest ?? { headers, body: JSON.stringify({ deliveryId }) };
   const response = await api.fetch(new Request(`http://heddle.test${path}`, { method: 'POST', ...request }));
@@ -210,10 +210,10 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
     return { workspaceId, key };
   },
   request: ({ key = '', request = ['GET', '/meta'] }) => callApi(key, request),
-  tick({ nowMs: next = nowMs, dieAt = Infinity, keepsDieAt }) {
+  tick({ nowMs: next = nowMs, killAt = Infinity, keepsKillAt }) {
     nowMs = next;
-    if (!keepsDieAt) stepsLeft = dieAt;
-    for (const beat of beats) beat();
+    if (!keepsKillAt) stepsLeft = killAt;
+    for (const callback of callbacks) callback();
     return Promise.resolve();
   },
   fires,

@@ -66,7 +66,7 @@ export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rou
   const advanceAndCount = async (process: TriggerProcess): Promise<number[]> => {
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
-      await each.call('tick', { nowMs, keepsDieAt: true }).catch(() => undefined);
+      await each.call('tick', { nowMs, keepsKillAt: true }).catch(() => undefined);
     const completedCount = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
       const runs = await process.call<Pick<TriggeredRun, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
@@ -105,7 +105,7 @@ export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rou
 
   const deaths = { server: 0, worker: 0 };
   for (let round = 1; round <= rounds; round += 1) {
-    const dying = round % 2 === 0 ? 'server' : 'worker';
+    const killed = round % 2 === 0 ? 'server' : 'worker';
     news.items.unshift({ id: `item ${round}` });
     await processes.server.call('request', { key, request: ['POST', `/workflows/${watched}/execute`, {}] });
     for (const each of ['a', 'b']) {
@@ -113,12 +113,12 @@ export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rou
       expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
-    await processes[dying].call('tick', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
-    const other = processes[dying === 'server' ? 'worker' : 'server'];
+    await processes[killed].call('tick', { nowMs, killAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
+    const other = processes[killed === 'server' ? 'worker' : 'server'];
     await expectAll(other, round);
-    if (!processes[dying].isDead()) continue;
-    deaths[dying] += 1;
-    processes[dying] = await start(dying, round);
+    if (!processes[killed].isDead()) continue;
+    deaths[killed] += 1;
+    processes[killed] = await start(killed, round);
   }
   // Further polls start no run.
   for (let poll = 0; poll < 3; poll += 1) await advanceAndCount(processes.worker);

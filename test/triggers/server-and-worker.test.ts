@@ -13,7 +13,7 @@ import { FAILING_BLOCK } from './event-setup.ts';
 import { newsFeed } from './feeds/setup.ts';
 import { HOOK_TYPES, hookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
-import { manualBeats } from './store.ts';
+import { manualInterval } from './store.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
@@ -21,7 +21,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const FEEDS = { egress: { allowPrivate: true, ports: 'any' as const } };
 
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one PostgreSQL database,', () => {
-  const workerBeats = manualBeats();
+  const workerInterval = manualInterval();
   let providers: HookProviders;
   let server: HookApi;
   const closers: (() => Promise<unknown>)[] = [];
@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
       ports: servicePorts(store),
       areas: triggerWork({ triggers: triggerTypes, feeds: FEEDS }),
-      ...{ now: () => server.now.ms, every: workerBeats.every },
+      ...{ now: () => server.now.ms, every: workerInterval.every },
       onError: (error) => server.faults.push(error),
     });
     closers.push(
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   function advance(ms: number, only?: 'server' | 'worker'): void {
     server.now.ms += ms;
     if (only !== 'worker') server.advance(0);
-    if (only !== 'server') workerBeats.beat();
+    if (only !== 'server') workerInterval.tick();
   }
 
   /** Waits until a workflow has exactly `count` runs, all completed. Each poll advances the clock by `stepMs`. */

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { manualBeats, openStore } from './store.ts';
+import { manualInterval, openStore } from './store.ts';
 
 /** The interval of the scheduler in milliseconds, which identifies it among other background work. */
 export const SCHEDULER_INTERVAL_MS = 250;
@@ -43,7 +43,7 @@ export async function scheduleApi(
   options: TestApiOptions = {},
 ): Promise<ScheduleApi> {
   let nowMs = msOf(time);
-  const { every, beat } = manualBeats((ms) => ms === SCHEDULER_INTERVAL_MS);
+  const { every, tick } = manualInterval((ms) => ms === SCHEDULER_INTERVAL_MS);
   const store = options.store ?? (await openStore(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
   const api = await testApi({ ...options, store, engineOptions, now: () => nowMs, every });
@@ -54,11 +54,11 @@ export async function scheduleApi(
     now: () => nowMs,
     advanceTo(next) {
       nowMs = msOf(next);
-      beat();
+      tick();
     },
     async fires(workflowId) {
-      // A scheduler that was still working skipped the last beat.
-      beat();
+      // A scheduler that was still working skipped the last tick.
+      tick();
       const rows = await db
         .selectFrom('trigger_fires')
         .innerJoin('claims', 'claims.engine_id', 'trigger_fires.run_id')
@@ -69,7 +69,7 @@ export async function scheduleApi(
       return rows.map(({ due_ms: ms }) => new Date(Number(ms)).toISOString().replace(':00.000Z', 'Z'));
     },
     async trigger(workflowId) {
-      beat();
+      tick();
       const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
       const { data } = await api.call<TriggerResponse[]>('GET', `/api/v2/triggers?${query}`);
       const [trigger] = data;

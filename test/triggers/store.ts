@@ -9,21 +9,21 @@ export async function openStore(kind: 'sqlite' | 'postgres'): Promise<ServiceSto
 }
 
 /**
- * Returns an `every` whose work runs only when the test calls `beat`, and only if `isIncluded` returns true for its
+ * Returns an `every` whose work runs only when the test calls `tick`, and only if `isIncluded` returns true for its
  * interval.
  */
-export function manualBeats(isIncluded: (ms: number) => boolean = () => true): {
-  every: (ms: number, beat: () => void) => () => void;
-  beat: () => void;
+export function manualInterval(isIncluded: (ms: number) => boolean = () => true): {
+  every: (ms: number, callback: () => void) => () => void;
+  tick: () => void;
 } {
-  const beats = new Set<() => void>();
+  const callbacks = new Set<() => void>();
   return {
-    every(ms, beat) {
-      if (isIncluded(ms)) beats.add(beat);
-      return () => beats.delete(beat);
+    every(ms, callback) {
+      if (isIncluded(ms)) callbacks.add(callback);
+      return () => callbacks.delete(callback);
     },
-    beat() {
-      for (const each of beats) each();
+    tick() {
+      for (const each of callbacks) each();
     },
   };
 }

@@ -33,15 +33,15 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
       const minutes = scale(4, 20);
       for (let minute = 1; minute <= minutes; minute += 1) {
         const nowMs = atMinute(minute);
-        const [dying, other] = [processes.shift(), processes.shift()];
-        if (!dying || !other) throw new Error('A process is missing.');
+        const [killed, other] = [processes.shift(), processes.shift()];
+        if (!killed || !other) throw new Error('A process is missing.');
         // The version changes while both processes start due runs.
         const [isDead] = await Promise.all([
-          advanceAndKill(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
+          advanceAndKill(killed, { nowMs, killAt: ((2 * minute) % 8) + 1 }),
           other.call('tick', { nowMs }),
           other.call('request', { key, request: ['POST', `/workflows/${redeployedId}/deploy`] }),
         ]);
-        processes.push(other, isDead ? await startAt(minute) : dying);
+        processes.push(other, isDead ? await startAt(minute) : killed);
       }
       const [last] = processes;
       if (!last) throw new Error('There is no process.');

@@ -50,9 +50,9 @@ export interface Command {
   /** For `tick`, which runs the background work: the new time. */
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
-  dieAt?: number;
+  killAt?: number;
   /** For `tick`: the process still dies at the step that an earlier command has set. */
-  keepsDieAt?: true;
+  keepsKillAt?: true;
   workflowId?: string;
   /** The path of a webhook, with the id of the delivery or the request to send. */
   path?: string;
@@ -166,14 +166,14 @@ export async function expectOneRunPerMinute(
  */
 export async function advanceAndKill(
   process: TriggerProcess,
-  { nowMs, dieAt }: { nowMs: number; dieAt: number },
+  { nowMs, killAt }: { nowMs: number; killAt: number },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
       if (process.isDead()) return undefined;
       throw error;
     });
-  await unlessDead(process.call('tick', { nowMs, dieAt }));
+  await unlessDead(process.call('tick', { nowMs, killAt }));
   const hasEnded = async (): Promise<boolean> => {
     const fires = (await unlessDead(process.call<TriggeredRun[]>('fires'))) ?? [];
     const due = fires.filter(({ dueMs }) => dueMs === nowMs);

@@ -43,7 +43,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
     let step = first;
     for (let isDead = true; isDead; step += stride) {
       const deliveryId = `d${String(step).padStart(3, '0')}`;
-      const response = await deliver(process, hook, { deliveryId, dieAt: step });
+      const response = await deliver(process, hook, { deliveryId, killAt: step });
       // The sender retries a delivery that was not answered.
       if (!response) {
         process = await start(backend);
@@ -84,14 +84,14 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       const runIds = new Map<string, string>();
       const count = scale(4, 30);
       for (let index = 1; index <= count; index += 1) {
-        const [dying, other] = processes as [TriggerProcess, TriggerProcess];
+        const [killed, other] = processes as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         const deployRequest = {
           key: hook.key,
           request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const,
         };
         const [dyingResponse, response] = await Promise.all([
-          deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
+          deliver(killed, hook, { deliveryId, killAt: ((2 * index) % 11) + 1 }),
           deliver(other, hook, { deliveryId }),
           other.call('request', deployRequest),
         ]);
@@ -99,8 +99,8 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
         runIds.set(deliveryId, response?.body.runId ?? '');
         if (dyingResponse) expect(dyingResponse.body.runId).toBe(response?.body.runId);
         // The process may die after the response, if it reaches the step.
-        if (!dying.isDead()) await dying.call('tick').catch(() => undefined);
-        processes.splice(0, 2, other, dying.isDead() ? await start(backend) : dying);
+        if (!killed.isDead()) await killed.call('tick').catch(() => undefined);
+        processes.splice(0, 2, other, killed.isDead() ? await start(backend) : killed);
       }
       const [last] = processes as [TriggerProcess, TriggerProcess];
       if (last.isDead()) throw new Error('The last process is dead.');

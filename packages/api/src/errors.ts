@@ -110,8 +110,8 @@ export function forbidden(reason: ApiDetailCode, message: string): ApiError {
   return new ApiError(403, message, { details: { code: reason } });
 }
 
-export function notFound(noun: string): ApiError {
-  return new ApiError(404, `${noun} not found`);
+export function notFound(resourceName: string): ApiError {
+  return new ApiError(404, `${resourceName} not found`);
 }
 
 export function conflict(message: string, reason?: ApiDetailCode): ApiError {

@@ -27,7 +27,7 @@ export interface LocatedResource<Value> {
 export interface Resource<Value = unknown, Services = unknown> {
   kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
-  noun: string;
+  displayName: string;
   /** True if archived workflows are also found. */
   archived?: true;
   /** Returns the resource; undefined when there is none. */
@@ -41,7 +41,7 @@ export interface Resource<Value = unknown, Services = unknown> {
 /** The operation acts on no resource: it concerns the caller. */
 export const noResource: Resource<undefined> = {
   kind: 'none',
-  noun: 'Resource',
+  displayName: 'Resource',
   find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
 };
 
@@ -49,7 +49,7 @@ export const noResource: Resource<undefined> = {
 export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'workspace',
-    noun: 'Workspace',
+    displayName: 'Workspace',
     find(call) {
       const { workspaceId } = call[part] as { workspaceId: string };
       return Promise.resolve({ value: workspaceId, workspaceIds: [workspaceId] });
@@ -64,7 +64,7 @@ export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
 export function organization(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'organization',
-    noun: 'Organization',
+    displayName: 'Organization',
     find(call) {
       const { organizationId } = call[part] as { organizationId: string };
       return Promise.resolve({ value: organizationId, workspaceIds: [], organizationIds: [organizationId] });
@@ -75,7 +75,7 @@ export function organization(part: 'path' | 'query' | 'body'): Resource<string> 
 /** The lookup of the workflow whose id is `workflowId` in the path, through the port `definitions`. */
 export const workflow: Resource<Definition> = {
   kind: 'workflow',
-  noun: 'Workflow',
+  displayName: 'Workflow',
   async find({ path }, _services, { definitions }) {
     const definition = await definitions.find((path as { workflowId: string }).workflowId);
     if (!definition || definition.isArchived) return undefined;
@@ -85,12 +85,12 @@ export const workflow: Resource<Definition> = {
 
 /** Returns the lookup of a resource that the area itself finds, with `find`. */
 export function areaResource<Value, Services>(
-  noun: string,
+  displayName: string,
   find: (
     call: ResourceCall,
     services: Services,
     context: AreaContext,
   ) => Promise<LocatedResource<Value> | undefined>,
 ): Resource<Value, Services> {
-  return { kind: 'record', noun, find };
+  return { kind: 'record', displayName: displayName, find };
 }

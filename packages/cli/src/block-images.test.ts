@@ -5,12 +5,12 @@ import { dataFolder } from '../../../test/support/data-folder.ts';
 import { storeUnusedImage } from '../../../test/support/images.ts';
 import { blockImages, imagesFolder } from './block-images.ts';
 
-/** An interval that beats only when the test calls `beat`. */
+/** An interval whose callback runs only when the test calls `tick`. */
 function manualInterval() {
   let current: (() => void) | undefined;
   return {
-    every: (_ms: number, beat: () => void) => ((current = beat), () => void (current = undefined)),
-    beat: () => current?.(),
+    every: (_ms: number, callback: () => void) => ((current = callback), () => void (current = undefined)),
+    tick: () => current?.(),
   };
 }
 
@@ -18,27 +18,27 @@ it('unused images are deleted immediately and at each interval, until the images
   const data = dataFolder();
   const folder = imagesFolder(data);
   const errors: unknown[] = [];
-  const { every, beat } = manualInterval();
+  const { every, tick } = manualInterval();
   const images = blockImages(data, undefined);
   const first = await storeUnusedImage(folder);
   images.collectRepeatedly((error) => errors.push(error), every);
   await expect.poll(() => existsSync(first)).toBe(false);
   const second = await storeUnusedImage(folder);
-  await expect.poll(() => (beat(), existsSync(second))).toBe(false);
+  await expect.poll(() => (tick(), existsSync(second))).toBe(false);
   await images.close();
   const third = await storeUnusedImage(folder);
-  beat();
+  tick();
   expect(existsSync(third)).toBe(true);
   expect(errors).toEqual([]);
 });
 
 it('a collection of unused images does not create their folder', async () => {
   const data = dataFolder();
-  const { every, beat } = manualInterval();
+  const { every, tick } = manualInterval();
   const errors: unknown[] = [];
   const images = blockImages(data, undefined);
   images.collectRepeatedly((error) => errors.push(error), every);
-  beat();
+  tick();
   await images.close();
   expect([existsSync(imagesFolder(data)), errors]).toEqual([false, []]);
 });
@@ -47,15 +47,15 @@ it('a failed collection is reported once, even if the interval ends before it do
   const data = dataFolder();
   const folder = imagesFolder(data);
   mkdirSync(join(folder, 'images.db'), { recursive: true });
-  const { every, beat } = manualInterval();
+  const { every, tick } = manualInterval();
   const errors: unknown[] = [];
   const images = blockImages(data, undefined);
   images.collectRepeatedly((error) => errors.push(error), every);
-  beat();
+  tick();
   await expect.poll(() => errors).toMatchObject([{ message: expect.stringContaining(folder) as string }]);
   rmSync(join(folder, 'images.db'), { recursive: true });
   const file = await storeUnusedImage(folder);
-  await expect.poll(() => (beat(), existsSync(file))).toBe(false);
+  await expect.poll(() => (tick(), existsSync(file))).toBe(false);
   await images.close();
   expect(errors).toHaveLength(1);
 });

@@ -54,7 +54,7 @@ export async function egressOf(
       throw new UsageError(`"${invalid}" is neither HOST[:PORT] nor CIDR[:PORT].`, DESTINATION_EXAMPLES);
   }
   return {
-    remedy: 'use --allow-host {target}',
+    hint: 'use --allow-host {target}',
     ...(exceptions.length > 0 && { exceptions }),
     ...(denyHosts.length > 0 && { denyHosts }),
   };

@@ -153,7 +153,7 @@ describe('heddle check', () => {
     expect(stdout).toContain(`✗ ${file}  3 errors`);
   });
 
-  it('warns of misspelt fields, wrong values and invalid code, with line numbers', async () => {
+  it('warns of misspelled fields, wrong values and invalid code, with line numbers', async () => {
     const file = writeWorkflow({
       blocks: {
         s: start(),

@@ -117,7 +117,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
     .command('doctor')
     .summary('Check how well this host isolates code.')
     .description(
-      'Checks how well this host isolates code: each check with its result and remedy, versions, and limits. The checks ' +
+      'Checks how well this host isolates code: each check with its result and hint, versions, and limits. The checks ' +
         'start real processes that try to break out. Exits with 0 if the minimum is met, else with 1.',
     );
   withOptions(command, [

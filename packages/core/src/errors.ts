@@ -34,7 +34,7 @@ export type EngineErrorCode =
   | 'EXECUTOR_DUPLICATE'
   | 'ISOLATION_TOO_LOW';
 
-/** An error that the caller can act on. Its message names the problem, the object, and the remedy. */
+/** An error that the caller can act on. Its message names the problem, the object, and what to do. */
 export class EngineError extends Error {
   readonly [BRAND] = 'engine';
   readonly code: EngineErrorCode;

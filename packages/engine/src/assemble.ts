@@ -187,7 +187,7 @@ function expectUrl(name: string, url: string): void {
  */
 export function fileClientLoader({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
-  return clientLoader({ ...egress, ...limits, exceptions: [], remedy: '' });
+  return clientLoader({ ...egress, ...limits, exceptions: [], hint: '' });
 }
 
 /** Returns a function that loads the client at its first call. The client may also access `serviceUrl`. */

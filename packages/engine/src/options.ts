@@ -144,7 +144,7 @@ export interface EgressOptions {
    * The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to
    * `exceptions`.
    */
-  remedy?: string;
+  hint?: string;
 }
 
 /**

@@ -61,7 +61,7 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
   const signal = timeoutSignal === undefined ? jobSignal : AbortSignal.any([jobSignal, timeoutSignal]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(
-      { ...request, signal, allowance: job.allowance },
+      { ...request, signal, byteQuota: job.byteQuota },
       { runId: job.runId, tenant: job.tenant, signal },
     );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };

@@ -152,7 +152,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B26',
-      title: 'errors that imitate those of the sandbox',
+      title: 'errors that look like those of the sandbox',
       code: 'throw Object.assign(new Error("The sandbox is closed."), { name: "SandboxError", code: "SANDBOX_UNAVAILABLE", retryable: true, phase: "compile" })',
       expected: /^USER_ERROR SandboxError/,
     },

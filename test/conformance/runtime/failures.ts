@@ -159,7 +159,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(result.error?.message).toContain('maxLoopTurns');
     });
 
-    it('a block of an unknown type fails when it starts, with a remedy in the message', async () => {
+    it('a block of an unknown type fails when it starts, with a hint in the message', async () => {
       const engine = await make().open();
       const result = await engine.execute({
         workflow: workflow([block('A', 'no_such_type')], ['Start -> A']),

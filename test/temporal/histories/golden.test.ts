@@ -16,8 +16,8 @@ import type { Subject } from './subjects.ts';
 
 const isRecording = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
-/** The remedy for a failure of these tests. */
-const REMEDY =
+/** What to do after a failure of these tests. */
+const HINT =
   'The workflow code of this checkout sends other commands than the code that started the run. Runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
 
 describeTemporal('golden histories', (server) => {
@@ -43,7 +43,7 @@ describe('golden histories', () => {
   it.each(storedNames())(
     '%s: an earlier run can be replayed; otherwise the change of workflow code needs a version step',
     async (name) => {
-      expect(await replayErrors(toRunHistories(readStored(name))), REMEDY).toEqual([]);
+      expect(await replayErrors(toRunHistories(readStored(name))), HINT).toEqual([]);
     },
   );
 

@@ -56,19 +56,19 @@ export async function expectOneRunPerItem(
 }
 
 /**
- * Advances the clock of a process, which is killed at step `dieAt`. Returns true if the process has died, false if the
+ * Advances the clock of a process, which is killed at step `killAt`. Returns true if the process has died, false if the
  * run of the item completed before that step.
  */
 async function advanceAndKill(
   process: TriggerProcess,
-  { nowMs, dieAt, title }: { nowMs: number; dieAt: number; title: string },
+  { nowMs, killAt, title }: { nowMs: number; killAt: number; title: string },
 ): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
       if (process.isDead()) return undefined;
       throw error;
     });
-  await unlessDead(process.call('tick', { nowMs, dieAt }));
+  await unlessDead(process.call('tick', { nowMs, killAt }));
   const hasEnded = async (): Promise<boolean> => {
     const items = (await unlessDead(process.call<{ status: string; title: string }[]>('items'))) ?? [];
     return process.isDead() || items.some((item) => item.title === title && item.status === 'completed');
@@ -97,7 +97,7 @@ export async function expectOneRunPerItemWhenKilled(
     titles.push(title);
     news.items.unshift({ id: title, title });
     const nowMs = atMinute(minute);
-    isDead = await advanceAndKill(process, { nowMs, dieAt: step, title });
+    isDead = await advanceAndKill(process, { nowMs, killAt: step, title });
     if (!isDead) break;
     minute += ROUND_MINUTES;
     process = await startAt(atMinute(minute));

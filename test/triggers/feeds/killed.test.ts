@@ -36,15 +36,15 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
       const rounds = scale(3, 15);
       let minute = 0;
       for (let round = 1; round <= rounds; round += 1) {
-        const [dying, other] = processes as [TriggerProcess, TriggerProcess];
+        const [killed, other] = processes as [TriggerProcess, TriggerProcess];
         const title = `item ${round}`;
         titles.push(title);
         news.items.unshift({ id: title, title });
         minute += ROUND_MINUTES;
         const deployRequest = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
         await Promise.all([
-          dying
-            .call('tick', { nowMs: atMinute(minute), dieAt: ((3 * round) % 17) + 1 })
+          killed
+            .call('tick', { nowMs: atMinute(minute), killAt: ((3 * round) % 17) + 1 })
             .catch(() => undefined),
           other.call('tick', { nowMs: atMinute(minute) }),
           other.call('request', deployRequest),
@@ -53,7 +53,7 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
         minute += ROUND_MINUTES;
         await other.call('tick', { nowMs: atMinute(minute) });
         await expectOneRunPerItem(other, feed, titles);
-        processes.splice(0, 2, other, dying.isDead() ? await startAt(atMinute(minute)) : dying);
+        processes.splice(0, 2, other, killed.isDead() ? await startAt(atMinute(minute)) : killed);
       }
     },
   );

@@ -69,9 +69,9 @@ class HookProcess {
    * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died;
    * another process has then replaced it.
    */
-  async runUntilDeath(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
+  async runUntilKilled(killAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#runningProcess();
-    await process.call('tick', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
+    await process.call('tick', { nowMs: this.#nowMs, killAt }).catch(() => undefined);
     await work().catch((error: unknown) => {
       if (!process.isDead()) throw error;
     });
@@ -94,7 +94,7 @@ class HookProcess {
   /** Advances the clock. The process still dies at its step. */
   async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
-    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, keepsDieAt: true });
+    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, keepsKillAt: true });
   }
 
   advanceDay(): Promise<void> {
@@ -177,7 +177,7 @@ export async function expectOneHookWhenKilled(
       work: () => Promise<void>,
       isDone: () => boolean,
     ): Promise<void> => {
-      if (!(await hookProcess.runUntilDeath(step, work, isDone))) return;
+      if (!(await hookProcess.runUntilKilled(step, work, isDone))) return;
       lastDeathSteps[phase] = step;
       deaths += 1;
     };

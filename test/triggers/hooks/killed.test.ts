@@ -23,9 +23,9 @@ const LEASE_MS = 120_000;
 class CrashingProcess {
   #remainingSteps: number;
 
-  /** `dieAt`: the step at which it dies, counted from 1. */
-  constructor(dieAt: number) {
-    this.#remainingSteps = dieAt;
+  /** `killAt`: the step at which it dies, counted from 1. */
+  constructor(killAt: number) {
+    this.#remainingSteps = killAt;
   }
 
   get isDead(): boolean {

@@ -11,7 +11,7 @@ import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
 import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
-import { manualBeats, openStore } from '../store.ts';
+import { manualInterval, openStore } from '../store.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
 export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
@@ -82,7 +82,7 @@ export interface HookApi extends WebhookApi {
   /** Advances the clock and starts the due work. */
   advance(ms: number): void;
   /** Registers background work, which runs with that of the API. */
-  every: (ms: number, beat: () => void) => () => void;
+  every: (ms: number, callback: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
   deliver(hook: SimulatedHook, id: string, properties?: JsonObject): Promise<WebhookResponse>;
 }
@@ -93,8 +93,8 @@ export async function hookApi(
   providers: HookProviders,
   options: TestApiOptions = {},
 ): Promise<HookApi> {
-  // A beat is skipped while earlier work is still running, so the functions below beat again at each call.
-  const { every, beat } = manualBeats();
+  // A tick is skipped while earlier work is still running, so the functions below tick again at each call.
+  const { every, tick } = manualInterval();
   const store = options.store ?? (await openStore(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
   const egress = { allowPrivate: true, ports: 'any' as const };
@@ -117,7 +117,7 @@ export async function hookApi(
       }),
     );
   const deployment = async (id: string): Promise<Deployment> => {
-    beat();
+    tick();
     return (await api.call<Deployment>('GET', `/api/v2/workflows/${id}/deployment`)).data;
   };
   const pathOf = async (id: string): Promise<string | undefined> =>
@@ -160,23 +160,23 @@ export async function hookApi(
       return deployment(id);
     },
     hookRowOf(id) {
-      beat();
+      tick();
       return hookDb.selectFrom('provider_hooks').selectAll().where('workflow_id', '=', id).executeTakeFirst();
     },
     async triggerOf(id) {
-      beat();
+      tick();
       const query = `workspaceId=${api.workspaceId}&workflowId=${id}`;
       const { data } = await api.call<never[]>('GET', `/api/v2/triggers?${query}`);
       return data[0] as never;
     },
     async hooksOf(id) {
-      beat();
+      tick();
       const path = (await pathOf(id)) ?? 'none';
       return providers.hooks.filter(({ url }) => url.endsWith(`/${path}`));
     },
     advance(ms) {
       api.now.ms += ms;
-      beat();
+      tick();
     },
     deliver(hook, id, properties = {}) {
       const provider = PROVIDERS[hook.provider];

@@ -156,12 +156,12 @@ async function findAuthorizedResource(
   const { resource } = operation;
   if (resource.kind === 'none' || resource.kind === 'organization')
     expectWorkspaceKeyAllowed(call.principal, operation);
-  const { noun } = resource;
+  const { displayName } = resource;
   const locatedResource = await resource.find(call, services as never, context);
-  if (!locatedResource) throw notFound(noun);
+  if (!locatedResource) throw notFound(displayName);
   for (const workspaceId of new Set(locatedResource.workspaceIds))
-    await expectAccess(context, call.principal, workspaceId, { ...operation, noun });
+    await expectAccess(context, call.principal, workspaceId, { ...operation, displayName });
   for (const organizationId of new Set(locatedResource.organizationIds))
-    await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, noun });
+    await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, displayName });
   return locatedResource;
 }

@@ -248,7 +248,8 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     ...{ stage: 15, fault: 'selector', status: 400, code: 'BAD_REQUEST' },
-    message: 'Invalid selectedOutputs: "Ghost.x" names no block. Available blocks: "Reply", "Start", "Words".',
+    message:
+      'Invalid selectedOutputs: "Ghost.x" names no block. Available blocks: "Reply", "Start", "Words".',
   },
 ];
 

@@ -66,13 +66,13 @@ describe.each(CASES)('%s', (_id, operation) => {
     const { method, path, body } = requestOf(operation, subject);
     return call(method, path, { key, body });
   };
-  const { noun } = operation.resource;
+  const { displayName } = operation.resource;
 
   it('returns 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
       const response = await callAs(key);
       expect(response.status).toBe(404);
-      expect(errorIn(response.body)).toMatchObject({ message: `${noun} not found` });
+      expect(errorIn(response.body)).toMatchObject({ message: `${displayName} not found` });
     }
   });
 

@@ -45,7 +45,7 @@ export function expectWorkspaceKeyAllowed(
 export interface RequiredAccess extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
   /** The kind of resource in the 404 message, such as `Workflow`. */
-  noun: string;
+  displayName: string;
 }
 
 const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string } = {
@@ -58,7 +58,7 @@ const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string 
 };
 
 /**
- * Throws when the caller lacks this access in the workspace: 404 with `noun` for callers from whom the workspace is
+ * Throws when the caller lacks this access in the workspace: 404 with `displayName` for callers from whom the workspace is
  * concealed, 403 with the reason for others.
  */
 export async function expectAccess(
@@ -67,9 +67,9 @@ export async function expectAccess(
   workspaceId: string,
   required: RequiredAccess,
 ): Promise<void> {
-  const { role, capability, noun } = required;
+  const { role, capability, displayName } = required;
   if (principal.kind === 'workspace') {
-    if (principal.workspaceId !== workspaceId) throw notFound(noun);
+    if (principal.workspaceId !== workspaceId) throw notFound(displayName);
     return expectWorkspaceKeyAllowed(principal, required);
   }
   expectGranted(await access.check(principal, workspaceId, role, capability), required);
@@ -93,7 +93,7 @@ export async function expectOrganizationAccess(
 
 function expectGranted(decision: AccessDecision, required: RequiredAccess): void {
   if (decision === 'granted') return;
-  if (decision === 'concealed') throw notFound(required.noun);
+  if (decision === 'concealed') throw notFound(required.displayName);
   throw forbidden(decision, REASONS[decision]?.(required) ?? 'This operation is not permitted here');
 }
 
@@ -108,7 +108,7 @@ export async function mayWrite(
     await expectAccess(context, principal, workspaceId, {
       role: 'write',
       principals: AUTHENTICATED_PRINCIPALS,
-      noun: 'Workspace',
+      displayName: 'Workspace',
     });
     return true;
   } catch (error) {

@@ -83,8 +83,8 @@ const HEARTBEATS: { [stream: string]: boolean } = {
 };
 
 describe('heartbeats', () => {
-  const beats: (() => void)[] = [];
-  const every = (_ms: number, beat: () => void) => (beats.push(beat), noop);
+  const callbacks: (() => void)[] = [];
+  const every = (_ms: number, callback: () => void) => (callbacks.push(callback), noop);
 
   it('are declared in this test for each stream of the operation table', () => {
     const streams = SERVED_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
@@ -121,7 +121,7 @@ describe('heartbeats', () => {
     const text = (await openers[stream]!()).text();
     const listRuns = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;
     await expect.poll(async () => (await listRuns()).map(({ status }) => status)).toEqual(['paused']);
-    for (const beat of beats.splice(0)) beat();
+    for (const callback of callbacks.splice(0)) callback();
     await new Promise((resolve) => setImmediate(resolve));
     const [run] = await listRuns();
     await api.call('POST', `${runs}/${run?.runId}/cancel`);

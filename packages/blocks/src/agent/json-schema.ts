@@ -93,7 +93,7 @@ function depthOf(value: Json): number {
 /** Keywords that could keep the validator busy with one small value. */
 const REMOVED_KEYWORDS: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
 /** Returns a function that subtracts evaluations. Each character that is checked against a pattern counts as one. */
-const createSpender = (budget: Budget) => (evaluations: number) => {
+const createConsume = (budget: Budget) => (evaluations: number) => {
   budget.evaluations -= evaluations;
   if (budget.evaluations < 0) throw new BudgetError();
 };
@@ -178,7 +178,7 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
     enumerable: false,
     get: () => {
       // The validator compares each pattern with each name.
-      createSpender(budget)(collector.matches.size ** 2);
+      createConsume(budget)(collector.matches.size ** 2);
       return Object.fromEntries(
         [...collector.matches].map(([name, patterns]) => [
           exactPattern(name),
@@ -202,7 +202,7 @@ function exactPattern(name: string): string {
 
 function collectorOf(patterns: readonly string[], budget: Budget) {
   try {
-    return nameCollector(patterns, budget.patterns, createSpender(budget));
+    return nameCollector(patterns, budget.patterns, createConsume(budget));
   } catch (error) {
     const quotedPatterns = patterns.map(quotePattern).join(', ').slice(0, 200);
     throw new PatternError(
@@ -213,7 +213,7 @@ function collectorOf(patterns: readonly string[], budget: Budget) {
 
 function patternFormat(pattern: string, budget: Budget): object {
   try {
-    return formatOf(pattern, budget.patterns, createSpender(budget));
+    return formatOf(pattern, budget.patterns, createConsume(budget));
   } catch (error) {
     throw new PatternError(
       `has the pattern ${quotePattern(pattern)}, which cannot be checked: ${messageOf(error)}`,

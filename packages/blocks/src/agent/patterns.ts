@@ -42,10 +42,10 @@ format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
  *
  * Throws an Error that says why the pattern cannot be checked.
  */
-export function formatOf(pattern: string, budget: PatternBudget, spend: (chars: number) => void): object {
+export function formatOf(pattern: string, budget: PatternBudget, consume: (chars: number) => void): object {
   const matcher = matcherOf(pattern, budget);
   const check: Matcher = (text) => {
-    spend(text.length);
+    consume(text.length);
     return text.length <= MAX_TEXT_CHARS && matcher(text);
   };
   return formatWith(check);

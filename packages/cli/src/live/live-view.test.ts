@@ -6,7 +6,7 @@ import { RecordedStream } from '../../../../test/support/io.ts';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
 import { styleFor } from '../render/style.ts';
 import { isMilestone, LiveView } from './live-view.ts';
-import { createPainter } from './painter.ts';
+import { createTerminalOutput } from './terminal-output.ts';
 
 function examplePlan(): Plan {
   const file = workflowFile({
@@ -104,7 +104,7 @@ function viewFixture(hasStatusLine = false): ViewFixture {
   const view = new LiveView({
     plan: examplePlan(),
     mockedIds: new Set(['s']),
-    painter: createPainter(stream, hasStatusLine),
+    terminal: createTerminalOutput(stream, hasStatusLine),
     style: styleFor(new RecordedStream()),
     hasStatusLine,
     now: () => nowMs,

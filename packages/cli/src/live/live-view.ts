@@ -8,7 +8,7 @@ import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
 import { collectingParallels, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
 import type { LineFormat } from './block-lines.ts';
-import type { Painter } from './painter.ts';
+import type { TerminalOutput } from './terminal-output.ts';
 
 /** Calls `tick` at an interval. Returns a function that stops it. */
 export type Ticker = (everyMs: number, tick: () => void) => () => void;
@@ -17,7 +17,7 @@ export interface LiveViewOptions {
   plan: Plan;
   /** Ids of mocked blocks. */
   mockedIds: ReadonlySet<string>;
-  painter: Painter;
+  terminal: TerminalOutput;
   style: Style;
   /** True if the terminal shows a status line, so that "still running" lines are not needed. */
   hasStatusLine: boolean;
@@ -87,13 +87,13 @@ export class LiveView {
 
   /** Prints a line above the status line. */
   printLine(line: string): void {
-    this.#options.painter.print([line]);
+    this.#options.terminal.print([line]);
   }
 
   /** Removes the status line and stops drawing. */
   close(): void {
     this.#stopTicker();
-    this.#options.painter.status('');
+    this.#options.terminal.status('');
   }
 
   #showBlock({ type, log, output }: BlockEvent): void {
@@ -109,57 +109,57 @@ export class LiveView {
     this.#ended.add(log.executionOrder);
     this.#activity.end(log);
     this.endedBlockCount += 1;
-    this.#options.painter.print(endedLines(log, output, this.#format));
+    this.#options.terminal.print(endedLines(log, output, this.#format));
   }
 
   #showPause(log: BlockEvent['log'], output: BlockEvent['output']): void {
     if (this.#paused.has(log.executionOrder)) return;
     this.#paused.add(log.executionOrder);
-    const { hasStatusLine, painter, now } = this.#options;
+    const { hasStatusLine, terminal, now } = this.#options;
     const untilMs = resumesAtMs(output);
     const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
     if (until === undefined) this.#activity.end(log);
     else this.#activity.wait(log, until);
     // The status line shows blocks that wait until a set time. Without it, they get a line, except nested blocks.
     const isLineOmitted = until !== undefined && (hasStatusLine || log.container !== undefined);
-    if (!isLineOmitted) painter.print([pausedLine(log, until, this.#format)]);
+    if (!isLineOmitted) terminal.print([pausedLine(log, until, this.#format)]);
   }
 
   #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
-    const { style, painter } = this.#options;
+    const { style, terminal } = this.#options;
     const waitMs = Math.max(0, event.dueMs - event.atMs);
     const when = waitMs < 50 ? 'now' : `in ${formatDuration(waitMs)}`;
-    painter.print([
+    terminal.print([
       `${style.yellow('↻')} ${sanitizeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${when}`)}`,
     ]);
   }
 
   #showIteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
-    const { hasStatusLine, painter, style, plan } = this.#options;
+    const { hasStatusLine, terminal, style, plan } = this.#options;
     const { blockId, blockName, iteration, count } = event;
     this.#activity.iterate(blockId, blockName, { iteration, count });
     const isNested = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
     if (hasStatusLine || isNested || !isMilestone(iteration + 1, count)) return;
     const total = count === undefined ? '' : `/${count}`;
-    painter.print([style.dim(`· ${sanitizeLine(blockName)} ${iteration + 1}${total}`)]);
+    terminal.print([style.dim(`· ${sanitizeLine(blockName)} ${iteration + 1}${total}`)]);
   }
 
   #tick(): void {
-    const { painter, style, now, hasStatusLine } = this.#options;
+    const { terminal, style, now, hasStatusLine } = this.#options;
     const statusText = this.#activity.statusText();
     if (hasStatusLine) {
       if (statusText !== '' || this.#hasDrawnStatus) {
         this.#hasDrawnStatus = true;
         this.#spinnerIndex = (this.#spinnerIndex + 1) % SPINNER_FRAMES.length;
         const elapsed = style.dim(formatDuration(now() - this.#startedMs));
-        painter.status(
+        terminal.status(
           `${style.cyan(SPINNER_FRAMES[this.#spinnerIndex] ?? '·')} ${clip(statusText === '' ? 'waiting' : statusText, 90)}  ${elapsed}`,
         );
       }
       return;
     }
     for (const { path } of this.#activity.takeSlowBlocks(now(), SLOW_BLOCK_MS))
-      painter.print([style.dim(`… ${path} is still running`)]);
+      terminal.print([style.dim(`… ${path} is still running`)]);
   }
 }
 

@@ -8,7 +8,7 @@ import { sanitizeLine, styleFor } from '../render/style.ts';
 import { shortId } from '../run-id.ts';
 import { LiveView } from './live-view.ts';
 import type { Ticker } from './live-view.ts';
-import { createPainter } from './painter.ts';
+import { createTerminalOutput } from './terminal-output.ts';
 
 /** Draws a run's progress on stderr until its events end or `failure` rejects. Returns the number of ended blocks. */
 export async function drawEvents(
@@ -39,7 +39,7 @@ export function openView(
   return new LiveView({
     plan,
     mockedIds: new Set(mockedBlocks.map(({ id }) => id)),
-    painter: createPainter(io.stderr, hasStatusLine),
+    terminal: createTerminalOutput(io.stderr, hasStatusLine),
     style,
     hasStatusLine,
     now: Date.now,

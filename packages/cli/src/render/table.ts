@@ -11,14 +11,14 @@ export function pad(text: string, width: number, side: 'left' | 'right' = 'right
 /** Cuts text to `width` terminal columns with an ellipsis. Only for text without styles. */
 export function clip(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
-  let clipped = '';
+  let truncated = '';
   let usedWidth = 1;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     usedWidth += stringWidth(segment);
     if (usedWidth > width) break;
-    clipped += segment;
+    truncated += segment;
   }
-  return `${clipped}…`;
+  return `${truncated}…`;
 }
 
 /** Aligns the columns of rows, with two spaces between them. Cells may have styles. */

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { expect, it } from 'vitest';
 import { recordedIo, RecordedStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
-import { createPainter } from '../live/painter.ts';
+import { createTerminalOutput } from '../live/terminal-output.ts';
 import { guardIo, escapeControls } from './terminal.ts';
 
 const HOSTILE = [
@@ -29,9 +29,9 @@ it('a terminal gets the escape sequences of the CLI itself', () => {
   const io = recordedIo();
   const stdout = new RecordedStream(true);
   const guarded = guardIo({ ...io, stdout });
-  const painter = createPainter(guarded.stdout, true);
-  painter.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
-  painter.print(['done \u202e']);
+  const output = createTerminalOutput(guarded.stdout, true);
+  output.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
+  output.print(['done \u202e']);
   expect(stdout.text).toBe(
     '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h' +
       '\r\u001b[2Kdone \\u202e\n' +

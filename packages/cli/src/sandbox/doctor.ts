@@ -53,10 +53,10 @@ function mark({ result }: IsolationCheck, style: Style): string {
   return result === 'failed' ? style.red('✗') : style.dim('·');
 }
 
-/** Returns the lines of a check and its remedy. */
+/** Returns the lines of a check and its hint. */
 function checkLines(check: IsolationCheck, style: Style): string[] {
   const line = `${mark(check, style)} ${sanitizeLine(check.found)}`;
-  return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${sanitizeLine(check.remedy)}`];
+  return check.hint === undefined ? [line] : [line, `  ${style.yellow('→')} ${sanitizeLine(check.hint)}`];
 }
 
 function section(title: string, values: Readonly<Record<string, number | string>>, style: Style): string[] {

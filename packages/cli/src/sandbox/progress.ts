@@ -1,6 +1,6 @@
 import { readEnv } from '../env.ts';
 import type { Io } from '../io.ts';
-import { createPainter } from '../live/painter.ts';
+import { createTerminalOutput } from '../live/terminal-output.ts';
 import { formatDuration } from '../render/format.ts';
 import { styleFor } from '../render/style.ts';
 
@@ -20,14 +20,14 @@ const SECOND_MS = 1_000;
  */
 export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;
-  const painter = createPainter(stderr, isTerminal);
+  const output = createTerminalOutput(stderr, isTerminal);
   const style = styleFor(stderr);
   let firstStepAtMs: number | undefined;
   let step = { text: '', startedAtMs: 0 };
   const paint = (): void => {
     const seconds = Math.floor((performance.now() - step.startedAtMs) / SECOND_MS);
     const elapsed = seconds === 0 ? '' : ` ${formatDuration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
-    painter.status(style.dim(`${step.text} …${elapsed}`));
+    output.status(style.dim(`${step.text} …${elapsed}`));
   };
   const timer = isTerminal ? setInterval(() => step.text !== '' && paint(), SECOND_MS) : undefined;
   return {
@@ -36,12 +36,12 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
       step = { text, startedAtMs: performance.now() };
       firstStepAtMs ??= step.startedAtMs;
       if (isTerminal) paint();
-      else if (isNewKind && !quiet) painter.print([`${text} …`]);
+      else if (isNewKind && !quiet) output.print([`${text} …`]);
     },
     elapsedMs: () => (firstStepAtMs === undefined ? undefined : performance.now() - firstStepAtMs),
     end() {
       clearInterval(timer);
-      painter.status('');
+      output.status('');
     },
   };
 }

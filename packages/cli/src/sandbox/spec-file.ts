@@ -49,7 +49,7 @@ function invalidSpec(file: string, language: unknown, issues: string): UsageErro
   );
 }
 
-/** Reads a specification file. Rejects unknown fields, which are probably misspelt. */
+/** Reads a specification file. Rejects unknown fields, which are probably misspelled. */
 async function readSpecFile(
   file: string,
 ): Promise<{ spec: Record<string, unknown>; name: string | undefined }> {

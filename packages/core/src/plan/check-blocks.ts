@@ -31,7 +31,7 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
 
 /**
  * Reports types without an executor, operations that use data which the host does not store, empty containers, empty
- * required fields, and misspelt or invalid fields.
+ * required fields, and misspelled or invalid fields.
  */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const similarTypes = new SimilarNames(typeNames(compilation.types));
@@ -173,7 +173,7 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 /**
- * Reports misspelt fields of a built-in block, and values that its executor does not accept. Values with references are
+ * Reports misspelled fields of a built-in block, and values that its executor does not accept. Values with references are
  * known only at run time.
  */
 function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {

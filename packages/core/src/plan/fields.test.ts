@@ -29,7 +29,7 @@ function check(block: BlockSettings, keys: { [key: string]: Json } = {}): string
     });
 }
 
-describe('a misspelt field', () => {
+describe('a misspelled field', () => {
   it.each<[string, BlockSettings, string]>([
     [
       'of a function',

@@ -119,7 +119,7 @@ export class SiteFinder {
     }
   }
 
-  /** Returns the most similar block name. Reserved heads have none: `<loop.index>` is not a misspelt "loop1". */
+  /** Returns the most similar block name. Reserved heads have none: `<loop.index>` is not a misspelled "loop1". */
   #suggestionFor(head: string): { name: string; distance: number } | undefined {
     return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
   }

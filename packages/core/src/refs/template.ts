@@ -8,7 +8,7 @@ export type PathStep = string | { index: number | null };
  * hashed, so the keys here do not change.
  *
  * `text` is the authored form with its brackets, for messages. `up` is the number of parallel branches to leave, from
- * the reader (the block with the reference) outwards. `into` has the ids of the parallels to enter from there, at
+ * the reader (the block with the reference) outward. `into` has the ids of the parallels to enter from there, at
  * branch 0. For a container around the reader, `up` leads to its iteration or branch: it is 0 for the innermost
  * parallel. `generic`: written `<loop…>` or `<parallel…>`. If a generic reference has no value, its text stays.
  */

@@ -4,7 +4,7 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { SimilarNames } from '../refs/similar-names.ts';
 
-/** The known keys of an object, to find misspelt ones. */
+/** The known keys of an object, to find misspelled ones. */
 export class KnownKeys {
   readonly #knownKeys: readonly string[];
   readonly #allKeys: ReadonlySet<string>;

@@ -87,15 +87,15 @@ export class BlockSteps {
    */
   async #runWork(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
-    let hasBegun = false;
+    let hasStarted = false;
     try {
       if (task.stopReason) throw task.stopReason;
-      hasBegun = true;
+      hasStarted = true;
       const result = await work();
       if (task.fault) throw task.fault.error;
       return result;
     } catch (error) {
-      if (!idempotent && !(hasBegun && task.stopReason)) {
+      if (!idempotent && !(hasStarted && task.stopReason)) {
         await this.#access(() => store.forgetStep(runId, place, key));
         (await this.#loading)?.delete(key);
       }

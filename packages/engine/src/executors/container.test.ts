@@ -83,7 +83,7 @@ describe('a collection', () => {
     },
   );
 
-  it('does not parse JSON text from a reference, and the failure names the remedy (r461)', async () => {
+  it('does not parse JSON text from a reference, and the failure names the hint (r461)', async () => {
     expect((await failureOf(() => itemsOf(reference('p.result.j')))).message).toContain(
       'Parse JSON text first',
     );

@@ -66,7 +66,7 @@ describe('the registry', () => {
 });
 
 describe('a type without an executor', () => {
-  it('fails with a remedy in the message', () => {
+  it('fails with a hint in the message', () => {
     const failure = unknownType({ name: 'Tell "them"', type: 'slack' });
     expect(failure).toMatchObject({ code: 'BLOCK_TYPE_UNKNOWN', retryable: false });
     expect(failure.message).toContain('{"types": {"slack": {…}}}');

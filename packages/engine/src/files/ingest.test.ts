@@ -220,7 +220,7 @@ describe('a file with a URL', () => {
   });
 
   it('is not downloaded from a URL that only an egress exception allows, and the refusal names no option', async () => {
-    const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
+    const egress = { exceptions: ['127.0.0.1:*'], hint: 'use --allow-host {target}' };
     const engine = await createEngine({ egress });
     onTestFinished(() => engine.close());
     await expect(engine.storeFiles(SOURCE, inputWithUrl(origin))).rejects.toMatchObject({

@@ -88,7 +88,7 @@ return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump(
       },
     );
 
-    it('numpy fails without a wheel, and the message names a remedy', { timeout: 60_000 }, async () => {
+    it('numpy fails without a wheel, and the message names a hint', { timeout: 60_000 }, async () => {
       await expect(pythonImage(['numpy'], python)).rejects.toThrow(NO_WHEEL);
     });
   },

@@ -233,9 +233,9 @@ describe('the egress client', () => {
   });
 
   it('limits the response bytes of several requests together, not counting failed ones', async () => {
-    const allowance = { remainingBytes: 250_000 };
-    const fetchBig = (): Promise<string> => codeOf(send({ url: urlOf('/big'), allowance }));
-    expect(await codeOf(send({ url: urlOf('/big'), allowance, maxResponseBytes: 10 }))).toBe(
+    const byteQuota = { remainingBytes: 250_000 };
+    const fetchBig = (): Promise<string> => codeOf(send({ url: urlOf('/big'), byteQuota }));
+    expect(await codeOf(send({ url: urlOf('/big'), byteQuota, maxResponseBytes: 10 }))).toBe(
       'EGRESS_TOO_LARGE',
     );
     expect([await fetchBig(), await fetchBig(), await fetchBig()]).toEqual([
@@ -243,7 +243,7 @@ describe('the egress client', () => {
       'reached',
       'EGRESS_TOO_LARGE',
     ]);
-    expect(allowance.remainingBytes).toBe(50_000);
+    expect(byteQuota.remainingBytes).toBe(50_000);
   });
 
   it('fails with EGRESS_FAILED if nothing listens', async () => {

@@ -194,14 +194,14 @@ class GuardedClient implements Egress {
     signal: AbortSignal,
     transmit: (exchange: Exchange) => Promise<R>,
   ) {
-    const { redirect = 'follow', allowance, toFile = false } = request;
+    const { redirect = 'follow', byteQuota, toFile = false } = request;
     const allowedBytes = toFile ? this.#maxFileBytes : this.#maxBytes;
     const maxBytes = Math.min(allowedBytes, request.maxResponseBytes ?? allowedBytes);
     const option = toFile ? 'maxFileBytes' : 'maxResponseBytes';
     const limitedBy = maxBytes < allowedBytes ? undefined : option;
     const send = async (hop: Hop): Promise<ReplyWithUrl<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
-      const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
+      const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, byteQuota });
       if (redirect === 'error' && redirectLocation(reply) !== undefined)
         throw deniedError(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, requestUrl: target.url };

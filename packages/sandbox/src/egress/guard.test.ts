@@ -101,18 +101,18 @@ describe('the egress check', () => {
   });
 
   it("includes the policy's advice in the message, or none", async () => {
-    const remedy = 'use --allow-host {target}';
-    expect(await check('https://redis/', { remedy })).toMatch(
+    const hint = 'use --allow-host {target}';
+    expect(await check('https://redis/', { hint })).toMatch(
       /redis is an internal host name; use --allow-host redis:443 to allow it\.$/,
     );
-    expect(await check('http://[::1]:8080/', { remedy })).toContain('--allow-host [::1]:8080 to');
-    expect(await check('http://redis/', { remedy: '' })).toMatch(/redis is an internal host name\.$/);
+    expect(await check('http://[::1]:8080/', { hint })).toContain('--allow-host [::1]:8080 to');
+    expect(await check('http://redis/', { hint: '' })).toMatch(/redis is an internal host name\.$/);
   });
 
   it('does not repeat a host with shell characters in its advice', async () => {
-    const message = await check('http://$(id>x)`id`;id/', { remedy: 'use --allow-host {target}' });
+    const message = await check('http://$(id>x)`id`;id/', { hint: 'use --allow-host {target}' });
     expect(message).toMatch(/^EGRESS_DENIED/);
-    expect(await check('http://a;id/', { remedy: 'use --allow-host {target}' })).toContain(
+    expect(await check('http://a;id/', { hint: 'use --allow-host {target}' })).toContain(
       'use --allow-host HOST:PORT to',
     );
   });

@@ -86,13 +86,17 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly IpA
  * Returns the error for a refusal, with the advice of the policy on how to allow the request. A host with unusual
  * characters is not repeated, since users may paste the advice into a shell.
  */
-function deniedWithAdvice(refusal: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
-  if (remedy === '') return deniedError(`${refusal}.`);
+function deniedWithAdvice(
+  refusal: string,
+  target: string,
+  { hint = DEFAULT_HINT }: EgressPolicy,
+): EgressError {
+  if (hint === '') return deniedError(`${refusal}.`);
   const shownTarget = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
-  return deniedError(`${refusal}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
+  return deniedError(`${refusal}; ${hint.replaceAll('{target}', () => shownTarget)} to allow it.`);
 }
 
-const REMEDY = 'add "{target}" to exceptions in the egress policy';
+const DEFAULT_HINT = 'add "{target}" to exceptions in the egress policy';
 
 /** Returns the function that decides whether a policy, apart from its exceptions, allows an address. */
 function addressRule({ allowPrivate = false }: EgressPolicy): (address: IpAddress) => boolean {

@@ -20,7 +20,7 @@ export interface Exchange {
   /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
   /** The response bytes that may still be received, shared with other requests; undefined for no quota. */
-  readonly allowance: ByteQuota | undefined;
+  readonly byteQuota: ByteQuota | undefined;
 }
 
 interface Head {
@@ -206,11 +206,11 @@ function toPairs(raw: readonly (string | Buffer)[]): HeaderList {
 async function* chunksOf(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
-  { maxBytes, limitedBy, target, allowance }: Exchange,
+  { maxBytes, limitedBy, target, byteQuota }: Exchange,
 ): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
-  const quota = allowance ?? { remainingBytes: Infinity };
+  const quota = byteQuota ?? { remainingBytes: Infinity };
   let bytes = 0;
   let isComplete = false;
   try {

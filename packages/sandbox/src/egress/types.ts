@@ -22,7 +22,7 @@ export interface EgressPolicy {
    * Advice in the messages of refused requests; `{target}` stands for HOST:PORT. Default: to add the target to
    * `exceptions`; empty: no advice.
    */
-  readonly remedy?: string;
+  readonly hint?: string;
   /** Allowed ports; default 80, 443, 8080 and 8443. */
   readonly ports?: readonly number[] | 'any';
   /** Time limit of a request including redirects, in milliseconds; default 60,000. */
@@ -67,7 +67,7 @@ export interface EgressRequest {
    * The response bytes that the requests of one job may still receive. Without this quota, concurrent responses could
    * together exceed the host's memory.
    */
-  readonly allowance?: ByteQuota;
+  readonly byteQuota?: ByteQuota;
 }
 
 interface ResponseHead {

@@ -36,7 +36,7 @@ let port = 0;
 
 beforeAll(async () => {
   chmodSync(folder, 0o755);
-  writeFileSync(secret, 'everybody may read this');
+  writeFileSync(secret, 'everyone may read this');
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
 });

@@ -149,7 +149,7 @@ describe('the checks of the control group', () => {
         name: expect.any(String) as string,
         result: 'off',
         found: expect.stringMatching(text) as string,
-        remedy: expect.any(String) as string,
+        hint: expect.any(String) as string,
       })),
     );
   });
@@ -159,7 +159,7 @@ describe('the checks of the control group', () => {
     expect(memory).toMatchObject({
       result: 'off',
       found: expect.stringContaining('the kernel kills the host together') as string,
-      remedy: expect.stringContaining('OOMPolicy=continue') as string,
+      hint: expect.stringContaining('OOMPolicy=continue') as string,
     });
   });
 });

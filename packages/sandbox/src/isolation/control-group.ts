@@ -119,7 +119,7 @@ const unlimitedCheck = (name: string, resource: string): IsolationCheck => ({
   name,
   result: 'off',
   found: `There is no limit on ${resource} of all processes together`,
-  remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
+  hint: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
 });
 
 function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck {
@@ -129,8 +129,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
       name,
       result: 'off',
       found: 'If memory runs out, the kernel kills the host together with the process that used it',
-      remedy:
-        'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
+      hint: 'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
   if (memoryBytes === undefined) return unlimitedCheck(name, 'the memory');
   const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
@@ -139,7 +138,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
     name,
     result: 'off',
     found: `${found}, which is below the recommended minimum`,
-    remedy: `give them ${sizeOf(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
+    hint: `give them ${sizeOf(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
   };
 }
 
@@ -152,7 +151,7 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
     name,
     result: 'off',
     found: `${found}, which is below the recommended minimum`,
-    remedy: `allow ${MIN_PROCESSES} or more: a process that runs code may have 64 threads`,
+    hint: `allow ${MIN_PROCESSES} or more: a process that runs code may have 64 threads`,
   };
 }
 

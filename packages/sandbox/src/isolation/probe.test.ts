@@ -36,13 +36,13 @@ const RUN_UNCONFINED = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 const missingBubblewrap = { bubblewrap: join(folder, 'nowhere') };
 
 describe('a Node.js that is too old', () => {
-  it('is reported with a remedy', () => {
+  it('is reported with a hint', () => {
     expect(checkNode('24.0.0')).toBeUndefined();
     expect(checkNode('20.20.2')).toEqual({
       name: 'node',
       result: 'failed',
       found: 'Node.js 20.20.2 is too old',
-      remedy: 'run the host on Node.js 24 or newer',
+      hint: 'run the host on Node.js 24 or newer',
     });
   });
 });
@@ -60,7 +60,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
     ]);
   });
 
-  it('reports what is missing, a remedy, and what a level does not protect against', async () => {
+  it('reports what is missing, a hint, and what a level does not protect against', async () => {
     const report = await probeIsolation(missingBubblewrap);
     expect(report.level).toBe('standard');
     expect(report.checks.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
     });
   });
 
-  it("reports bubblewrap's message, and a remedy for namespaces", async () => {
+  it("reports bubblewrap's message, and a hint for namespaces", async () => {
     const message = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
     const refusing = fakeTool('refusing', `echo "${message}" >&2; exit 1`);
     const report = await probeIsolation({ bubblewrap: refusing });
@@ -130,7 +130,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
       const users = report.checks.find(({ name }) => name === 'users');
       expect(users).toMatchObject({
         result: 'failed',
-        remedy: expect.stringContaining(`chmod o+rX ${closed},`),
+        hint: expect.stringContaining(`chmod o+rX ${closed},`),
       });
       expect(report.reasons.strict).toEqual([expect.stringContaining(closed)]);
     },

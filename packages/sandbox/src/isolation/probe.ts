@@ -24,27 +24,26 @@ function sysctl(name: string): string | undefined {
 }
 
 /** Kernel settings that forbid user namespaces if their value is `off`. */
-const NAMESPACE_SETTINGS: readonly { name: string; off: string; remedy: string }[] = [
+const NAMESPACE_SETTINGS: readonly { name: string; off: string; hint: string }[] = [
   {
     name: 'kernel.unprivileged_userns_clone',
     off: '0',
-    remedy: 'sysctl -w kernel.unprivileged_userns_clone=1',
+    hint: 'sysctl -w kernel.unprivileged_userns_clone=1',
   },
-  { name: 'user.max_user_namespaces', off: '0', remedy: 'sysctl -w user.max_user_namespaces=10000' },
+  { name: 'user.max_user_namespaces', off: '0', hint: 'sysctl -w user.max_user_namespaces=10000' },
   {
     name: 'kernel.apparmor_restrict_unprivileged_userns',
     off: '1',
-    remedy:
-      'give bwrap an AppArmor profile with "userns,", or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+    hint: 'give bwrap an AppArmor profile with "userns,", or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
   },
 ];
 
 const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
 
-/** Returns the remedy if bubblewrap may not create namespaces, based on the likeliest visible cause. */
+/** Returns the hint if bubblewrap may not create namespaces, based on the most likely visible cause. */
 function namespaceRemedy(): string {
   const setting = NAMESPACE_SETTINGS.find(({ name, off }) => sysctl(name) === off);
-  if (setting !== undefined) return `user namespaces are switched off by ${setting.name}; ${setting.remedy}`;
+  if (setting !== undefined) return `user namespaces are switched off by ${setting.name}; ${setting.hint}`;
   if (CONTAINER_MARKS.some((mark) => existsSync(mark)))
     return 'the container runtime forbids namespaces; allow unshare, clone and mount in its seccomp profile (docs/sandbox.md, "In containers")';
   return 'allow user namespaces to unprivileged users (docs/sandbox.md, "On a host")';

@@ -3,11 +3,11 @@ import { TOOL_FOLDERS } from './host-tools.ts';
 
 export const passedCheck = (name: string, found: string): IsolationCheck => ({ name, result: 'ok', found });
 
-export const failedCheck = (name: string, found: string, remedy: string): IsolationCheck => ({
+export const failedCheck = (name: string, found: string, hint: string): IsolationCheck => ({
   name,
   result: 'failed',
   found,
-  remedy,
+  hint,
 });
 
 /** Checks whether a tool exists; `purpose` says why it is needed. */
@@ -46,8 +46,8 @@ export interface IsolationCheck {
   readonly result: 'ok' | 'failed' | 'off';
   /** The finding, as a sentence. */
   readonly found: string;
-  /** The remedy for the operator. */
-  readonly remedy?: string;
+  /** The hint for the operator. */
+  readonly hint?: string;
 }
 
 /** The isolation level of this host, and why no higher one is available. */
@@ -58,7 +58,7 @@ export interface IsolationReport {
   readonly reasons: Readonly<Partial<Record<IsolationLevel, readonly string[]>>>;
 }
 
-/** Returns a check as a sentence with its remedy. */
-export function toSentence({ found, remedy }: IsolationCheck): string {
-  return remedy === undefined ? `${found}.` : `${found}: ${remedy}.`;
+/** Returns a check as a sentence with its hint. */
+export function toSentence({ found, hint }: IsolationCheck): string {
+  return hint === undefined ? `${found}.` : `${found}: ${hint}.`;
 }

@@ -68,8 +68,8 @@ export function checkUsers(
     const unreadablePath = unreadablePart(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
-    const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;
-    return failedCheck(CHECK_NAME, found, remedy);
+    const hint = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;
+    return failedCheck(CHECK_NAME, found, hint);
   }
   return passedCheck(CHECK_NAME, 'Each process gets its own user id');
 }

@@ -52,7 +52,7 @@ export class EgressProxy {
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
   /** Quota of response bodies, shared by all concurrent requests. */
-  readonly #allowance: ByteQuota;
+  readonly #byteQuota: ByteQuota;
   #requestCount = 0;
   #transferredBytes = 0;
 
@@ -65,7 +65,7 @@ export class EgressProxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#allowance = { remainingBytes: options.maxBytes };
+    this.#byteQuota = { remainingBytes: options.maxBytes };
     this.#server = createServer((request, response) => void this.#respond(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
     this.#server.on('connection', (socket) => this.#track(socket));
@@ -146,7 +146,7 @@ export class EgressProxy {
         headers: headerPairsOf(request.rawHeaders),
         body: body.length === 0 ? undefined : body,
         redirect: 'manual',
-        allowance: this.#allowance,
+        byteQuota: this.#byteQuota,
       };
       const reply = await this.#options.send(egressRequest, this.#closing.signal);
       this.#transferredBytes += reply.body.length;

@@ -44,7 +44,7 @@ export class Job {
    * Quota that the responses to all its requests share. Higher than the process's own limit, so that the latter applies
    * first.
    */
-  readonly allowance: ByteQuota;
+  readonly byteQuota: ByteQuota;
   readonly #resolve: (outcome: RawOutcome) => void;
   readonly #cleanups: (() => void)[] = [];
 
@@ -62,7 +62,7 @@ export class Job {
     this.kind = spec.kind;
     this.args = spec.args;
     this.limits = spec.limits;
-    this.allowance = { remainingBytes: 2 * spec.limits.bridgeChars };
+    this.byteQuota = { remainingBytes: 2 * spec.limits.bridgeChars };
     this.#resolve = resolve;
   }
 

@@ -87,7 +87,7 @@ export class Pool implements SlotEvents {
     const slotAssignment = wasQueued ? undefined : this.#findAssignment(job);
     if (slotAssignment === undefined) return;
     const { slot, assignment } = slotAssignment;
-    if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
+    if (slot.current === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.setDeadline(assignment, CANCEL_GRACE_MS);
   }
@@ -151,9 +151,9 @@ export class Pool implements SlotEvents {
   }
 
   onOverdue(slot: Slot, assignment: Assignment): void {
-    const { occupant } = slot;
-    // The occupant has its own deadline, and the process does not count this wait as time of the job.
-    if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
+    const { current } = slot;
+    // The job that runs has its own deadline, and the process does not count this wait as time of the job.
+    if (current !== undefined && current !== assignment && !current.waiting) {
       return slot.setDeadline(assignment, assignment.job.limits.killGraceMs);
     }
     assignment.job.end({ failure: overdueFailure(assignment) });
@@ -161,7 +161,7 @@ export class Pool implements SlotEvents {
   }
 
   onMalformed(slot: Slot): void {
-    slot.occupant?.job.fail(
+    slot.current?.job.fail(
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
     );
@@ -171,9 +171,9 @@ export class Pool implements SlotEvents {
   onExit(slot: Slot, reason: string): void {
     this.#slots.delete(slot);
     this.#meter.recordEnd(slot.killReason ?? (slot.ready ? 'died' : 'failed'));
-    const culprit = slot.killReason === undefined ? slot.occupant : undefined;
+    const crashed = slot.killReason === undefined ? slot.current : undefined;
     for (const assignment of slot.jobs.values()) {
-      if (assignment !== culprit)
+      if (assignment !== crashed)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${reason}).`);
       else if (reason === 'out of memory')
         assignment.job.fail(
@@ -318,7 +318,7 @@ export class Pool implements SlotEvents {
       const hasFreeProcess = [...this.#slots].some(
         (other) => other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnable === 0,
       );
-      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.recall());
+      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.cancelWaiting());
     }
     this.#pump();
   }

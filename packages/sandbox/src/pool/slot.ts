@@ -121,7 +121,7 @@ export class Slot {
   }
 
   /** Returns the job whose code holds the thread, as far as is known. */
-  get occupant(): Assignment | undefined {
+  get current(): Assignment | undefined {
     const announced = this.jobs.get(this.#announcedId);
     if (announced !== undefined) return announced;
     for (const assignment of this.jobs.values()) if (!assignment.waiting) return assignment;
@@ -165,12 +165,12 @@ export class Slot {
   }
 
   /** Cancels the jobs that wait for the thread and have made no host calls. Returns them, for other processes. */
-  recall(): Job[] {
-    const { occupant } = this;
-    const recalledJobs: Job[] = [];
+  cancelWaiting(): Job[] {
+    const { current } = this;
+    const cancelledJobs: Job[] = [];
     for (const assignment of [...this.jobs.values()]) {
       if (
-        assignment === occupant ||
+        assignment === current ||
         assignment.waiting ||
         assignment.job.hasEnded ||
         assignment.job.hostCalls > 0
@@ -178,9 +178,9 @@ export class Slot {
         continue;
       this.cancel(assignment);
       this.remove(assignment);
-      recalledJobs.push(assignment.job);
+      cancelledJobs.push(assignment.job);
     }
-    return recalledJobs;
+    return cancelledJobs;
   }
 
   /** Releases the isolates or interpreters of a key, and of its subkeys, which consist of it, a line break and more. */

@@ -72,7 +72,7 @@ export function usersByClaim(
 ): UserOfToken {
   return async ({ sub, email, email_verified: isVerified }) => {
     if (claim === 'sub') return users.userById(sub);
-    // Anybody can claim an address that the provider has not verified.
+    // Anyone can claim an address that the provider has not verified.
     return email !== undefined && isVerified === true ? users.userIdByEmail(email) : undefined;
   };
 }

@@ -109,11 +109,11 @@ async function valueOf(
   budget: TraceBudget,
 ): Promise<Json | undefined> {
   if (!stored || 'results' in stored) return undefined;
-  return spendBytes(stored, budget) ? engine.readValue(stored) : undefined;
+  return consumeBytes(stored, budget) ? engine.readValue(stored) : undefined;
 }
 
 /** Reduces the budget by the bytes of a value. If they exceed the budget, leaves it unchanged and returns false. */
-export function spendBytes(stored: Stored, budget: TraceBudget): boolean {
+export function consumeBytes(stored: Stored, budget: TraceBudget): boolean {
   const bytes = bytesOf(stored);
   if (bytes > budget.bytes) return false;
   budget.bytes -= bytes;

@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { Span } from '@heddle/core/run';
 import type { LogEntry } from './schemas.ts';
-import { spendBytes, traceSpans } from './spans.ts';
+import { consumeBytes, traceSpans } from './spans.ts';
 import type { TraceBudget } from './spans.ts';
 import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
@@ -88,7 +88,7 @@ export async function outputOf(
   row: LogRow,
   { root, budget }: { root: Span; budget: TraceBudget },
 ): Promise<Json> {
-  if (row.status !== 'completed' || !root.output || !spendBytes(root.output, budget)) return null;
+  if (row.status !== 'completed' || !root.output || !consumeBytes(root.output, budget)) return null;
   return (await engine.getRun(row.engine_id)).output;
 }
 

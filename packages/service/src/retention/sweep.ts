@@ -15,7 +15,7 @@ export interface SweepOptions {
   db: Kysely<LogTables>;
   jobs: readonly RetentionJob[];
   now: () => number;
-  every: (ms: number, beat: () => void) => () => void;
+  every: (ms: number, callback: () => void) => () => void;
   /** Resolves after a pause between two deletions. */
   pause: () => Promise<void>;
   report: (error: unknown) => void;

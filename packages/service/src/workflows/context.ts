@@ -94,7 +94,7 @@ export function auditActions(...actions: readonly string[]) {
 /** The workflow that `workflowId` in the path names, with its draft, even if it is archived. */
 export const anyWorkflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
-  noun: 'Workflow',
+  displayName: 'Workflow',
   archived: true,
   async find({ path }, { store }) {
     const row = await store.workflows.find((path as { workflowId: string }).workflowId);
@@ -105,7 +105,7 @@ export const anyWorkflowResource: Resource<WorkflowRow, Pick<WorkflowServices, '
 /** The workflow that `workflowId` in the path names, with its draft. Archived workflows are not found. */
 export const workflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
-  noun: 'Workflow',
+  displayName: 'Workflow',
   async find(...call) {
     const match = await anyWorkflowResource.find(...call);
     return match?.value.archived_at === null ? match : undefined;

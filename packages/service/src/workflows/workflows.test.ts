@@ -245,7 +245,7 @@ describe('a draft', () => {
 });
 
 describe('deployments', () => {
-  it('warn about misspelt fields, invalid values and syntax errors, as drafts do', async () => {
+  it('warn about misspelled fields, invalid values and syntax errors, as drafts do', async () => {
     const { id } = await createWorkflow();
     const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
     const blocks = {

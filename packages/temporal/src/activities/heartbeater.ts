@@ -23,7 +23,7 @@ export class Heartbeater {
     this.#context = context;
     this.#runtime = runtime;
     this.#runId = runId;
-    this.#timer = setInterval(() => this.#beat(), INTERVAL_MS);
+    this.#timer = setInterval(() => this.#heartbeat(), INTERVAL_MS);
   }
 
   /** Returns the entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
@@ -44,7 +44,7 @@ export class Heartbeater {
     clearInterval(this.#timer);
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     this.#context.heartbeat(this.#stored?.chunk);
     const count = this.#entries.length;
     if (this.#isStoring || count === (this.#stored?.count ?? 0)) return;

@@ -152,7 +152,7 @@ describe('a source that does not work', () => {
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
-  it('the reason names each source with its problem, and a remedy', async () => {
+  it('the reason names each source with its problem, and a hint', async () => {
     createScript('bin/temporal', 'echo no library >&2; exit 127');
     createScript('bin/go', 'echo downloading; echo no network >&2; exit 1');
     const { reason } = (await find()) as { reason: string };

@@ -135,7 +135,7 @@ async function expectMode(
   { body, principal }: Pick<ExecuteCall, 'body' | 'principal'>,
 ): Promise<void> {
   if (isManual(body)) {
-    const requirement = { role: 'write', principals: USER_PRINCIPALS, noun: 'Workflow' } as const;
+    const requirement = { role: 'write', principals: USER_PRINCIPALS, displayName: 'Workflow' } as const;
     await expectAccess(services, principal, workspaceId, requirement);
   }
   if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');

@@ -138,7 +138,7 @@ describe('the request of an api block', () => {
 });
 
 describe('a failing api block', () => {
-  it('names method, URL, status and remedy, never credentials or query values (P8–P10)', async () => {
+  it('names method, URL, status and hint, never credentials or query values (P8–P10)', async () => {
     const params = { url: 'https://user:pw@x.test/a?token=abc', method: 'POST' };
     const failure = await failureOf(() =>
       call(params, { responses: [{ status: 503, body: '{"why": "busy"}' }] }),

@@ -57,7 +57,7 @@ describe('Membership', () => {
   it('renews its lease three times before it would expire', async () => {
     const { clock, leases, lossReasons, membership, advance } = await joinedMember();
     const { owner = '' } = membership;
-    for (let beats = 0; beats < 10; beats++) {
+    for (let attempts = 0; attempts < 10; attempts++) {
       await advance(LEASE_MS / 3);
       expect(leases.expiresAtByOwner.get(owner)).toBe(clock.now() + LEASE_MS);
     }
@@ -116,7 +116,7 @@ describe('Membership', () => {
     expect(lossReasons).toHaveLength(1);
   });
 
-  it('counts the lease from the request: a late response does not prolong it', async () => {
+  it('counts the lease from the request: a late response does not extend it', async () => {
     const { leases, lossReasons, membership, advance } = await joinedMember();
     let respond = (): void => undefined;
     leases.responses = new Promise((resolve) => (respond = resolve));

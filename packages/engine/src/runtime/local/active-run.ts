@@ -14,7 +14,7 @@ import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { randomToken } from '../../execution/tokens.ts';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { AppliedEntry } from '../../records/fold.ts';
-import { RecordSaver } from '../../records/record-saver.ts';
+import { RecordWriter } from '../../records/record-writer.ts';
 import { runStoppedByClose } from '../../records/run-errors.ts';
 import { eventsOf } from '../../records/run-events.ts';
 import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
@@ -65,7 +65,7 @@ export class ActiveRun {
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
   readonly #connections: RunConnections;
-  readonly #saver: RecordSaver;
+  readonly #saver: RecordWriter;
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
   readonly #awaitingChildStatus = new Set<string>();
@@ -107,7 +107,7 @@ export class ActiveRun {
       post: (body, listener) => this.#driver.post(body, listener),
       stopReason: () => this.stopError ?? runStoppedByClose(this.runId),
     });
-    this.#saver = new RecordSaver({
+    this.#saver = new RecordWriter({
       clock: runtime.clock,
       record: () => this.#currentRecord(),
       save: (record, logs) => store.saveRecord(record, logs),

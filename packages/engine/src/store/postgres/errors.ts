@@ -20,7 +20,7 @@ const NUL_CHARACTER = '22021';
 /** SQLSTATEs of statements that were rolled back because of a conflict, and can be retried unchanged. */
 const RETRYABLE_STATES: ReadonlySet<string> = new Set(['40001', '40P01']);
 
-/** The code, and the end of the message: the problem and the remedy. */
+/** The code, and the end of the message: the problem and what to do. */
 type Explanation = readonly [EngineErrorCode, (location: DatabaseLocation) => string];
 
 const LOGIN_REFUSED: Explanation = [

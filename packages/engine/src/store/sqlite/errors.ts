@@ -52,7 +52,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
-/** Returns the error DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and contains the remedy. */
+/** Returns the error DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and says what to do. */
 export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },

@@ -123,7 +123,7 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
   expect(await values.get('k')).toBe('"old"');
 });
 
-it('refuses a newer format; the error names both formats and a remedy', () => {
+it('refuses a newer format; the error names both formats and a hint', () => {
   const { db, file } = createDatabase();
   migrate(db, file, { migrations: TEST_MIGRATIONS });
   const newerFormat = {

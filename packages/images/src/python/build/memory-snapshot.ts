@@ -121,8 +121,8 @@ function essentialOf(
   modules: readonly string[],
   failed: readonly PythonModuleFailure[],
 ): readonly string[] {
-  const namesakes = modules.filter((module) => canonicalName(module) === name);
-  if (namesakes.length > 0) return namesakes;
+  const ownModules = modules.filter((module) => canonicalName(module) === name);
+  if (ownModules.length > 0) return ownModules;
   const hasFailed = (module: string): boolean => failed.some((failure) => failure.module === module);
   return modules.every(hasFailed) ? modules : [];
 }

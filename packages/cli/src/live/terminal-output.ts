@@ -1,7 +1,7 @@
 import type { OutStream } from '../io.ts';
 
 /** Writes progress: permanent lines and, on a capable terminal, a status line below them. */
-export interface Painter {
+export interface TerminalOutput {
   /** Writes permanent lines. */
   print(lines: readonly string[]): void;
   /** Replaces the status line. An empty line removes it. */
@@ -13,8 +13,8 @@ const CLEAR = '\r\u001B[2K';
 const NO_WRAP = '\u001B[?7l';
 const WRAP = '\u001B[?7h';
 
-/** Creates a painter. `hasStatusLine`: true if the stream is a terminal that can show a status line. */
-export function createPainter(stream: OutStream, hasStatusLine: boolean): Painter {
+/** Returns an output that writes to the stream. `hasStatusLine`: true if the stream is a terminal that can show a status line. */
+export function createTerminalOutput(stream: OutStream, hasStatusLine: boolean): TerminalOutput {
   if (!hasStatusLine) {
     return {
       print: (lines) => void stream.write(lines.map((line) => `${line}\n`).join('')),

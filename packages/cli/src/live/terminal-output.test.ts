@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RecordedStream } from '../../../../test/support/io.ts';
-import { createPainter } from './painter.ts';
+import { createTerminalOutput } from './terminal-output.ts';
 
 const CLEAR = '\r\u001B[2K';
 
@@ -12,48 +12,48 @@ function screen(text: string): string[] {
     .map((line) => line.split(CLEAR).at(-1) ?? '');
 }
 
-describe('a painter for a terminal', () => {
+describe('a output for a terminal', () => {
   it('keeps the status line below the permanent lines', () => {
     const stream = new RecordedStream(true);
-    const painter = createPainter(stream, true);
-    painter.status('one');
-    painter.print(['first', 'second']);
-    painter.status('two');
+    const output = createTerminalOutput(stream, true);
+    output.status('one');
+    output.print(['first', 'second']);
+    output.status('two');
     expect(screen(stream.text)).toEqual(['first', 'second', 'two']);
   });
 
   it('clears the status line when it is removed', () => {
     const stream = new RecordedStream(true);
-    const painter = createPainter(stream, true);
-    painter.status('going');
-    painter.status('');
+    const output = createTerminalOutput(stream, true);
+    output.status('going');
+    output.status('');
     expect(screen(stream.text)).toEqual(['']);
   });
 
   it('writes nothing for an unchanged status line', () => {
     const stream = new RecordedStream(true);
-    const painter = createPainter(stream, true);
-    painter.status('same');
+    const output = createTerminalOutput(stream, true);
+    output.status('same');
     const textBefore = stream.text;
-    painter.status('same');
-    painter.print([]);
+    output.status('same');
+    output.print([]);
     expect(stream.text).toBe(textBefore);
   });
 
   it('disables wrapping for the status line only, so that it stays one line', () => {
     const stream = new RecordedStream(true);
-    createPainter(stream, true).status('wide');
+    createTerminalOutput(stream, true).status('wide');
     expect(stream.text).toBe(`${CLEAR}\u001B[?7lwide\u001B[?7h`);
   });
 });
 
-describe('a painter without a terminal', () => {
+describe('a output without a terminal', () => {
   it('writes plain lines only', () => {
     const stream = new RecordedStream();
-    const painter = createPainter(stream, false);
-    painter.status('going');
-    painter.print(['first']);
-    painter.status('');
+    const output = createTerminalOutput(stream, false);
+    output.status('going');
+    output.print(['first']);
+    output.status('');
     expect(stream.text).toBe('first\n');
   });
 });

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { entry, log, record } from '../../../../test/support/run-data.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import type { AppliedEntry } from './fold.ts';
-import { RecordSaver } from './record-saver.ts';
+import { RecordWriter } from './record-writer.ts';
 
 function createSaver(): {
-  saver: RecordSaver;
+  saver: RecordWriter;
   clock: TestClock;
   run: { seq: number; writing: boolean; idle: boolean; saveError?: Error };
   saved: { seq: number; logs: number[] }[];
@@ -14,7 +14,7 @@ function createSaver(): {
   const clock = new TestClock();
   const saved: { seq: number; logs: number[] }[] = [];
   const run: ReturnType<typeof createSaver>['run'] = { seq: 1, writing: false, idle: false };
-  const saver = new RecordSaver({
+  const saver = new RecordWriter({
     clock,
     record: () => record('r', { seq: run.seq }),
     save: async ({ seq }: RunRecord, logs: readonly BlockLog[]) => {

@@ -5,7 +5,7 @@ import type { AppliedEntry } from './fold.ts';
 /** Maximum delay until readers of the record see a change. */
 const SAVE_DELAY_MS = 500;
 
-interface RecordSaverOptions {
+interface RecordWriterOptions {
   clock: Clock;
   record(): RunRecord;
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
@@ -20,8 +20,8 @@ interface RecordSaverOptions {
  * Writes the record and the logs of a run after its journal, between two entries: they never include an entry that the
  * journal lacks.
  */
-export class RecordSaver {
-  readonly #options: RecordSaverOptions;
+export class RecordWriter {
+  readonly #options: RecordWriterOptions;
   /**
    * Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in
    * `older`.
@@ -36,7 +36,7 @@ export class RecordSaver {
   #lastWrite: Promise<void> = Promise.resolve();
   #pendingWrites = 0;
 
-  constructor(options: RecordSaverOptions) {
+  constructor(options: RecordWriterOptions) {
     this.#options = options;
   }
 
