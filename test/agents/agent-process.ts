@@ -1,7 +1,7 @@
-// A process that a test kills: `node agent-process.ts OPTIONS`; OPTIONS is JSON (see `killed.ts`). Its agent calls
-// a tool in each of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process
-// waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point of
-// `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its
+// A process that a test kills: `node agent-process.ts OPTIONS`; OPTIONS is JSON (see `killable-process.ts`). Its agent
+// calls a tool in each of four rounds; each call appends its number to `effectsFile` and prints it, and at `stop` the
+// process waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point
+// of `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its
 // stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
@@ -10,17 +10,22 @@ import type { BlockContext } from '@heddle/core/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { ExecutorServices } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
-import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, REMEMBERING } from './killed.ts';
-import type { AgentProcessOptions, MEMORY_POINTS } from './killed.ts';
+import {
+  COUNTER,
+  COUNTING_WORKFLOW,
+  COUNTING_BY_WORKFLOW,
+  CONVERSATION_WORKFLOW,
+} from './killable-process.ts';
+import type { AgentProcessOptions, MEMORY_POINTS } from './killable-process.ts';
 
 const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
-const { url, effects, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
+const { url, effectsFile, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
 const [workflowId, ...definitions] =
   question !== undefined
-    ? (['remembering', REMEMBERING] as const)
+    ? (['remembering', CONVERSATION_WORKFLOW] as const)
     : byWorkflow
       ? (['counting-by-workflow', COUNTING_BY_WORKFLOW, COUNTER] as const)
-      : (['counting', COUNTING] as const);
+      : (['counting', COUNTING_WORKFLOW] as const);
 const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
 
 /** Prints the point and waits to be killed, if the process stops at it. */
@@ -70,7 +75,7 @@ function interruptibleContext(context: Context): Context {
 
 async function count(n: Json): Promise<JsonObject> {
   const line = JSON.stringify(n);
-  appendFileSync(effects, `${line}\n`);
+  appendFileSync(effectsFile, `${line}\n`);
   process.stdout.write(`${line}\n`);
   if (line === stop) await new Promise(() => undefined);
   return { counted: n };

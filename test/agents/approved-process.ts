@@ -1,17 +1,18 @@
-// A process that a test kills: `node approved-process.ts OPTIONS`; OPTIONS is JSON (see `killed.ts`). Its agent
-// makes one payment, which the process approves and the tool appends to `effects`. The process prints each point that
-// it reaches, and waits to be killed at `stop`: `answered` is between the approval and the call, `paid` in the call.
+// A process that a test kills: `node approved-process.ts OPTIONS`; OPTIONS is JSON (see `killable-process.ts`).
+// Its agent makes one payment. The process approves the payment, and the tool records it in `effectsFile`. The process
+// prints each point that it reaches, and waits to be killed at `stop`: `answered` is after the approval and before the
+// call of the tool, `paid` is in the call after the payment.
 // With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { createWorker } from '@heddle/temporal';
-import { PAYING } from './killed.ts';
-import type { AgentProcessOptions } from './killed.ts';
+import { PAYMENT_WORKFLOW } from './killable-process.ts';
+import type { AgentProcessOptions } from './killable-process.ts';
 
 const RUN_ID = 'paying-run';
-const { url, effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
+const { url, effectsFile, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
 
 /** Prints the point, and waits to be killed if the process stops at it. */
 async function reachPoint(point: string): Promise<void> {
@@ -19,7 +20,10 @@ async function reachPoint(point: string): Promise<void> {
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Number of attempts of the agent in this process. Each first looks up the key; the second follows the approval. */
+/**
+ * Number of attempts of the agent in this process. Each attempt first looks up the key, so the second lookup shows that
+ * the call was approved.
+ */
 let attemptCount = 0;
 
 const options = {
@@ -43,7 +47,7 @@ const options = {
         description: 'Pays.',
         parameters: { type: 'object' },
         async run(args) {
-          appendFileSync(effects, `${JSON.stringify(args)}\n`);
+          appendFileSync(effectsFile, `${JSON.stringify(args)}\n`);
           await reachPoint('paid');
           return { paid: args };
         },
@@ -55,7 +59,7 @@ const options = {
 /** Starts the run or continues it, approves its payment, and returns its output. */
 async function completeRun(): Promise<Json> {
   const engine = await createEngine({ ...options, ...runtime.engine });
-  await engine.deploy(PAYING);
+  await engine.deploy(PAYMENT_WORKFLOW);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
       return engine.start('paying', {}, { runId: RUN_ID });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { startPayingModel, startProcess } from './killed.ts';
+import { startPayingModel, startProcess } from './killable-process.ts';
 
 describe.each(storesToTest('approvals with a kill'))(
   'an agent whose process is killed after a person approved a call, on %s',
@@ -20,7 +20,7 @@ describe.each(storesToTest('approvals with a kill'))(
           ? { data: join(folder, 'data') }
           : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
       expect(await startProcess({ engine, ...common, stop }, 'paying').lastLine).toBe(stop);
-      expect(existsSync(common.effects)).toBe(stop === 'paid');
+      expect(existsSync(common.effectsFile)).toBe(stop === 'paid');
       expectOnePayment(
         JSON.parse(await startProcess({ engine, ...common }, 'paying').lastLine),
         stop === 'answered',

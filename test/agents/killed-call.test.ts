@@ -4,8 +4,8 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { startProcess } from './killed.ts';
-import type { KillableProcess } from './killed.ts';
+import { startProcess } from './killable-process.ts';
+import type { KillableProcess } from './killable-process.ts';
 import { modelServer } from './metered.ts';
 
 /** Longer than a reservation lives without its process. */
@@ -53,7 +53,7 @@ describe.each(storesToTest('model calls with a kill'))(
         engine: { ...storeOptions, maxCost: { run: 1 } },
         models: { prices: { 'local/scripted': { input: 1, output: 2 } } },
         url: server.services.local,
-        effects: join(folder, 'effects'),
+        effectsFile: join(folder, 'effects'),
       };
       processes.first = startProcess(options);
       expect(await processes.first.lastLine).toBe('2');

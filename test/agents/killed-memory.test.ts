@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { MEMORY_POINTS, startProcess, startRememberingModel } from './killed.ts';
+import { MEMORY_POINTS, startProcess, startRememberingModel } from './killable-process.ts';
 
 describe.each(storesToTest('memories with a kill'))(
   'an agent with a memory whose process is killed after the answer of the model, on %s',

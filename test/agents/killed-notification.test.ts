@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { expectOneNotification, startProcess } from './killed.ts';
+import { expectOneNotification, startProcess } from './killable-process.ts';
 
 describe.each(storesToTest('notifications with a kill'))('a pause for a person, on %s', (store) => {
   it('keeps the sent URL and sends no second notification after its process is killed', async () => {
@@ -12,9 +12,9 @@ describe.each(storesToTest('notifications with a kill'))('a pause for a person, 
       store === 'sqlite'
         ? { data: join(folder, 'data') }
         : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-    const options = { engine, url: '', effects: join(folder, 'effects') };
+    const options = { engine, url: '', effectsFile: join(folder, 'effects') };
     expect(await startProcess({ ...options, stop: 'notified' }, 'notifying').lastLine).toBe('');
-    expect(existsSync(options.effects)).toBe(true);
-    expectOneNotification(JSON.parse(await startProcess(options, 'notifying').lastLine), options.effects);
+    expect(existsSync(options.effectsFile)).toBe(true);
+    expectOneNotification(JSON.parse(await startProcess(options, 'notifying').lastLine), options.effectsFile);
   });
 });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { startCountingModel, startProcess } from './killed.ts';
-import type { AgentProcessOptions } from './killed.ts';
+import { startCountingModel, startProcess } from './killable-process.ts';
+import type { AgentProcessOptions } from './killable-process.ts';
 
 const engineOptionsOn = async (
   store: string,

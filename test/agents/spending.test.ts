@@ -11,7 +11,7 @@ const expectedRefusal = (cap: string, details: JsonObject = {}) => ({
 });
 
 describe('a cap on spending', () => {
-  it('of a call refuses a call that could exceed it, and names the cap and the maximum cost', async () => {
+  it('for one call refuses a call that could exceed it, and names the cap and the maximum cost', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { call: 0.01 } });
     const { error } = await runAgent(engine);
@@ -23,14 +23,14 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, { maxTokens: 900 })).toMatchObject({ status: 'completed' });
   });
 
-  it('counts the longest answer of the model for a call without maxTokens', async () => {
+  it('assumes the maximum length of an answer for a call without maxTokens', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { call: 0.16 } });
     expect(await runAgent(engine, { maxTokens: '' })).toMatchObject(expectedRefusal('call'));
     expect(server.requests).toHaveLength(0);
   });
 
-  it('of a run counts the cost of its earlier calls and of its child runs', async () => {
+  it('for a run counts the cost of its earlier calls and of its child runs', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { run: 0.012 } });
     await engine.deploy(workflow([block('B', 'agent', AGENT_FIELDS)], ['Start -> B'], { id: 'child' }));
@@ -49,7 +49,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
   });
 
-  it('of a conversation counts all runs that continue it', async () => {
+  it('for a conversation counts all runs that continue it', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { conversation: { dollars: 0.012 } } });
     const conversation = { memoryType: 'conversation', conversationId: 'one' };
@@ -64,7 +64,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
   });
 
-  it('of a workspace counts only its own runs, until the window ends', async () => {
+  it('for a workspace counts only its own runs, until the window ends', async () => {
     const clock = new TestClock(Date.UTC(2026, 0, 31, 23));
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {
@@ -84,7 +84,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, {}, 'a3')).toMatchObject({ status: 'completed' });
   });
 
-  it('of a block is set by its author, and covers all its calls', async () => {
+  it('for a block is set by its author, and covers all its calls', async () => {
     const server = await modelServer(() => ({
       tools: [{ name: 'unknown', args: {} }],
       input: 10,

@@ -66,7 +66,7 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   });
   await first.close({ graceMs: 0 });
   const writeCount = stores.writeCount();
-  // A crashed engine leaves its isolate, which the next engine must not get.
+  // A crashed engine leaves its isolate behind. The next engine must not reuse it.
   codeService.release(RUN_ID);
   if (uninterrupted) return { result: uninterrupted, repeated: [], unrequested: [], writeCount };
   const reopened = openStores({ data, clock });
@@ -138,10 +138,10 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
   );
   for (let round = 1; !isSettled; round++) {
     // A busy loop would take CPU time from the sandbox for which the run waits.
-    const isLate = round % 20 === 0;
-    await Promise.race([settled, isLate ? delay(1) : new Promise(setImmediate)]);
+    const advances = round % 20 === 0;
+    await Promise.race([settled, advances ? delay(1) : new Promise(setImmediate)]);
     // Advancing by 0 fires the timers that are already due, such as those from before the stop.
-    clock.advance(isLate ? 500 : 0);
+    clock.advance(advances ? 500 : 0);
   }
   const { status, output, error } = await running;
   const logs = await engine.getLogs(RUN_ID);

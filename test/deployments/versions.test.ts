@@ -107,7 +107,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     },
   );
 
-  it('can be rolled back to the previous version, or to a named version', async () => {
+  it('can be rolled back to the previous version, or to any version', async () => {
     const id = await deployVersions(3);
     expect(await resultOf(id)).toBe(3);
     const rolledBack = await post(id, 'rollback');
@@ -122,7 +122,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     );
   });
 
-  it('cannot be the target of a rollback if they do not exist, or if there is no live version or no version before it', async () => {
+  it('cannot be rolled back to if they do not exist; without a live version or an earlier one, there is no rollback', async () => {
     const id = await deployVersions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([
@@ -213,7 +213,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     ['POST', 'rollback', 'admin'],
     ['POST', 'versions/1/revert', 'admin'],
     ['PATCH', 'versions/1', 'write'],
-  ] as const)('need, for %s %s, the workspace role %s', async (method, path, role) => {
+  ] as const)('can be used by %s %s only with the workspace role %s', async (method, path, role) => {
     const id = await deployVersions(2);
     const call = async (key: string | null, workflowId = id) =>
       api.call(method, pathOf(workflowId, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });

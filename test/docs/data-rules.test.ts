@@ -26,7 +26,7 @@ function run(blocks: TestBlock[], edges: string[], input: Json = {}): Promise<Ru
 }
 
 describe('variables', () => {
-  it('R42 are read with their values at the start of the block, even in the next iteration', async () => {
+  it('are read with their values at the start of the block, even in the next iteration (R42)', async () => {
     const body = [block('Read', 'echo', { value: '<variable.count>' }), setCount('Set', '<variable.count>1')];
     const { blockOutputs } = await run(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
@@ -36,7 +36,7 @@ describe('variables', () => {
     expect(iterations.map(([first]) => first?.value)).toEqual([0, 1, 11]);
   });
 
-  it('R42 that a branch has set can be read after the parallel', async () => {
+  it('that a branch has set can be read after the parallel (R42)', async () => {
     const parallelBlock = parallel(
       'Each',
       { parallelType: 'count', count: 2, batchSize: 1 },
@@ -53,7 +53,7 @@ describe('variables', () => {
 describe('data', () => {
   const text = '<start.other> {{NAME}} <variable.count>';
 
-  it('R43 from a reference in a field is not a template', async () => {
+  it('from a reference in a field is not a template (R43)', async () => {
     const { blockOutputs } = await run(
       [block('Read', 'echo', { text: '<start.text>/{{NAME}}' })],
       ['Start -> Read'],
@@ -65,7 +65,7 @@ describe('data', () => {
     expect(blockOutputs?.['Read.text']).toBe(`${text}/<start.text>`);
   });
 
-  it('R43 from an item or a reference in code and conditions is not a template', async () => {
+  it('from an item or a reference in code and conditions is not a template (R43)', async () => {
     const work = fn('Work', 'return <loop.currentItem>');
     const check = condition('Check', { same: `<work.result> === <start.text> && {{NAME}} !== <start.text>` });
     const { blockOutputs } = await run(

@@ -261,7 +261,7 @@ function introduction(tools: {
     ...(counts.includes(0)
       ? ['If the table has no block field for an argument, only agents can set it.']
       : []),
-    'For agents, errors and limits, see [tools](../tools.md).',
+    '[Tools](../tools.md) explains how agents use these tools, the errors and the limits.',
   ].join(' ');
 }
 

@@ -27,7 +27,10 @@ interface Exploration {
 
 const MAX_STATES = 2000;
 
-/** Answers the pending commands in every order, and visits each state. Time stands still, so states do not differ in time. */
+/**
+ * Answers the pending commands in every order, and visits each state. Time stands still, so states do not differ in
+ * time.
+ */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Exploration {
   const explored: Exploration = { states: 0, endings: new Set(), statesByWork: new Map(), isComplete: true };
   const seen = new Set<string>();
@@ -78,7 +81,7 @@ function timeoutOf(pending: readonly WorkCommand[], { at }: WorkCommand): number
 const defaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, order: 0 } as const;
 
 describe('every order of completion', () => {
-  it('R32 of a small graph leads to one end, and the completed work determines the state', () => {
+  it('of a small graph leads to one end, and the completed work determines the state (R32)', () => {
     let complete = 0;
     fc.assert(
       fc.property(smallScenarios('order-independent'), (scenario) => {
@@ -93,7 +96,7 @@ describe('every order of completion', () => {
     expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
-  it('R32 of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck', () => {
+  it('of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck (R32)', () => {
     let complete = 0;
     fc.assert(
       fc.property(smallScenarios('unrestricted'), (scenario) => {
@@ -106,14 +109,14 @@ describe('every order of completion', () => {
     expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
-  it('R9 of three branches with a window of two leads to seven states and one end', () => {
+  it('of three branches with a window of two leads to seven states and one end (R9)', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
     const explored = explore({ ...defaults, region: graph });
     // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([explored.states, explored.endings.size]).toEqual([7, 1]);
   });
 
-  it('R19 of a graph with failures in nested containers leads to one of two ends, and leaves no open work', () => {
+  it('of a graph with failures in nested containers leads to one of two ends, and leaves no open work (R19)', () => {
     const collecting = parallel(region('x', 'y'), { count: 2, collectErrors: true });
     const inner = region('I', 'z', { I: collecting });
     const graph = region('O', { O: loop(inner, { count: 1 }) });

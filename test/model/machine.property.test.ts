@@ -136,13 +136,13 @@ describe('the random runs', () => {
 
 describe('the machine', () => {
   it.each(['order-independent', 'failing'] as const)(
-    'R32 returns the same commands as the reference for each event, and has the same end (%s)',
+    'returns the same commands as the reference for each event, and has the same end (%s) (R32)',
     async (kind) => {
       await fc.assert(fc.asyncProperty(scenarios(kind), expectSameAsReference), { numRuns: scale(40, 4000) });
     },
   );
 
-  it('R32 does the same work in any order of completion when no failure ends the run', () => {
+  it('does the same work in any order of completion when no failure ends the run (R32)', () => {
     fc.assert(
       fc.property(scenarios('order-independent'), fc.nat(), (scenario, otherOrder) => {
         const traces = [scenario.order, otherOrder].map((order) => {
@@ -157,7 +157,7 @@ describe('the machine', () => {
     );
   });
 
-  it.each(scenarioKinds)('R30 ignores repeated, late and unexpected events (%s)', (kind) => {
+  it.each(scenarioKinds)('ignores repeated, late and unexpected events (%s) (R30)', (kind) => {
     fc.assert(
       fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
@@ -179,7 +179,7 @@ describe('the machine', () => {
   });
 
   it.each(scenarioKinds)(
-    'R29 ends when it is cancelled at any point, and aborts all open work once (%s)',
+    'ends when it is cancelled at any point, and aborts all open work once (%s) (R29)',
     (kind) => {
       fc.assert(
         fc.property(scenarios(kind), fc.nat(40), (scenario, eventCount) => {
@@ -196,7 +196,7 @@ describe('the machine', () => {
     },
   );
 
-  it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
+  it.each([false, true])('ends by its deadline at any point (only active time: %s) (R26)', (activeOnly) => {
     fc.assert(
       fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
@@ -215,7 +215,7 @@ describe('the machine', () => {
     );
   });
 
-  it('R31 continues from any point like a run that was not interrupted', () => {
+  it('continues from any point like a run that was not interrupted (R31)', () => {
     fc.assert(
       fc.property(scenarios('unrestricted'), fc.nat(30), (scenario, eventCount) => {
         const [uninterrupted, restored] = [new CheckedRun(scenario), new CheckedRun(scenario)];

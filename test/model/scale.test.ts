@@ -84,7 +84,7 @@ function expectLinear(accesses: readonly number[], maxPerNode: number, unit: num
 }
 
 describe('a large graph', () => {
-  it('R5 skips a chain of 10,000 nodes in one event, and visits each edge once', () => {
+  it('skips a chain of 10,000 nodes in one event, and visits each edge once (R5)', () => {
     const accesses = [10_000, 20_000, 30_000].map((length) => {
       const state = startRun(chain(length));
       const count = countCellAccess(state);
@@ -95,7 +95,7 @@ describe('a large graph', () => {
     expectLinear(accesses, 6, 10_000);
   });
 
-  it('R3 fans out to 10,000 blocks and joins them, and visits each edge once', () => {
+  it('fans out to 10,000 blocks and joins them, and visits each edge once (R3)', () => {
     const accesses = [5000, 10_000, 15_000].map((width) => {
       const graph = fan(width);
       const state = startRun(graph);
@@ -110,7 +110,7 @@ describe('a large graph', () => {
     expectLinear(accesses, 12, 5000);
   });
 
-  it('R8 visits the nodes of a later iteration as often as those of the first', () => {
+  it('visits the nodes of a later iteration as often as those of the first (R8)', () => {
     const accesses = [10, 20, 30].map((iterations) => {
       const count = { accesses: 0 };
       const body = withCountedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
@@ -123,13 +123,13 @@ describe('a large graph', () => {
     expectLinear(accesses, 20, 10 * 200);
   });
 
-  it('R8 runs 100,000 iterations without commands in one event', () => {
+  it('runs 100,000 iterations without commands in one event (R8)', () => {
     const body = region({ I: loop(region('x'), { count: 0 }) });
     const graph = region('L -> end', { L: loop(region({ M: loop(body, { count: 500 }) }), { count: 200 }) });
     expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
-  it('R7 closes 100,000 empty frames in one event', () => {
+  it('closes 100,000 empty frames in one event (R7)', () => {
     const graph = region('L -> end', { L: loop(region(), { count: 100_000 }) });
     expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });

@@ -20,7 +20,7 @@ function rulesWithHeading(text: string): string[] {
   return [...text.matchAll(/^### (R\d+) \S/gm)].map((match) => match[1] as string);
 }
 
-/** Returns the rules at the beginning of the titles of tests: `R3 …`, or `R3, R5 …`. */
+/** Returns the rules at the end of the titles of tests: `… (R3)`, or `… (R3, R5)`. */
 function rulesIn(file: string, text: string): string[] {
   const rules: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
@@ -30,8 +30,8 @@ function rulesIn(file: string, text: string): string[] {
       value?: unknown;
       quasis?: { value: { raw: string } }[];
     }[];
-    const title = first?.type === 'TemplateLiteral' ? first.quasis?.[0]?.value.raw : first?.value;
-    const [numbers = ''] = /^R\d+(, R\d+)*(?= )/.exec(String(title)) ?? [];
+    const title = first?.type === 'TemplateLiteral' ? first.quasis?.at(-1)?.value.raw : first?.value;
+    const [numbers = ''] = / \(R\d+(, R\d+)*\)$/.exec(String(title)) ?? [];
     rules.push(...(numbers.match(/R\d+/g) ?? []));
   });
   return rules;
@@ -81,8 +81,8 @@ describe('the rules of docs/semantics.md', () => {
   });
 
   it('are read from titles of every form', () => {
-    const text = `it('R1 a', f); it.each(x)('R2, R3 b %s', f); describe(\`R4 \${c}\`, f); test.skipIf(y)("R5 d", f);
-      it('about R6', f); other('R7 e', f); // it('R8 f')`;
+    const text = `it('a (R1)', f); it.each(x)('b %s (R2, R3)', f); describe(\`\${c} (R4)\`, f); test.skipIf(y)("d (R5)", f);
+      it('about R6', f); other('e (R7)', f); // it('f (R8)')`;
     expect(rulesIn('x.test.ts', text)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
   });
 });

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import {
   COUNTER,
-  COUNTING,
+  COUNTING_WORKFLOW,
   COUNTING_BY_WORKFLOW,
   startCountingModel,
   startProcess,
-} from '../agents/killed.ts';
+} from '../agents/killable-process.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { createCluster } from './cluster.ts';
 
@@ -36,7 +36,7 @@ describeTemporal('an agent whose worker is killed during the fourth tool call', 
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
-    const run = await engine.start({ workflow: COUNTING });
+    const run = await engine.start({ workflow: COUNTING_WORKFLOW });
     expect(await startProcess({ worker, ...common, stop: '4' }).lastLine).toBe('4');
     expect(countModelCalls()).toBe(4);
     const other = startProcess({ worker, ...common });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MEMORY_POINTS, startProcess, startRememberingModel, REMEMBERING } from '../agents/killed.ts';
+import {
+  MEMORY_POINTS,
+  startProcess,
+  startRememberingModel,
+  CONVERSATION_WORKFLOW,
+} from '../agents/killable-process.ts';
 import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { runtimeOn } from './runtime.ts';
@@ -17,11 +22,11 @@ describeTemporal('agents with a memory', (server) => {
         const { address, namespace } = server;
         const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
         const engine = await cluster.engine();
-        const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
+        const run = await engine.start({ workflow: CONVERSATION_WORKFLOW }, { question: 'one' });
         expect(await startProcess({ worker, ...common, question: 'one', stop }).lastLine).toBe(stop);
         const other = startProcess({ worker, ...common, question: 'two' });
         const { output } = await run.result();
-        await engine.execute({ workflow: REMEMBERING }, { question: 'two' });
+        await engine.execute({ workflow: CONVERSATION_WORKFLOW }, { question: 'two' });
         expectOneExchange(output, calls);
         other.end();
         await other.lastLine;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { it } from 'vitest';
-import { expectOneNotification, NOTIFYING, startProcess } from '../agents/killed.ts';
+import { expectOneNotification, NOTIFICATION_WORKFLOW, startProcess } from '../agents/killable-process.ts';
 import { describeInterruptedPauses, describeNotifications } from '../agents/notifications.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -13,19 +13,19 @@ describeTemporal('notifications of pauses', (server) => {
     return cluster.engine(options);
   });
 
-  it('are not repeated if the worker is killed: another worker opens the pause with the sent URL', async () => {
+  it('are not repeated if the worker is killed: another worker records the pause with the URL that was already sent', async () => {
     const cluster = createCluster(server);
     const { address, namespace } = server;
     const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
-    const options = { worker, url: '', effects: join(dataFolder(), 'effects') };
+    const options = { worker, url: '', effectsFile: join(dataFolder(), 'effects') };
     const engine = await cluster.engine();
     const killed = startProcess({ ...options, stop: 'notified' }, 'notifying');
-    const run = await engine.start({ workflow: NOTIFYING });
+    const run = await engine.start({ workflow: NOTIFICATION_WORKFLOW });
     await killed.lastLine;
     const other = startProcess(options, 'notifying');
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
-    expectOneNotification(pause?.output, options.effects);
+    expectOneNotification(pause?.output, options.effectsFile);
     other.end();
     await other.lastLine;
   });

@@ -77,7 +77,7 @@ export interface Operation<
   /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
   /**
-   * True if it belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope.
+   * True if it belongs to the legacy API: errors are `{error: text, details?}`, and responses have no envelope.
    */
   legacy?: true;
   params: Path;

@@ -31,7 +31,7 @@ export interface SandboxOptions {
   readonly minProcesses?: number;
   /** The jobs that share an isolate, each in its own context: those of a run (default), of a tenant, or none. */
   readonly share?: Share;
-  /** The isolation level to use, and the minimum below which no job runs. */
+  /** The isolation level to use, and the minimum level that jobs require. */
   readonly isolation?: IsolationOptions;
   readonly limits?: Partial<JobLimits>;
   /** The addresses to which user code may connect; default: public addresses. */
@@ -53,7 +53,7 @@ export interface SandboxOptions {
   /** Maximum number of waiting jobs over all tenants (default 10,000) and per tenant (default 2,000). */
   readonly maxQueued?: number;
   readonly maxQueuedPerTenant?: number;
-  /** Replaces a process after this many jobs (20,000), milliseconds (600,000) or MiB of memory (512). */
+  /** When a process is replaced; defaults: after 20,000 jobs, after 600,000 ms, or with 512 MiB of memory. */
   readonly recycle?: RecycleLimits;
   /** Python processes, which are separate from JavaScript processes. */
   readonly python?: {
@@ -61,11 +61,11 @@ export interface SandboxOptions {
     readonly maxProcesses?: number;
     /** Idle processes to keep; default 0. */
     readonly minProcesses?: number;
-    /** Replaces a process after this many jobs (500), milliseconds (600,000) or MiB of memory (420). */
+    /** When a process is replaced; defaults: after 500 jobs, after 600,000 ms, or with 420 MiB of memory. */
     readonly recycle?: RecycleLimits;
     /**
-     * Folder for this host's own memory snapshot of the interpreter, with a seed for string hashes that no other host
-     * has; default: the snapshot of the package, whose seed is public.
+     * Folder for a memory snapshot of the interpreter that this host makes. The seed of its string hashes is private.
+     * Default: the snapshot in the package, whose seed is public.
      */
     readonly folder?: string;
   };
@@ -73,14 +73,13 @@ export interface SandboxOptions {
   readonly native?: {
     /** Maximum number of process trees at the same time; default: the number of processors. */
     readonly maxProcesses?: number;
-    /** Image of shell scripts that name none. */
+    /** Image for shell scripts that do not name one. */
     readonly image?: string;
-    /**
-     * Memory of all processes of a job together (512 MiB), size of `/work` and of `/tmp` each (128 MiB), and number of
-     * processes (128).
-     */
+    /** Memory limit for all processes of a job together; default 512. */
     readonly memoryMiB?: number;
+    /** Size of `/work`, and of `/tmp`; default 128. */
     readonly diskMiB?: number;
+    /** Maximum number of processes of a job; default 128. */
     readonly processes?: number;
   };
   /** Source of the images that jobs name. */
@@ -96,8 +95,10 @@ const DEFAULTS = {
   maxQueuedPerTenant: 2_000,
 } satisfies SandboxOptions;
 
-/** Maximum numbers of jobs that a process serves at the same time: in total, and of those that are not waiting. */
-const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, pipeline: 4 };
+/**
+ * Maximum numbers of jobs of a process at the same time: in total, and of jobs that do not wait for a host call.
+ */
+const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, maxRunnable: 4 };
 
 /** A process that reaches one of these limits is replaced. */
 const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
@@ -105,7 +106,8 @@ const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
- * Returns the options of the pool, with defaults. `paths` has the paths of options that come from another object.
+ * Returns the options of the pool, with defaults. `paths`: the names of options in error messages, if they differ, such
+ * as `python.maxProcesses`.
  * @throws SandboxError INVALID_OPTION.
  */
 export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<string, string>> = {}) {
@@ -117,7 +119,7 @@ export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<s
     if (!Number.isInteger(value) || value < min) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `The sandbox option ${paths[name] ?? name} is ${String(value)}; give a whole number of at least ${min}.`,
+        `The sandbox option ${paths[name] ?? name} is ${String(value)}; it must be a whole number of at least ${min}.`,
       );
     }
     numbers[name] = value;
@@ -125,7 +127,7 @@ export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<s
   if (options.share !== undefined && !SHARES.includes(options.share))
     throw new SandboxError(
       'INVALID_OPTION',
-      `The sandbox option share is ${String(options.share)}; give ${SHARES.join(', ')}.`,
+      `The sandbox option share is ${String(options.share)}; it must be one of: ${SHARES.join(', ')}.`,
     );
   return {
     ...numbers,
@@ -148,7 +150,7 @@ export function resolvePythonOptions(options: SandboxOptions) {
       { maxProcesses: 'python.maxProcesses', minProcesses: 'python.minProcesses' },
     ),
     // Python blocks its thread while it waits for a host call, so a process serves one job at a time.
-    pipeline: 1,
+    maxRunnable: 1,
     maxJobsPerProcess: 1,
     recycle: { jobs: 500, ageMs: 600_000, rssMiB: 420, ...recycle },
   };

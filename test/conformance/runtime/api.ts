@@ -74,7 +74,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
     });
 
-    it('R44, R45 values do not change the structure of the authored URL and body, and the log shows the sent request', async () => {
+    it('values do not change the structure of the authored URL and body, and the log shows the sent request (R44, R45)', async () => {
       const url = await serve(({ url: path }, response, body) => sendJson(response, { path, body }));
       const engine = await openEngineFor(url);
       const fields = {
@@ -104,7 +104,7 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('R45 a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request', async () => {
+    it('a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request (R45)', async () => {
       let requestCount = 0;
       const url = await serve((_request, response) => sendJson(response, { requestCount: ++requestCount }));
       const engine = await openEngineFor(url);
@@ -123,7 +123,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(requestCount).toBe(0);
     });
 
-    it('R45 with compat a URL contains values unencoded', async () => {
+    it('with compat a URL contains values unencoded (R45)', async () => {
       const url = await serve(({ url: path }, response) => sendJson(response, { path }));
       const engine = await openEngineFor(url);
       const definition = workflow([apiBlock({ url: `${url}/a/<start.id>` })], ['Start -> Call']);

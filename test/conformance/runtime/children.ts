@@ -37,7 +37,7 @@ export function describeChildren(make: MakeRuntime): void {
       });
     });
 
-    it('R24 a child that pauses also pauses its parent, and both continue after the resume', async () => {
+    it('a child that pauses also pauses its parent, and both continue after the resume (R24)', async () => {
       const engine = await make().open();
       await engine.deploy(
         workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {

@@ -11,7 +11,7 @@ const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 /** Defines the tests of R46 (docs/semantics.md): blocks that pause in an attempt and continue it with the answer. */
 export function describeContinuedAttempts(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
-    it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
+    it('get the answers to all their pauses, in order, and repeat no step (R46)', async () => {
       const askBlocks = new AskBlocks();
       const engine = await make().open({ blocks: [askBlocks.executor] });
       const definition = workflow([ask('A', 2), fn('Z', 'return <a.answers>')], ['Start -> A -> Z']);
@@ -37,7 +37,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       expect(logs).toMatchObject([{ status: 'completed', tries: 1, output: { attempt: 1 } }]);
     });
 
-    it('R46 refuse an answer of the wrong shape, and use an answer for one pause only', async () => {
+    it('refuse an answer of the wrong shape, and use an answer for one pause only (R46)', async () => {
       const engine = await make().open({ blocks: [new AskBlocks().executor] });
       const { runId, result } = await engine.start({ workflow: workflow([ask('A', 2)], ['Start -> A']) });
       await result();
@@ -57,7 +57,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       });
     });
 
-    it('R46 keep their answers for the next attempt, and a resume does not count as an attempt', async () => {
+    it('keep their answers for the next attempt, and a resume does not count as an attempt (R46)', async () => {
       let failureCount = 0;
       const askBlocks = new AskBlocks((_, answers) =>
         answers.length === 1 && failureCount++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
@@ -73,7 +73,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       expect(askBlocks.executedSteps).toEqual(['A 0', 'A 1']);
     });
 
-    it('R46 do not spend their timeout while they wait for a person', async () => {
+    it('do not spend their timeout while they wait for a person (R46)', async () => {
       const clock = new TestClock();
       const answerRead = Promise.withResolvers<void>();
       const askBlocks = new AskBlocks((context, answers) => {
@@ -102,7 +102,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       });
     });
 
-    it('R46 wait in branches and iterations, each for its own answer', async () => {
+    it('wait in branches and iterations, each for its own answer (R46)', async () => {
       const askBlocks = new AskBlocks();
       const engine = await make().open({ blocks: [askBlocks.executor] });
       const definition = workflow(
@@ -138,7 +138,7 @@ export function describeContinuedAttempts(make: MakeRuntime): void {
       });
     });
 
-    it('R46 are aborted if a sibling fails or the run is cancelled while they wait', async () => {
+    it('are aborted if a sibling fails or the run is cancelled while they wait (R46)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [new AskBlocks().executor, script.executor] });
       const definition = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);

@@ -84,7 +84,7 @@ export function describeData(make: MakeRuntime): void {
       expect(result.error?.message).toContain('«redacted:API_KEY»');
     });
 
-    it('R39 a run from a block takes the outputs of earlier blocks from the earlier run', async () => {
+    it('a run from a block takes the outputs of earlier blocks from the earlier run (R39)', async () => {
       const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
       const engine = await make().open({ blocks: [script.executor] });
       const workflowWith = (code: string) =>
@@ -101,7 +101,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('R39 a run cannot start at a block whose preceding block did not run', async () => {
+    it('a run cannot start at a block whose preceding block did not run (R39)', async () => {
       const engine = await make().open();
       const definition = workflow(
         [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],

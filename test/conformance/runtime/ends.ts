@@ -140,7 +140,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('R29 a signal aborted before the start cancels the run before any block runs', async () => {
+    it('a signal aborted before the start cancels the run before any block runs (R29)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };

@@ -11,7 +11,7 @@ import type { MakeRuntime } from './suite.ts';
  */
 export function describeFailures(make: MakeRuntime): void {
   describe('failures', () => {
-    it('R13 a block is retried with backoff, and fails with its last failure', async () => {
+    it('a block is retried with backoff, and fails with its last failure (R13)', async () => {
       const clock = new TestClock(1000);
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -32,7 +32,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(log).toMatchObject({ blockName: 'A', tries: 3, status: 'failed' });
     });
 
-    it('R13 a block is not retried after a failure that is not retryable', async () => {
+    it('a block is not retried after a failure that is not retryable (R13)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
@@ -44,7 +44,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A']);
     });
 
-    it('R14 a retry waits at least as long as Retry-After', async () => {
+    it('a retry waits at least as long as Retry-After (R14)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -59,7 +59,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
-    it('R15 a failed block activates its error port once, with the message as the output', async () => {
+    it('a failed block activates its error port once, with the message as the output (R15)', async () => {
       const engine = await make().open();
       const definition = workflow(
         [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],
@@ -70,7 +70,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect((result.output as { result: string }).result).toContain('no');
     });
 
-    it('R16 a container with an error port handles failures of its body', async () => {
+    it('a container with an error port handles failures of its body (R16)', async () => {
       const engine = await make().open();
       const definition = workflow(
         [
@@ -89,7 +89,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect((result.output as { result: string }).result).toContain('turn');
     });
 
-    it('R16 a parallel that collects errors continues with its other branches', async () => {
+    it('a parallel that collects errors continues with its other branches (R16)', async () => {
       const engine = await make().open();
       const definition = workflow(
         [
@@ -108,7 +108,7 @@ export function describeFailures(make: MakeRuntime): void {
       });
     });
 
-    it('R17 no block starts after a failure; running blocks get a grace period and are recorded', async () => {
+    it('no block starts after a failure; running blocks get a grace period and are recorded (R17)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -130,7 +130,7 @@ export function describeFailures(make: MakeRuntime): void {
       });
     });
 
-    it('R18 running blocks are aborted after the grace period', async () => {
+    it('running blocks are aborted after the grace period (R18)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
@@ -148,7 +148,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });
     });
 
-    it('R11 a loop that exceeds the limit of iterations fails with the code of the limit', async () => {
+    it('a loop that exceeds the limit of iterations fails with the code of the limit (R11)', async () => {
       const engine = await make().open({ limits: { maxLoopTurns: 3 } });
       const definition = workflow(
         [loop('L', { loopType: 'while', whileCondition: 'true' }, fn('A', 'return 1'))],

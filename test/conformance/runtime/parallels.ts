@@ -11,7 +11,7 @@ export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
     const workEngine = sharedWorkEngine(make);
 
-    it('R9 with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch', async () => {
+    it('with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch (R9)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const definition = workflow(

@@ -8,7 +8,7 @@ const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', r
 /** Defines the tests of R22, R25 and R40 (docs/semantics.md): pause points and their answers. */
 export function describePauses(make: MakeRuntime): void {
   describe('pauses', () => {
-    it('R22 a run stops at a pause and continues with the submission', async () => {
+    it('a run stops at a pause and continues with the submission (R22)', async () => {
       const engine = await make().open();
       const definition = workflow(
         [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
@@ -28,7 +28,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
     });
 
-    it('R40 an invalid submission or token is refused, and the pause stays open', async () => {
+    it('an invalid submission or token is refused, and the pause stays open (R40)', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),
@@ -46,7 +46,7 @@ export function describePauses(make: MakeRuntime): void {
       });
     });
 
-    it('R40 a repeated resume with the same token returns the first result, even after the end of the run', async () => {
+    it('a repeated resume with the same token returns the first result, even after the end of the run (R40)', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow(
@@ -63,7 +63,7 @@ export function describePauses(make: MakeRuntime): void {
       await expect(engine.resume(run.runId, { token: 'other' })).rejects.toMatchObject({ code: 'RUN_ENDED' });
     });
 
-    it('R25 a pause is open while other branches continue, and the run is paused when nothing else runs', async () => {
+    it('a pause is open while other branches continue, and the run is paused when nothing else runs (R25)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const definition = workflow(

@@ -10,7 +10,7 @@ import type { MakeRuntime } from './suite.ts';
  */
 export function describeTime(make: MakeRuntime): void {
   describe('time', () => {
-    it('R21 a block that exceeds its timeout is aborted and fails', async () => {
+    it('a block that exceeds its timeout is aborted and fails (R21)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -21,7 +21,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R26 a run that exceeds its timeout fails, and its blocks are aborted', async () => {
+    it('a run that exceeds its timeout fails, and its blocks are aborted (R26)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -41,7 +41,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R23 a wait has its exact duration, and the run is paused until then', async () => {
+    it('a wait has its exact duration, and the run is paused until then (R23)', async () => {
       const clock = new TestClock(5000);
       const engine = await make().open({ clock });
       const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
@@ -56,7 +56,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
     });
 
-    it('R29 cancelling a run aborts its running blocks, and the run stays cancelled', async () => {
+    it('cancelling a run aborts its running blocks, and the run stays cancelled (R29)', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
@@ -84,7 +84,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
     });
 
-    it('R27 after a Response no block starts, and running blocks get a grace period', async () => {
+    it('after a Response no block starts, and running blocks get a grace period (R27)', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
@@ -104,7 +104,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R28 a run until a block stops after that block', async () => {
+    it('a run until a block stops after that block (R28)', async () => {
       const script = new Script({
         A: () => ({ output: { a: 1 } }),
         B: () => ({ output: { b: 1 } }),

@@ -99,7 +99,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('R44 values do not change the structure of authored JSON in inputs of a child, values of variables and a Response', async () => {
+    it('values do not change the structure of authored JSON in inputs of a child, values of variables and a Response (R44)', async () => {
       const { engine } = await workEngine();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
       const assignments = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];

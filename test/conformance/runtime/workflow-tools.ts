@@ -159,7 +159,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(callsIn(result.output)[0]?.result).toMatchObject({ result: [q, 3, 'no'] });
     });
 
-    it('R24 the agent waits while its workflows wait for a person, and continues after the answers', async () => {
+    it('the agent waits while its workflows wait for a person, and continues after the answers (R24)', async () => {
       const model = await modelWithCalls([
         { name: 'asks', args: { q: 1 } },
         { name: 'asks', args: { q: 2 } },

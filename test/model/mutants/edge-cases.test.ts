@@ -3,7 +3,7 @@ import { region } from '../../support/graph.ts';
 import { startMachine } from '../../support/run-machine.ts';
 
 describe('work in a grace period', () => {
-  it('R30 ignores a timeout that the machine has not set', () => {
+  it('ignores a timeout that the machine has not set (R30)', () => {
     const { run } = startMachine(region('s -> f, a'));
     run.complete('s');
     expect(run.fail('f')).toEqual(['timer grace 1050']);
@@ -12,7 +12,7 @@ describe('work in a grace period', () => {
     expect(run.complete('a')).toEqual(['end failed block f']);
   });
 
-  it('R20 has not failed if it completes with the port `error`', () => {
+  it('that completes through the port `error` does not count as failed (R20)', () => {
     const { run } = startMachine(region('s -> f, a', 'a:error -> h'));
     run.complete('s');
     run.fail('f');
@@ -22,7 +22,7 @@ describe('work in a grace period', () => {
 });
 
 describe('an expand command', () => {
-  it('R17 is completed in the grace period only by an event for this command', () => {
+  it('is completed in the grace period only by an event for the command itself (R17)', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = startMachine(
       region({ P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } } }),
@@ -34,7 +34,7 @@ describe('an expand command', () => {
     expect(run.expand('P/0/L', 1)).toEqual(['end completed']);
   });
 
-  it('R25 does not keep the run waiting after it is stopped', () => {
+  it('does not keep the run waiting after it is stopped (R25)', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = startMachine(
       region('P -> a', {
@@ -52,7 +52,7 @@ describe('an expand command', () => {
       'is no longer pending and has failed',
       { type: 'failed', at: [0], atMs: 0, attempt: 0, retryable: false },
     ],
-  ] as const)('R30 that %s is not answered', (_, event) => {
+  ] as const)('that %s ignores the event (R30)', (_, event) => {
     const { run } = startMachine(
       region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }),
     );
@@ -62,13 +62,13 @@ describe('an expand command', () => {
   });
 });
 
-it('R22 a paused block with a Response ends the run when it is resumed', () => {
+it('a paused block with a Response ends the run when it is resumed (R22)', () => {
   const { run } = startMachine(region('r -> after', { r: { answers: true } }));
   run.pause('r');
   expect(run.resume('r')).toEqual(['end completed r']);
 });
 
-it('R26 a deadline does not change after it was set again at a resume', () => {
+it('a deadline that a resume has set does not change later (R26)', () => {
   const { run } = startMachine(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
   run.nowMs = 1100;
   run.pause('p');
@@ -79,13 +79,13 @@ it('R26 a deadline does not change after it was set again at a resume', () => {
   expect(run.pending()).toEqual(['run b', 'timer deadline 9400']);
 });
 
-it('R24 a `blocked` event of a child run changes the state', () => {
+it('a `blocked` event of a child run changes the state (R24)', () => {
   const { run } = startMachine(region('c', { c: { class: 'child' } }));
   run.block('c', 'human');
   expect(run.changed).toBe(true);
 });
 
-it('R29 the state of a drained run is cleared at its end', () => {
+it('the state of a drained run is cleared at its end (R29)', () => {
   const { run } = startMachine(region('s -> a, b'), { timeoutMs: 500 });
   run.complete('s');
   run.fail('a');

@@ -11,7 +11,7 @@ import type { Environment, EnvironmentOptions } from './environment.ts';
 
 const POLL = { timeout: 60_000, interval: 50 };
 const TIMEOUT_MS = 240_000;
-/** Milliseconds within which a computing process uses CPU time. */
+/** Sampling period in milliseconds: a process that uses CPU time in it is computing. */
 const BUSY_MS = 2000;
 /** Duration of a block that is cancelled before its end. */
 const LONG_MS = 300_000;
@@ -36,7 +36,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   }
 
   it(
-    'killing a worker in a long segment does not repeat blocks that a heartbeat has reported',
+    'after a worker is killed in an activity that executes many blocks, blocks that a heartbeat has reported are not repeated',
     { timeout: TIMEOUT_MS },
     async () => {
       const { engine, stores, effects, fleet } = await startEnvironment(2, { localSegments: false });

@@ -10,7 +10,7 @@ import { createCluster } from '../cluster.ts';
 const graph = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
 
 describeTemporal('workers of the production server', (server) => {
-  it('with versions finish the runs that they have started; new runs start on the current version', async () => {
+  it('of a versioned deployment finish the runs that they have started; new runs start on the current version', async () => {
     const cluster = createCluster(server);
     const deployment = `looms-${cluster.queue}`;
     const [oldScript, newScript] = [new Script(), new Script()];
@@ -46,7 +46,7 @@ describeTemporal('workers of the production server', (server) => {
     expect(JSON.parse(await worker.firstLine())).toMatchObject({ ready: true, queue: cluster.queue });
   });
 
-  it('with eager start immediately receive the runs that their own process starts', async () => {
+  it('receive the runs that their own process starts immediately if eager start is on', async () => {
     const start = vi.spyOn(WorkflowClient.prototype, 'start');
     const engine = await createCluster(server).engine({}, { worker: true, eager: true });
     const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });

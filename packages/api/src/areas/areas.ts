@@ -67,7 +67,7 @@ export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   return { name: 'runs', operations: pickOperations(RUNS, options.only), services: (context) => context };
 }
 
-/** Returns the area of the older interface. `hasResumePage`: the host serves the page on which pauses are answered. */
+/** Returns the area of the legacy API. `hasResumePage`: the host serves the page on which pauses are answered. */
 export function legacy({ hasResumePage = false }: { hasResumePage?: boolean } = {}): Area<
   AreaContext & { hasResumePage: boolean },
   typeof LEGACY

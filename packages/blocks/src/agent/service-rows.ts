@@ -35,7 +35,7 @@ export function createServiceTools(
   for (const id of idsOf(row)) {
     const loaded = tools.get(id);
     if (loaded) return [operationTool(context, loaded, params)];
-    const code = tools.code(id);
+    const code = tools.codeTool(id);
     if (code) return [codeTool(context, code, params)];
     if (tools.hasService(id)) return createSearchTools(context, { service: id, params, tools });
   }

@@ -40,8 +40,11 @@ interface FileTool {
 export class ServiceTools {
   readonly #byId = new Map<string, FileTool>();
   readonly #indexes = new Map<string, MiniSearch>();
-  readonly #code = new Map<string, CodeTool>();
-  /** The tools by the name of their service. Tools of a further server (`NAME:HOST`) are also under `NAME`. */
+  readonly #codeTools = new Map<string, CodeTool>();
+  /**
+   * The tools by the name of their service. If a service has several servers, the tools of `NAME:HOST` are also under
+   * `NAME`.
+   */
   readonly #byService = new Map<string, ServiceTool[]>();
 
   /** Throws OPTIONS_INVALID. */
@@ -49,26 +52,26 @@ export class ServiceTools {
     for (const [index, value] of files.entries()) {
       const file = readToolFile(value, `number ${index + 1} in toolFiles`);
       for (const tool of file.tools) {
-        this.#expectNew(tool.id);
+        this.#assertUnused(tool.id);
         this.#byId.set(tool.id, { tool, file });
         const [mainName = tool.service] = tool.service.split(':');
         for (const name of new Set([mainName, tool.service])) this.#toolsOf(name).push(tool);
       }
       for (const tool of file.code ?? []) {
-        this.#expectNew(tool.id);
-        this.#code.set(tool.id, tool);
+        this.#assertUnused(tool.id);
+        this.#codeTools.set(tool.id, tool);
       }
     }
   }
 
-  #expectNew(id: string): void {
-    if (this.#byId.has(id) || this.#code.has(id))
+  #assertUnused(id: string): void {
+    if (this.#byId.has(id) || this.#codeTools.has(id))
       throw new EngineError('OPTIONS_INVALID', `Two tool files have a tool "${id}".`);
   }
 
   /** Returns the code tool with this id. */
-  code(id: string): CodeTool | undefined {
-    return this.#code.get(id);
+  codeTool(id: string): CodeTool | undefined {
+    return this.#codeTools.get(id);
   }
 
   /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */

@@ -15,7 +15,7 @@ export type TriggerWorkerOptions = Omit<SessionOptions, 'recover' | 'ownership'>
 
 /** Starts the runs of schedules, feeds and events of the service. */
 export interface TriggerWorker {
-  /** Stops starting runs. Another process starts the rest. */
+  /** Stops starting runs for triggers. Another process continues. */
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions):
       feeds: { ...session.network, credentials: ownership.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    // Only this process can reach the API.
+    // The API is not served, so it is as safe as on a local server.
     const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
     closeSteps.push(() => limits.close());
     const api = await createApi({

@@ -5,7 +5,7 @@ import { startMachine } from '../../../../test/support/run-machine.ts';
 // The R numbers in titles are the rules of docs/semantics.md.
 
 describe('the deadline', () => {
-  it('R26 ends the run, even if work is open', () => {
+  it('ends the run, even if work is open (R26)', () => {
     const { run, first } = startMachine(region('s -> a, p'), { timeoutMs: 500 });
     expect(first).toEqual(['timer deadline 1500', 'run s']);
     run.complete('s');
@@ -15,21 +15,21 @@ describe('the deadline', () => {
     expect(run.state).toMatchObject({ busy: 0, humans: 0, timers: 0 });
   });
 
-  it('R26 is ignored before its time', () => {
+  it('is ignored before its time (R26)', () => {
     const { run } = startMachine(region('a'), { timeoutMs: 500 });
     run.nowMs = 1499;
     expect(run.fire('', 'deadline')).toEqual([]);
     expect(run.changed).toBe(false);
   });
 
-  it('R26 includes the time during which the run waits for a person', () => {
+  it('includes the time during which the run waits for a person (R26)', () => {
     const { run } = startMachine(region('p'), { timeoutMs: 500 });
     expect(run.pause('p')).toEqual(['open p']);
     run.nowMs = 1500;
     expect(run.fire('', 'deadline')).toEqual(['abort p deadline', 'end failed deadline']);
   });
 
-  it('R26 with `activeOnly` is stopped while only a person can continue the run', () => {
+  it('with `activeOnly` is stopped while only a person can continue the run (R26)', () => {
     const { run } = startMachine(region('p -> a'), { timeoutMs: 500, activeOnly: true });
     run.nowMs = 1100;
     run.pause('p');
@@ -43,7 +43,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort a deadline', 'end failed deadline']);
   });
 
-  it('R26 with `activeOnly` is not stopped while a timer can continue the run', () => {
+  it('with `activeOnly` is not stopped while a timer can continue the run (R26)', () => {
     const { run } = startMachine(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
     run.complete('s');
     run.pause('p');
@@ -54,7 +54,7 @@ describe('the deadline', () => {
     expect(run.state.deadline).toEqual({ leftMs: 300, activeOnly: true });
   });
 
-  it('R26 only ends the grace period of a run that has failed', () => {
+  it('only ends the grace period of a run that has failed (R26)', () => {
     const { run } = startMachine(region('s -> a, b'), { timeoutMs: 20 });
     run.complete('s');
     run.fail('a');
@@ -62,7 +62,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end failed block a']);
   });
 
-  it('R26 only ends the grace period of a run that has answered', () => {
+  it('only ends the grace period of a run that has answered (R26)', () => {
     const { run } = startMachine(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
     run.complete('s');
     run.complete('r');
@@ -70,7 +70,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end completed r']);
   });
 
-  it('R26 is removed when the run ends', () => {
+  it('is removed when the run ends (R26)', () => {
     const { run } = startMachine(region('p'), { timeoutMs: 500, activeOnly: true });
     run.pause('p');
     expect(run.cancel()).toEqual(['abort p cancelled', 'end cancelled']);

@@ -10,7 +10,7 @@ const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 const failingLoop = { L: loop(region('x'), { count: 2, limit: 1 }) };
 
 describe('a drain', () => {
-  // E opens an empty iteration and would ask for another; L wants more iterations than its limit.
+  // Without a drain, E would start another iteration after its empty one, and L would fail at its limit.
   const body = region('s -> E, L, b', {
     E: loop(region(), { perTurn: true, firstFree: true }),
     L: loop(region('x'), { count: 2, limit: 1 }),
@@ -21,7 +21,7 @@ describe('a drain', () => {
     L: loop(region('x')),
   });
 
-  it('R17 starts nothing new, stops waits immediately and lets running work finish', () => {
+  it('starts nothing new, stops waits immediately and lets running work finish (R17)', () => {
     const { run } = startMachine(graph);
     run.complete('s');
     run.wait('wait');
@@ -38,7 +38,7 @@ describe('a drain', () => {
     expect(run.expand('L', 5)).toEqual(['end failed block f']);
   });
 
-  it('R17 counts a block that pauses, fails or times out as done', () => {
+  it('counts a block that pauses, fails or times out as done (R17)', () => {
     const otherGraph = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
     const { run } = startMachine(otherGraph);
     run.complete('s');
@@ -50,14 +50,14 @@ describe('a drain', () => {
     expect(run.pause('c')).toEqual(['end failed block f']);
   });
 
-  it('R46 aborts a pause that would continue its block, before the pause opens', () => {
+  it('aborts an attempt that ends in a pause and would then continue, instead of opening the pause (R46)', () => {
     const { run } = startMachine(region('s -> f, c'));
     run.complete('s');
     run.fail('f');
     expect(run.pauseToContinue('c')).toEqual(['abort c failed', 'end failed block f']);
   });
 
-  it('R17 counts the end of a running attempt once, and ignores other attempts', () => {
+  it('counts the end of a running attempt once, and ignores other attempts (R17)', () => {
     const { run } = startMachine(region('s -> f, a, b'));
     run.complete('s');
     run.fail('f');
@@ -70,7 +70,7 @@ describe('a drain', () => {
     expect(run.state.busy).toBe(1);
   });
 
-  it('R17 of a container ends only when the work in it is done', () => {
+  it('of a container ends only when the work in it is done (R17)', () => {
     const inner = region({ P: parallel(region('x -> y'), { count: 2 }) });
     const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
     expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
@@ -78,7 +78,7 @@ describe('a drain', () => {
     expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
   });
 
-  it('R17 of a branch ends only when the work in it is done, and nothing follows from that work', () => {
+  it('of a branch ends only when the work in it is done, and that work starts no further blocks (R17)', () => {
     const branch = region('x', 'y -> z', 'y:error -> h');
     const { run } = startMachine(
       region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }),
@@ -88,7 +88,7 @@ describe('a drain', () => {
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
-  it('R17 does not affect blocks outside its scope', () => {
+  it('does not affect blocks outside its scope (R17)', () => {
     const { run } = startMachine(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
     );
@@ -101,24 +101,24 @@ describe('a drain', () => {
   it.each([
     ['a container', { O: loop(body, { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(body, { count: 1, collectErrors: true }) }, ['run z']],
-  ] as const)('R17 starts nothing more for the same event in %s', (_, nodes, next) => {
+  ] as const)('starts no further blocks for the event that began it, in %s (R17)', (_, nodes, next) => {
     const { run } = startMachine(region('O -> z', 'O:error -> h', nodes));
     expect(run.complete('O/0/s')).toEqual(next);
   });
 
-  it('R17 starts nothing more for the same event in the run, and no iterations of open loops', () => {
+  it('starts no further blocks for the event that began it, and no iterations of open loops (R17)', () => {
     const { run } = startMachine(body);
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
 
-  it('R18 is aborted at the end of its grace period', () => {
+  it('is aborted at the end of its grace period (R18)', () => {
     const { run } = startMachine(region('s -> f, a, L', { L: loop(region('x')) }));
     run.complete('s');
     run.fail('f');
     expect(run.fire('', 'grace')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
 
-  it('R18 is aborted immediately without a grace period', () => {
+  it('is aborted immediately without a grace period (R18)', () => {
     const { run } = startMachine(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
     run.complete('s');
     expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
@@ -131,18 +131,21 @@ describe('a drain', () => {
       { O: parallel(region('a', 'L', 'z', failingLoop), { count: 1, collectErrors: true }) },
       ['run n'],
     ],
-  ] as const)('R18 without a grace period starts nothing more for the same event in %s', (_, nodes, next) => {
-    const { first } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
-    expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
-  });
+  ] as const)(
+    'without a grace period starts nothing more for the same event in %s (R18)',
+    (_, nodes, next) => {
+      const { first } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+      expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
+    },
+  );
 
-  it('R18 of a container has a grace timer that aborts only this container', () => {
+  it('of a container has a grace timer that aborts only this container (R18)', () => {
     const { run } = startMachine(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P grace 1050']);
     expect(run.fire('P', 'grace')).toEqual(['abort P/1/x failed', 'run h']);
   });
 
-  it('R18 of a collected branch has a grace timer that aborts only this branch', () => {
+  it('of a branch whose parallel collects errors has a grace timer that aborts only this branch (R18)', () => {
     const body = region('x', 'y');
     const { run } = startMachine(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
     expect(run.fail('P/1/x')).toEqual(['timer P/1 grace 1050']);
@@ -156,7 +159,7 @@ describe('a drain', () => {
 describe('an outer drain', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
-  it('R19 replaces the inner one: its grace period counts, and the inner timer is void', () => {
+  it('replaces the inner one: its grace period counts, and the inner timer is void (R19)', () => {
     const { run } = startMachine(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -168,7 +171,7 @@ describe('an outer drain', () => {
     expect(run.complete('c')).toEqual(['end failed block b']);
   });
 
-  it('R19 of a container replaces the drain of an inner container', () => {
+  it('of a container replaces the drain of an inner container (R19)', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
     const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
@@ -177,7 +180,7 @@ describe('an outer drain', () => {
     expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
   });
 
-  it('R19 prevents drains from beginning inside it', () => {
+  it('prevents drains from beginning inside it (R19)', () => {
     const { run } = startMachine(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);
@@ -187,14 +190,14 @@ describe('an outer drain', () => {
 });
 
 describe('the first failure', () => {
-  it('R20 determines the error of the run', () => {
+  it('determines the error of the run (R20)', () => {
     const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.fail('b');
     expect(run.fail('a')).toEqual(['end failed block b']);
   });
 
-  it('R20 keeps blocks that fail after it from taking their error ports', () => {
+  it('keeps blocks that fail after it from taking their error ports (R20)', () => {
     const { run } = startMachine(region('s -> a, b', 'a:error -> h'));
     run.complete('s');
     run.fail('b');

@@ -8,29 +8,29 @@ import { retryWaitMs } from './failure.ts';
 const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };
 
 describe('a failed attempt', () => {
-  it('R13 is followed by another, until one succeeds', () => {
+  it('is followed by another, until one succeeds (R13)', () => {
     const { run } = startMachine(region('a -> b', { a: { retry: { ...retry, waitMs: 0 } } }));
     expect(run.fail('a')).toEqual(['run a #2']);
     expect(run.complete('a', undefined, 2)).toEqual(['run b']);
   });
 
-  it('R13 is the last if the policy allows no more', () => {
+  it('is the last if the policy allows no more (R13)', () => {
     const { run } = startMachine(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.fail('a', { attempt: 2 })).toEqual(['run a #3']);
     expect(run.fail('a', { attempt: 3 })).toEqual(['run h']);
   });
 
-  it('R13 without a policy is the only one', () => {
+  it('without a policy is the only one (R13)', () => {
     expect(startMachine(region('a')).run.fail('a')).toEqual(['end failed block a']);
   });
 
-  it('R13 that is not retryable is the last', () => {
+  it('that is not retryable is the last (R13)', () => {
     const { run } = startMachine(region('a:error -> h', { a: { retry } }));
     expect(run.fail('a', { retryable: false })).toEqual(['run h']);
   });
 
-  it('R14 is followed by another after a wait', () => {
+  it('is followed by another after a wait (R14)', () => {
     const { run } = startMachine(region('a', { a: { retry } }));
     expect(run.fail('a')).toEqual(['timer a retry 1100']);
     run.nowMs = 1100;
@@ -38,7 +38,7 @@ describe('a failed attempt', () => {
     expect(run.fail('a', { attempt: 2 })).toEqual(['timer a retry 1300']);
   });
 
-  it('R14 that waits for its retry is aborted with the run', () => {
+  it('that waits for its retry is aborted with the run (R14)', () => {
     const { run } = startMachine(region('s -> a, b', { a: { retry } }));
     run.complete('s');
     run.fail('a');
@@ -62,7 +62,7 @@ describe('the wait before a retry', () => {
     [{ ...retry, waitMs: 0 }, 5000, {}, 0],
     [retry, 5000, {}, 1000],
   ])(
-    'R14 grows, has a ceiling, is shortened by jitter, and is never shorter than Retry-After (%#)',
+    'grows, has a ceiling, is shortened by jitter, and is never shorter than Retry-After (%#) (R14)',
     (policy, attempt, failure, ms) => {
       expect(retryWaitMs(policy, attempt, failure)).toBe(ms);
     },
@@ -70,7 +70,7 @@ describe('the wait before a retry', () => {
 });
 
 describe('a failed block', () => {
-  it('R15 with an error port takes it, and the run continues', () => {
+  it('with an error port takes it, and the run continues (R15)', () => {
     const { run } = startMachine(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
     run.complete('s');
     expect(run.fail('a')).toEqual(['run h']);
@@ -79,12 +79,12 @@ describe('a failed block', () => {
     expect(run.complete('h')).toEqual(['run j']);
   });
 
-  it('R15 is not the same as a block that completes by the port `error`, which fails nothing', () => {
+  it('is not the same as a block that completes by the port `error`, which fails nothing (R15)', () => {
     const { run } = startMachine(region('a -> b'));
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });
 
-  it('R16 without an error port fails the nearest container that has one', () => {
+  it('without an error port fails the nearest container that has one (R16)', () => {
     const graph = region('O -> z', 'O:error -> g', {
       O: loop(
         region('M:error -> h', { M: loop(region({ I: loop(region('x'), { count: 1 }) }), { count: 1 }) }),
@@ -99,7 +99,7 @@ describe('a failed block', () => {
     expect(run.complete('O/0/h')).toEqual(['run z']);
   });
 
-  it('R16 is collected by the nearest parallel that collects errors, even if it has an error port', () => {
+  it('is collected by the nearest parallel that collects errors, even if it has an error port (R16)', () => {
     const graph = region('P -> a', 'P:error -> h', {
       P: parallel(region('x -> y'), { count: 2, collectErrors: true }),
     });
@@ -109,21 +109,21 @@ describe('a failed block', () => {
     expect(run.complete('P/1/y')).toEqual(['run a']);
   });
 
-  it('R16 is not collected if the parallel itself fails', () => {
+  it('is not collected if the parallel itself fails (R16)', () => {
     const { run } = startMachine(
       region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }),
     );
     expect(run.fail('P', { attempt: 0 })).toEqual(['run h']);
   });
 
-  it('R16 that nothing handles fails the run', () => {
+  it('that nothing handles fails the run (R16)', () => {
     const graph = region('P -> a', { P: parallel(region('x'), { count: 2 }) });
     const { run } = startMachine(graph, { graceMs: 0 });
     expect(run.fail('P/1/x')).toEqual(['abort P/0/x failed', 'end failed block P/1/x']);
     expect(run.state.end).toEqual({ status: 'failed' });
   });
 
-  it('R16 in a branch of a collecting parallel fails the loops around it, but not the parallel', () => {
+  it('in a branch of a collecting parallel fails the loops around it, but not the parallel (R16)', () => {
     const inner = region('L -> y', { L: loop(region('x'), { count: 2 }) });
     const { run } = startMachine(
       region('P -> a', { P: parallel(inner, { count: 2, window: 1, collectErrors: true }) }),

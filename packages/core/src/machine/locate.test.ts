@@ -5,7 +5,7 @@ import { countAt, workAt } from './locate.ts';
 
 // The R numbers in titles are the rules of docs/semantics.md.
 
-it('R31 work is found at its address, and only there', () => {
+it('work is found at its address, and only there (R31)', () => {
   const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });
   const { run } = startMachine(graph);
   expect(workAt(graph, run.state, addressOf(graph, 'L/0/x'))).toEqual({ w: 'run', try: 1, dueMs: 1005 });
@@ -14,7 +14,7 @@ it('R31 work is found at its address, and only there', () => {
   expect(workAt(graph, run.state, [0, 0, 0])).toBeUndefined();
 });
 
-it('R10 the number of iterations or branches of an open container is returned once it is known', () => {
+it('the number of iterations or branches of an open container is returned once it is known (R10)', () => {
   const graph = region('P -> W', { P: parallel(region('x')), W: loop(region('y'), { perTurn: true }) });
   const { run } = startMachine(graph);
   const countOf = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));

@@ -9,7 +9,7 @@ import { initialState } from './step.ts';
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
 describe('the pending commands of a state', () => {
-  it('R31 are all commands without an answer', () => {
+  it('are all commands without an answer (R31)', () => {
     const graph = region('s -> run, try, wait, pause, child, L, P', {
       run: { timeoutMs: 30 },
       try: { retry },
@@ -39,13 +39,13 @@ describe('the pending commands of a state', () => {
     ]);
   });
 
-  it('R31 contain the number of the attempt', () => {
+  it('contain the number of the attempt (R31)', () => {
     const { run } = startMachine(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.pending()).toEqual(['run a #2']);
   });
 
-  it('R31 include the grace timers of the run, a container and a branch', () => {
+  it('include the grace timers of the run, a container and a branch (R31)', () => {
     const body = region('x', 'y');
     const graph = region('s -> P, Q', 'Q:error -> h', {
       P: parallel(body, { count: 1, collectErrors: true }),
@@ -62,7 +62,7 @@ describe('the pending commands of a state', () => {
     expect(secondRun.run.pending()).toEqual(['run b', 'timer grace 1050']);
   });
 
-  it('R31 are empty before the start and after the end', () => {
+  it('are empty before the start and after the end (R31)', () => {
     expect(pendingCommands(region('a'), initialState())).toEqual([]);
     const { run } = startMachine(region('a'), { timeoutMs: 5 });
     run.complete('a');

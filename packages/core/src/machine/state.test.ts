@@ -8,7 +8,7 @@ import { idleState } from './state.ts';
 const graph = region('s -> p, w, b');
 
 describe('a run', () => {
-  it('R25 is running while any block runs', () => {
+  it('is running while any block runs (R25)', () => {
     const { run } = startMachine(graph);
     run.complete('s');
     run.pause('p');
@@ -16,7 +16,7 @@ describe('a run', () => {
     expect(idleState(run.state)).toBe('running');
   });
 
-  it('R25 waits for a person if a person is needed and nothing runs', () => {
+  it('waits for a person if a person is needed and nothing runs (R25)', () => {
     const { run } = startMachine(graph);
     run.complete('s');
     run.pause('p');
@@ -29,7 +29,7 @@ describe('a run', () => {
     expect(idleState(run.state)).toBe('ended');
   });
 
-  it('R25 is running while a retry is pending, even if a person is needed', () => {
+  it('is running while a retry is pending, even if a person is needed (R25)', () => {
     const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
     const { run } = startMachine(region('s -> a, p', { a: { retry } }));
     run.complete('s');

@@ -6,18 +6,18 @@ import { advance, initialState, step } from './step.ts';
 // The R numbers in titles are the rules of docs/semantics.md.
 
 describe('a run', () => {
-  it('R1 starts at one block', () => {
+  it('starts at one block (R1)', () => {
     expect(startMachine(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
   });
 
-  it('R1 does not wait for nodes that its start does not reach', () => {
+  it('does not wait for nodes that its start does not reach (R1)', () => {
     const { run } = startMachine(region('a -> c', 'b -> c -> d', 'other'), { start: 'b' });
     expect(run.complete('b')).toEqual(['run c']);
     expect(run.complete('c')).toEqual(['run d']);
     expect(run.complete('d')).toEqual(['end completed']);
   });
 
-  it('R1 can start at an inner block, a join or a container', () => {
+  it('can start at an inner block, a join or a container (R1)', () => {
     const graph = region('a -> b -> j', 'a -> j -> L -> d', { L: loop(region('x'), { count: 1 }) });
     expect(startMachine(graph, { start: 'j' }).first).toEqual(['run j']);
     const { run, first } = startMachine(graph, { start: 'L' });
@@ -25,13 +25,13 @@ describe('a run', () => {
     expect(run.complete('L/0/x')).toEqual(['run d']);
   });
 
-  it('R1 does not start at an unknown block', () => {
+  it('does not start at an unknown block (R1)', () => {
     expect(
       advance(region('a'), initialState(), { type: 'started', atMs: 0, start: 9, graceMs: 0 }).changed,
     ).toBe(false);
   });
 
-  it('R30 starts once', () => {
+  it('starts once (R30)', () => {
     const { run } = startMachine(region('a'));
     expect(run.feed({ type: 'started', atMs: 1, start: 0, graceMs: 0 })).toEqual([]);
     expect(run.changed).toBe(false);
@@ -39,7 +39,7 @@ describe('a run', () => {
 });
 
 describe('a cancellation', () => {
-  it('R29 aborts all open work and ends the run', () => {
+  it('aborts all open work and ends the run (R29)', () => {
     const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.pause('b');
@@ -53,14 +53,14 @@ describe('a cancellation', () => {
     });
   });
 
-  it('R29 overrides a failure in its grace period', () => {
+  it('overrides a failure in its grace period (R29)', () => {
     const { run } = startMachine(region('s -> a, b'));
     run.complete('s');
     run.fail('a');
     expect(run.cancel()).toEqual(['abort b cancelled', 'end cancelled']);
   });
 
-  it('R29 before the start also ends the run, which then never starts', () => {
+  it('before the start also ends the run, which then never starts (R29)', () => {
     const state = initialState();
     expect(advance(region('a'), state, { type: 'cancelled', atMs: 0 }).commands).toEqual([
       { type: 'end', status: 'cancelled' },
@@ -70,7 +70,7 @@ describe('a cancellation', () => {
     );
   });
 
-  it('R29 applies once: an ended run never changes', () => {
+  it('applies once: an ended run never changes (R29)', () => {
     const { run } = startMachine(region('a'));
     run.complete('a');
     expect(run.cancel()).toEqual([]);
@@ -113,7 +113,7 @@ describe('a late or duplicate event', () => {
     ['a grace timer of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
     ['a deadline of a run without one', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
     ['a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
-  ] as const)('R30 changes nothing: %s', (_, event) => {
+  ] as const)('changes nothing: %s (R30)', (_, event) => {
     const { run } = startMachine(graph);
     run.complete('s');
     const stateBefore = structuredClone(run.state);
@@ -122,7 +122,7 @@ describe('a late or duplicate event', () => {
     expect(run.state).toEqual(stateBefore);
   });
 
-  it('R30 changes nothing: a timer of an attempt that has ended', () => {
+  it('changes nothing: a timer of an attempt that has ended (R30)', () => {
     const { run } = startMachine(graph);
     run.complete('s');
     run.fail('t');
@@ -133,7 +133,7 @@ describe('a late or duplicate event', () => {
 });
 
 describe('step', () => {
-  it('R30 does not change its argument, and returns it if nothing changed', () => {
+  it('does not change its argument, and returns it if nothing changed (R30)', () => {
     const graph = region('a -> b');
     const stateBefore = initialState();
     const [next] = step(graph, stateBefore, { type: 'started', atMs: 0, start: 0, graceMs: 0 });

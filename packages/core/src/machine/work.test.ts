@@ -9,14 +9,14 @@ import { idleState } from './state.ts';
 describe('the timeout of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
-  it('R21 aborts the attempt and counts as its failure', () => {
+  it('aborts the attempt and counts as its failure (R21)', () => {
     const { run, first } = startMachine(region('a:error -> h', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
     expect(run.notices).toEqual(['failed a handled timed out']);
   });
 
-  it('R21 applies to each attempt', () => {
+  it('applies to each attempt (R21)', () => {
     const { run } = startMachine(region('a', { a: { timeoutMs: 30, retry } }));
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'timer a retry 1005']);
     run.nowMs = 1005;
@@ -24,7 +24,7 @@ describe('the timeout of a block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
   });
 
-  it.each(['pause', 'wait'] as const)('R21 does not apply to a suspended block: %s', (action) => {
+  it.each(['pause', 'wait'] as const)('does not apply to a suspended block: %s (R21)', (action) => {
     const { run } = startMachine(region('a', { a: { timeoutMs: 30 } }));
     run[action]('a');
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
@@ -33,7 +33,7 @@ describe('the timeout of a block', () => {
 });
 
 describe('a pause', () => {
-  it('R22 is open as soon as its block is reached, while other branches continue', () => {
+  it('is open as soon as its block is reached, while other branches continue (R22)', () => {
     const { run } = startMachine(region('s -> p -> a', 's -> b -> c'));
     run.complete('s');
     expect(run.pause('p')).toEqual(['open p']);
@@ -41,13 +41,13 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 ends through the port `source`, which makes its error edge dead', () => {
+  it('ends through the port `source`, which makes its error edge dead (R22)', () => {
     const { run } = startMachine(region('p -> a', 'p:error -> h'));
     run.pause('p');
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 can be resumed once, several pauses in any order; a join waits for all of them', () => {
+  it('can be resumed once, several pauses in any order; a join waits for all of them (R22)', () => {
     const { run } = startMachine(region('s -> p, q -> j'));
     run.complete('s');
     run.pause('p');
@@ -58,7 +58,7 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run j']);
   });
 
-  it('R22 is not ended by a timer, and a wait is not ended by a resume', () => {
+  it('is not ended by a timer, and a wait is not ended by a resume (R22)', () => {
     const { run } = startMachine(region('s -> p, w'));
     run.complete('s');
     run.pause('p');
@@ -71,7 +71,7 @@ describe('a pause', () => {
 describe('a pause that continues its block', () => {
   const retry = { maxTries: 2, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 };
 
-  it('R46 runs the same attempt again, which may pause again, and leaves by the port of its result', () => {
+  it('runs the same attempt again, which may pause again, and leaves by the port of its result (R46)', () => {
     const { run } = startMachine(region('a -> b'));
     expect(run.pauseToContinue('a')).toEqual(['open a']);
     expect(run.pending()).toEqual(['open a']);
@@ -83,7 +83,7 @@ describe('a pause that continues its block', () => {
     expect(run.complete('a', undefined, 1, 2)).toEqual(['run b']);
   });
 
-  it('R46 is answered once; late results from before the answer change nothing', () => {
+  it('is answered once; late results from before the answer change nothing (R46)', () => {
     const { run } = startMachine(region('a -> b', { a: { retry } }));
     run.pauseToContinue('a');
     for (const target of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
@@ -102,7 +102,7 @@ describe('a pause that continues its block', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R46 keeps the remaining timeout: time spent waiting for a person does not count', () => {
+  it('keeps the remaining timeout: time spent waiting for a person does not count (R46)', () => {
     const { run, first } = startMachine(region('a', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;
@@ -118,7 +118,7 @@ describe('a pause that continues its block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'end failed block a']);
   });
 
-  it('R46 does not count as an attempt: a failure afterwards is retried as usual, and the next attempt has no resumes', () => {
+  it('does not count as an attempt: a failure afterwards is retried as usual, and the next attempt has no resumes (R46)', () => {
     const { run } = startMachine(region('a', { a: { retry } }));
     run.pauseToContinue('a');
     run.resume('a', { attempt: 1 });
@@ -128,7 +128,7 @@ describe('a pause that continues its block', () => {
     expect(run.fail('a', { attempt: 2, resumes: 1 })).toEqual(['end failed block a']);
   });
 
-  it('R46 is aborted immediately when its scope drains or the run is cancelled', () => {
+  it('is aborted immediately when its scope drains or the run is cancelled (R46)', () => {
     const { run } = startMachine(region('s -> a, f'));
     run.complete('s');
     run.pauseToContinue('a');
@@ -140,14 +140,14 @@ describe('a pause that continues its block', () => {
 });
 
 describe('a wait', () => {
-  it('R23 ends at its due time', () => {
+  it('ends at its due time (R23)', () => {
     const { run } = startMachine(region('w -> a'));
     expect(run.wait('w', 5000)).toEqual(['timer w wait 5000']);
     run.nowMs = 5000;
     expect(run.fire('w', 'wait')).toEqual(['run a']);
   });
 
-  it('R23 without a time ends immediately', () => {
+  it('without a time ends immediately (R23)', () => {
     const { run } = startMachine(region('w'));
     expect(run.feed({ type: 'paused', at: [0], atMs: 7, attempt: 1, kind: 'time' })).toEqual([
       'timer w wait 7',
@@ -161,7 +161,7 @@ describe('a child run', () => {
   it.each([
     ['human', 'human'],
     ['time', 'time'],
-  ] as const)('R24 that is blocked (%s) makes its parent idle, until it runs or ends', (on, idle) => {
+  ] as const)('that is blocked (%s) makes its parent idle, until it runs or ends (R24)', (on, idle) => {
     const { run } = startMachine(child);
     expect(run.block('c', on)).toEqual([]);
     expect(idleState(run.state)).toBe(idle);
@@ -172,7 +172,7 @@ describe('a child run', () => {
     expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
   });
 
-  it('R24 can be blocked on a time, then on a person; repeating an event has no effect', () => {
+  it('can be blocked on a time, then on a person; repeating an event has no effect (R24)', () => {
     const { run } = startMachine(child);
     run.block('c', 'time');
     run.block('c', 'human');
@@ -181,7 +181,7 @@ describe('a child run', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R24 blocks an agent that waits for it, and the attempt of the agent keeps its number', () => {
+  it('blocks an agent that waits for it, and the attempt of the agent keeps its number (R24)', () => {
     const agent = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
     const { run } = startMachine(agent);
     run.block('c', 'human');
@@ -191,7 +191,7 @@ describe('a child run', () => {
     expect(run.complete('c')).toEqual(['run a']);
   });
 
-  it('R24 times out even while blocked', () => {
+  it('times out even while blocked (R24)', () => {
     const { run } = startMachine(child);
     run.block('c', 'human');
     expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);

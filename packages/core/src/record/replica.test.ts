@@ -93,7 +93,7 @@ class Driver {
 const outputOf = (name: string): AttemptResult => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
-  it('R36 results contain, per iteration, the outputs of the blocks that ran, in order of completion', () => {
+  it('results contain, per iteration, the outputs of the blocks that ran, in order of completion (R36)', () => {
     const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
@@ -109,7 +109,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R36 results of branches are in branch order, even if they end in another order', () => {
+  it('results of branches are in branch order, even if they end in another order (R36)', () => {
     const driver = new Driver(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
@@ -117,7 +117,7 @@ describe('a run as a fold over its journal', () => {
     expect(driver.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
-  it('R36 an iteration in which nothing ran adds nothing; a nested container adds its results', () => {
+  it('an iteration in which nothing ran adds nothing; a nested container adds its results (R36)', () => {
     const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const driver = new Driver(
       workflow(
@@ -131,7 +131,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R37 the run’s output is that of the last finished terminal block', () => {
+  it('the run’s output is that of the last finished terminal block (R37)', () => {
     const file = workflow(
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
@@ -140,21 +140,21 @@ describe('a run as a fold over its journal', () => {
     expect(new Driver(file).answerAll(outputOf, 'last').output()).toEqual({ at: 'A' });
   });
 
-  it('R37 a Response that has finished determines the output', () => {
+  it('a Response that has finished determines the output (R37)', () => {
     const file = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
     const driver = new Driver(file).answerAll(outputOf);
     expect(driver.output()).toEqual({ at: 'R' });
     expect(driver.replica.state.end).toEqual({ status: 'completed' });
   });
 
-  it('R37 a failed run names the block and keeps the output of a terminal block that had finished', () => {
+  it('a failed run names the block and keeps the output of a terminal block that had finished (R37)', () => {
     const driver = new Driver(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
     driver.answerAll((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
     expect(driver.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
     expect(driver.output()).toEqual({ at: 'T' });
   });
 
-  it('R38 executionOrder counts starts over the whole run; a container counts when it ends', () => {
+  it('executionOrder counts starts over the whole run; a container counts when it ends (R38)', () => {
     const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', '')), fn('Z', '')],
@@ -183,7 +183,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('R41 two folds of one journal are equal, and late entries change nothing', () => {
+  it('two folds of one journal are equal, and late entries change nothing (R41)', () => {
     const file = workflow(
       [
         parallel(
@@ -208,7 +208,7 @@ describe('a run as a fold over its journal', () => {
     expect(secondReplica.pendingCommands()).toEqual([]);
   });
 
-  it('R35 a branch never sees outputs of another branch, even from an earlier activation', () => {
+  it('a branch never sees outputs of another branch, even from an earlier activation (R35)', () => {
     const inner = parallel(
       'P',
       { parallelType: 'count', count: 2 },
@@ -237,7 +237,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('R34 a later iteration sees outputs of an earlier one', () => {
+  it('a later iteration sees outputs of an earlier one (R34)', () => {
     const driver = new Driver(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), fn('A', ''))],
@@ -254,7 +254,7 @@ describe('a run as a fold over its journal', () => {
     expect(observed).toEqual([undefined, { v: { at: 'A.0' } }]);
   });
 
-  it('R33 a block has one current output: its error if it failed, and none if it was skipped', () => {
+  it('a block has one current output: its error if it failed, and none if it was skipped (R33)', () => {
     const driver = new Driver(
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );
@@ -265,7 +265,7 @@ describe('a run as a fold over its journal', () => {
     expect(outputs.has('B')).toBe(false);
   });
 
-  it('R41 a journal of a newer format is refused with an error code', () => {
+  it('a journal of a newer format is refused with an error code (R41)', () => {
     const { plan } = new Driver(workflow([fn('A', '')], ['Start -> A']));
     const started = {
       type: 'started',

@@ -5,7 +5,7 @@ import type { Slot } from './slot.ts';
 export interface AssignmentRules {
   readonly maxProcesses: number;
   /** Maximum number of jobs in a process that are not waiting. All but one are sent while its thread is still busy. */
-  readonly pipeline: number;
+  readonly maxRunnable: number;
   /** Maximum number of jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
   /** Returns the key of the isolate that a job shares; empty for a new isolate. */
@@ -21,9 +21,9 @@ export function isStuck(slot: Slot): boolean {
 }
 
 /** Returns whether the process can take the job now. */
-function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: AssignmentRules): boolean {
+function canTake(slot: Slot, job: Job, { maxRunnable, maxJobsPerProcess }: AssignmentRules): boolean {
   if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.hasExited) return false;
-  return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
+  return slot.runnable < maxRunnable && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
 /**

@@ -66,7 +66,7 @@ function createPool(): { pool: Pool; startedImages: string[] } {
     startTimeoutMs: 60_000,
     maxProcesses: 1,
     minProcesses: 0,
-    pipeline: 4,
+    maxRunnable: 4,
     maxJobsPerProcess: 64,
     isolateKeyOf: () => '',
     idleMs: 60_000,

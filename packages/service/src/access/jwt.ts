@@ -10,8 +10,8 @@ export interface JwtOptions {
   /** The exact `iss` of tokens. */
   issuer: string;
   /**
-   * The value that `aud` of a token must contain: this deployment. Without this check, tokens for other services would
-   * be accepted.
+   * The value that `aud` of a token must contain: the name of this deployment at the issuer. Without this check, tokens
+   * for other services would be accepted.
    */
   audience: string;
   /** URL of the issuer's keys (JWKS). */
@@ -20,7 +20,7 @@ export interface JwtOptions {
   algorithms?: readonly string[];
   /** Tolerated difference between the clocks of the issuer and this server. Default 30. */
   clockSkewSeconds?: number;
-  /** Time for which fetched keys are used. Default 10 minutes. */
+  /** How long fetched keys are cached. Default 10 minutes. */
   cacheMs?: number;
   /** Minimum time between two fetches for tokens with an unknown key. Default 30 seconds. */
   cooldownMs?: number;

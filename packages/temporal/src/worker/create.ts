@@ -33,7 +33,10 @@ export type WorkerOptions = ServerOptions &
 
 /** A polling worker: it executes runs until it is stopped. */
 export interface HeddleWorker {
-  /** Resolves when the worker has stopped. Rejects with its error if it fails, after running blocks have stopped. */
+  /**
+   * Resolves when the worker has stopped. If the worker fails, rejects with the error when its running blocks have
+   * stopped.
+   */
   readonly finished: Promise<void>;
   /** Base URL of `/healthz` and `/metrics`. */
   readonly url: string | undefined;
@@ -83,7 +86,8 @@ async function openWorker(
   const resources = createWorkerResources(stores, options);
   closeSteps.push(() => resources.close());
   const deployment = await openDeployment(options, decryptErrorHandler(resources.parts));
-  // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.
+  // Closing fails while a worker that hangs or never ran uses the connection. It then stays open until the process
+  // ends.
   closeSteps.push(() => deployment.connection.close().catch(() => undefined));
   const group = await WorkerGroup.start(resources.parts, { deployment, tuning, bundle });
   const worker = new RunningWorker(group, close, () => resources.parts.codeService.stats());

@@ -5,7 +5,7 @@ import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of blocks that continue after a pause (R46 of docs/semantics.md), across a restart. */
 export function describeContinuedBlocks(makeEngines: () => EngineSequence): void {
-  it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
+  it('a paused block continues in a later engine with its answer, after its finished steps and a deployment (R46)', async () => {
     const engines = makeEngines();
     const askWorkflow = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
     const first = new AskBlocks();
@@ -34,7 +34,7 @@ export function describeContinuedBlocks(makeEngines: () => EngineSequence): void
     expect(third.executedSteps).toEqual(['A 2']);
   });
 
-  it('R46 an answer is delivered by the next engine if the first engine stops before the answer has an effect', async () => {
+  it('an answer is delivered by the next engine if the first engine stops before the answer has an effect (R46)', async () => {
     const engines = makeEngines();
     const answerRead = Promise.withResolvers<void>();
     const first = new AskBlocks((_, answers) => {

@@ -14,7 +14,7 @@ async function run(id: string, body: object = {}, headers: { [name: string]: str
   return { status: response.status, headers: response.headers, body: json };
 }
 
-describe('the older interface', () => {
+describe('the legacy API', () => {
   it('returns the status, headers and data of a Response block', async () => {
     const id = await api.deploy(GREETING);
     const response = await run(id, { name: 'Ada' });

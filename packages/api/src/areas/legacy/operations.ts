@@ -18,7 +18,7 @@ import * as schemas from './schemas.ts';
 
 const defineOperation = operationsOf<AreaContext>();
 const SHARED = {
-  tag: 'Older interface',
+  tag: 'Legacy API',
   principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,
   legacy: true,
@@ -28,7 +28,7 @@ const READ = { ...SHARED, scope: 'api:read', role: 'read' } as const;
 const WRITE = { ...SHARED, scope: 'api:write', role: 'write' } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
-/** Returns the data of a reply of the current interface. Throws a TypeError for a reply without data. */
+/** Returns the data of a reply of the v2 API. Throws a TypeError for a reply without data. */
 function dataOf<Data>(reply: Reply): Data {
   if (!('data' in reply)) throw new TypeError('The reply has no data.');
   return reply.data as Data;
@@ -70,7 +70,7 @@ export const executeLegacy = defineOperation({
     const { isAsync } = modes;
     const body = toExecuteBody(call.body, modes);
     const headers = new Headers(call.headers);
-    // Only the current interface supports NDJSON.
+    // Only the v2 API supports NDJSON.
     headers.delete('accept');
     const reply = await executeWorkflow.handle(services, { ...call, headers, body }, workflow);
     if ('raw' in reply) return reply;
@@ -97,7 +97,7 @@ function modesOf(headers: Headers): { isAsync: boolean; isStream: boolean } {
   return { isAsync, isStream: headers.get('x-stream-response')?.toLowerCase() === 'true' };
 }
 
-/** Returns the body in the format of the current interface. */
+/** Returns the body in the format of the v2 API. */
 function toExecuteBody(
   body: { [key: string]: unknown },
   { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
@@ -170,7 +170,7 @@ export const resumeExecution = defineOperation({
   id: 'resumeExecution',
   method: 'POST',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
-  summary: 'Answer a pause point; the body is the answer',
+  summary: 'Resume a paused execution; the body is the input',
   audit: resumeRun.audit,
   params: schemas.contextPath,
   body: schemas.anyBody,

@@ -23,7 +23,7 @@ const defineOperation = operationsOf<AreaContext & { hasResumePage: boolean }>()
 /** Reading needs the right to resume: the responses contain the resume tokens. */
 const SHARED = {
   method: 'GET',
-  tag: 'Older interface',
+  tag: 'Legacy API',
   legacy: true,
   principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,

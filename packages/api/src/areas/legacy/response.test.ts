@@ -9,7 +9,7 @@ const api = await testApi();
 const headerRows = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
 
-/** Returns the response of the older interface for a Response block with these headers. */
+/** Returns the response of the legacy API for a Response block with these headers. */
 async function respondWith(headers: { [name: string]: string }): Promise<Response> {
   const reply = block('Reply', 'response', {
     dataMode: 'json',
@@ -22,7 +22,7 @@ async function respondWith(headers: { [name: string]: string }): Promise<Respons
 }
 
 describe('headers of a Response block', () => {
-  it('reach the client of the older interface', async () => {
+  it('reach the client of the legacy API', async () => {
     const response = await respondWith({
       ...{ 'X-Own': 'yes', Location: '/there', 'Cache-Control': 'max-age=60', 'Content-Type': 'text/html' },
     });

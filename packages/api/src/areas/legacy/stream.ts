@@ -17,7 +17,7 @@ export const streamExecution = operationsOf<AreaContext>()({
   id: 'streamExecution',
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}/stream',
-  tag: 'Older interface',
+  tag: 'Legacy API',
   summary: 'Follow an execution, from its beginning or after an event',
   legacy: true,
   principals: AUTHENTICATED_PRINCIPALS,
@@ -117,7 +117,7 @@ async function* unreadEvents(
   }
 }
 
-/** Returns the event in the format of the older interface; undefined for an event that this format lacks. */
+/** Returns the event in the format of the legacy API; undefined for an event that this format lacks. */
 function toLegacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
   const typeAndData = typeAndDataOf(event);
   if (!typeAndData) return undefined;

@@ -26,7 +26,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
   id: 'getUsageLimits',
   method: 'GET',
   path: '/api/users/me/usage-limits',
-  tag: 'Older interface',
+  tag: 'Legacy API',
   summary: 'Get the rate limits and the usage of the caller',
   legacy: true,
   principals: AUTHENTICATED_PRINCIPALS,

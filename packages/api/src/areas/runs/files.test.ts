@@ -96,7 +96,7 @@ describe('a file of an input', () => {
     expect(read.data.output.data).toMatchObject({ text: FILE_BASE64 });
   });
 
-  it('is accepted by the older interface, whose responses have its content', async () => {
+  it('is accepted by the legacy API, whose responses have its content', async () => {
     const response = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
     expect(response.status).toBe(200);
     expect(response.body).toMatchObject({
@@ -164,7 +164,7 @@ describe('a file that cannot be stored', () => {
     expect(errorIn(response.body).message).toMatch(/^File processing failed: /);
   });
 
-  it('is refused by the older interface in its own format', async () => {
+  it('is refused by the legacy API in its own format', async () => {
     const body = { doc: { ...FILE, data: '' } };
     const response = await call('POST', `/api/workflows/${id}/execute`, { body });
     expect(response).toMatchObject({

@@ -87,7 +87,7 @@ describe('a run id', () => {
   });
 });
 
-/** Every second generated character has a special meaning in URLs or ids. */
+/** About half of the generated characters have a special meaning in URLs or ids. */
 const character = fc.oneof(
   fc.constantFrom('.', ':', '_', '-'),
   fc.constantFrom('a', 'z', 'A', 'Z', '0', '9'),
@@ -148,7 +148,7 @@ describe('the run ids of a workspace', () => {
     expect([...api.faults, ...otherApi.faults]).toEqual([]);
   });
 
-  it('identify a job without a workspace, unless two workspaces of the caller use the id', async () => {
+  it('find a job by its id alone, unless two workspaces of the caller use the id', async () => {
     const { engine, store } = api;
     const otherApi = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
@@ -248,7 +248,7 @@ describe('a run with an id that the caller chose', () => {
     });
   });
 
-  it('can be the source of a run from a block', async () => {
+  it('can be the source run of a run that starts at a block', async () => {
     const id = await api.deploy(GREETING);
     const runId = `source.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;

@@ -13,7 +13,7 @@ export interface ScheduleTrigger extends TriggerInfo {
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
   nextDue(config: JsonObject, afterMs: number): number | undefined;
   /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
-  lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
+  lastDue(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
   /** Returns the policy for runs that are late, missed or still running. */
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
@@ -28,7 +28,7 @@ export const schedule: ScheduleTrigger = {
   type: 'schedule',
   read: (fields) => readSchedule(fields) as ReturnType<ScheduleTrigger['read']>,
   nextDue: (config, afterMs) => nextDue(configOf(config), afterMs),
-  lastDue: (config, span) => lastDue(configOf(config), span),
+  lastDue: (config, range) => lastDue(configOf(config), range),
   policyOf: (config) => {
     const { jitterMs, missed, missedLimit, overlap } = configOf(config);
     return { jitterMs, missed, missedLimit, overlap };
@@ -39,10 +39,10 @@ export const schedule: ScheduleTrigger = {
   }),
 };
 
-/** The description, fields and outputs of the block, for readers and editors. */
+/** The description, fields and outputs of the block, for the documentation and for workflow editors. */
 export const scheduleSchema = {
   summary:
-    'Starts a run at times: at intervals in minutes, hourly, daily, weekly, monthly or by a cron expression.',
+    'Starts runs on a schedule: every few minutes, hourly, daily, weekly, monthly or by a cron expression.',
   fields: scheduleFields.extend(flowControlFields),
   outputs: z.object({
     scheduledAt: z.string().describe('When the run was due, in ISO 8601 and UTC.'),

@@ -19,7 +19,9 @@ import { PeerService } from './peer-service.ts';
 export const DEFAULT_LEASE_MS = 10_000;
 const MIN_LEASE_MS = 500;
 
-/** The duration of leases, and the clock that measures it: by default the machine's, even if runs use another one. */
+/**
+ * The duration of leases, and the clock that measures it. Default: the system clock, even if runs have another clock.
+ */
 export interface LeaseTiming {
   leaseMs?: number | undefined;
   clock?: Clock;

@@ -13,8 +13,8 @@ export interface StartupFiles {
 const STARTUP_GLOBALS = ['read', 'readbuffer', 'load', 'location'];
 
 /**
- * Removes features that use memory outside the isolate's limit. WebAssembly remains, since the interpreter consists of
- * it; its memory has a separate limit, set for the process.
+ * Removes features that use memory outside the isolate's limit. WebAssembly remains: the interpreter is a
+ * WebAssembly module. Its memory has a separate limit, set for the process.
  */
 function removeBuiltIns(): void {
   const global = globalThis as Record<string, unknown>;
@@ -41,8 +41,8 @@ function installWebAssembly(): void {
 }
 
 /**
- * Installs the globals of a JavaScript shell, an environment that Emscripten supports: functions read files, and most
- * other interfaces do not exist.
+ * Makes the isolate look to Emscripten like a JavaScript shell, which it supports: it has functions that read files,
+ * and most other interfaces do not exist.
  */
 export function installStartupGlobals(files: StartupFiles): void {
   removeBuiltIns();

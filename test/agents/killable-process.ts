@@ -25,7 +25,7 @@ export interface AgentProcessOptions {
   /** Base URL of the model. */
   url: string;
   /** File to which the process appends its effects: numbers of calls, payments, or URLs. */
-  effects: string;
+  effectsFile: string;
   /** True if the agent counts with a workflow. */
   byWorkflow?: boolean;
   /**
@@ -33,12 +33,12 @@ export interface AgentProcessOptions {
    * that it prints.
    */
   stop?: string;
-  /** The question for the agent of `REMEMBERING`, which then answers it instead of counting. */
+  /** The question for the agent of `CONVERSATION_WORKFLOW`, which then answers it instead of counting. */
   question?: string;
 }
 
 /** An agent that counts to four with a tool. */
-export const COUNTING = workflow(
+export const COUNTING_WORKFLOW = workflow(
   [
     block('A', 'agent', {
       model: 'local/scripted',
@@ -51,7 +51,7 @@ export const COUNTING = workflow(
 );
 
 /** An agent that makes one payment, which a person approves. */
-export const PAYING = workflow(
+export const PAYMENT_WORKFLOW = workflow(
   [
     block('A', 'agent', {
       model: 'gpt-4o',
@@ -64,7 +64,7 @@ export const PAYING = workflow(
 );
 
 /** A workflow with a pause that sends its URL. */
-export const NOTIFYING = workflow(
+export const NOTIFICATION_WORKFLOW = workflow(
   [
     block('Approve', 'human_in_the_loop', {
       notification: [{ type: 'tell', title: 'Tell', params: { text: '<approve.url>' } }],
@@ -75,15 +75,15 @@ export const NOTIFYING = workflow(
 );
 
 /** Expects that the URL in the output of the pause was sent once. */
-export function expectOneNotification(output: unknown, effects: string): void {
+export function expectOneNotification(output: unknown, effectsFile: string): void {
   expect(output).toMatchObject({
-    url: readFileSync(effects, 'utf8').trimEnd(),
+    url: readFileSync(effectsFile, 'utf8').trimEnd(),
     response: { data: { notifications: [{ title: 'Tell', status: 'sent' }] } },
   });
 }
 
 /** An agent that remembers its conversation. */
-export const REMEMBERING = workflow(
+export const CONVERSATION_WORKFLOW = workflow(
   [
     block('A', 'agent', {
       model: 'local/scripted',
@@ -117,7 +117,7 @@ export async function startRememberingModel() {
   };
   return {
     folder,
-    common: { url: server.services.local, effects: join(folder, 'effects') },
+    common: { url: server.services.local, effectsFile: join(folder, 'effects') },
     /**
      * Expects that the conversation has the exchange once, after the interrupted run ended with `output` and another
      * run asked a second question.
@@ -190,16 +190,16 @@ export async function startCountingModel() {
   });
   onTestFinished(() => server.close());
   const folder = dataFolder();
-  const effects = join(folder, 'effects');
+  const effectsFile = join(folder, 'effects');
   return {
     folder,
-    common: { url: server.services.local, effects },
+    common: { url: server.services.local, effectsFile },
     countModelCalls: () => server.requests.length,
     /** Expects that only the fourth tool call was repeated. */
     expectOneRepeated: (output: unknown) => {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
       expect(server.requests).toHaveLength(5);
-      expect(readFileSync(effects, 'utf8').trim().split('\n')).toEqual(['1', '2', '3', '4', '4']);
+      expect(readFileSync(effectsFile, 'utf8').trim().split('\n')).toEqual(['1', '2', '3', '4', '4']);
     },
   };
 }
@@ -212,11 +212,11 @@ export async function startPayingModel() {
   });
   onTestFinished(() => server.close());
   const folder = dataFolder();
-  const effects = join(folder, 'effects');
+  const effectsFile = join(folder, 'effects');
   const approval = { decision: 'approve' };
   return {
     folder,
-    common: { url: server.services.openai, effects },
+    common: { url: server.services.openai, effectsFile },
     /** Expects that the payment was made once. `isKnown`: the agent has its result. */
     expectOnePayment: (output: unknown, isKnown: boolean) => {
       const result = isKnown ? { paid: { to: 'ada' } } : expect.stringContaining('This call was interrupted');
@@ -225,7 +225,7 @@ export async function startPayingModel() {
         toolCalls: { list: [{ arguments: { to: 'ada' }, approval, success: isKnown, result }] },
       });
       expect(server.requests).toHaveLength(2);
-      expect(readFileSync(effects, 'utf8')).toBe('{"to":"ada"}\n');
+      expect(readFileSync(effectsFile, 'utf8')).toBe('{"to":"ada"}\n');
     },
   };
 }
