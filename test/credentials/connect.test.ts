@@ -175,7 +175,7 @@ describe('an OAuth client', () => {
       );
   });
 
-  it('refuses a token endpoint at another internal address, and addresses that the operator denies', async () => {
+  it('refuses a published token endpoint at another internal address, and addresses that the operator denies', async () => {
     const other = await createOAuthServer();
     const server = await createOAuthServer({ tokenEndpoint: `${other.origin}/token` });
     const clients = createClients({ ...CLIENT, issuer: server.origin });
@@ -187,5 +187,17 @@ describe('an OAuth client', () => {
     await expect(denied.refresh('shop', 'rt')).rejects.toMatchObject({
       message: 'shop issued no token (EGRESS_DENIED).',
     });
+  });
+
+  it('sends tokens to the endpoint that the operator names, in place of the one that the issuer publishes', async () => {
+    const [named, published] = [await createOAuthServer(), await createOAuthServer()];
+    const server = await createOAuthServer({ tokenEndpoint: `${published.origin}/token` });
+    const clients = createClients({ ...CLIENT, issuer: server.origin, tokenUrl: `${named.origin}/token` });
+    await clients.refresh('shop', named.issue());
+    expect((await clients.authorize('shop', redirectUri)).url).toContain(`${server.origin}/authorize`);
+    expect([named.requests.length, published.requests.length]).toEqual([1, 0]);
+    expect(() =>
+      createClients({ ...CLIENT, issuer: server.origin, authorizationUrl: `${named.origin}/authorize` }),
+    ).toThrow('shop: set either "issuer"');
   });
 });

@@ -1,6 +1,6 @@
 import type { EgressPolicy } from '@heddle/sandbox/egress';
 import type * as openidClient from 'openid-client';
-import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client';
+import type { Configuration, CustomFetch, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import * as z from 'zod';
 import { providerUrl } from '../access/bounded-fetch.ts';
 import { material as materialSchema, providerId } from './schemas.ts';
@@ -21,7 +21,10 @@ const oauthClient = z
   .strictObject({
     /** The server, which publishes its endpoints. It also identifies the connected account. */
     issuer: httpsUrl.optional(),
-    /** The endpoints of a server that does not publish them. */
+    /**
+     * The endpoints of a server that does not publish them. With `issuer`, `tokenUrl` replaces the published token
+     * endpoint.
+     */
     authorizationUrl: httpsUrl.optional(),
     tokenUrl: httpsUrl.optional(),
     clientId: clientIdOrSecret,
@@ -44,8 +47,8 @@ const oauthClient = z
     ({ issuer, authorizationUrl, tokenUrl }) =>
       issuer === undefined
         ? authorizationUrl !== undefined && tokenUrl !== undefined
-        : authorizationUrl === undefined && tokenUrl === undefined,
-    'set either "issuer", or both "authorizationUrl" and "tokenUrl"',
+        : authorizationUrl === undefined,
+    'set either "issuer" (and "tokenUrl" to replace the published one), or both "authorizationUrl" and "tokenUrl"',
   );
 
 const oauthClients = z.record(providerId, oauthClient);
@@ -108,7 +111,7 @@ export interface Authorization {
 /** Options of OAuth clients. */
 export interface OAuthClientsOptions {
   clients: { readonly [provider: string]: OAuthClientConfig };
-  /** The rules for requests to the servers. The configured servers are allowed in addition. */
+  /** The rules for requests to the servers. The servers that `clients` names are allowed in addition. */
   egress?: EgressPolicy;
   /** Time limit of a request. Default 10 seconds. */
   timeoutMs?: number;
@@ -213,18 +216,21 @@ export class OAuthClients {
     const fetch = await (this.#fetch ??= this.#guardedFetch());
     const timeout = this.#timeoutMs / 1000;
     const authentication = authenticationOf(client, oauth);
-    if (issuer !== undefined) {
-      const server = new URL(issuer);
-      return oauth.discovery(server, clientId, {}, authentication, {
-        ...{ timeout, [oauth.customFetch]: fetch },
-        ...(server.protocol === 'http:' && { execute: [oauth.allowInsecureRequests] }),
-      });
-    }
-    const metadata = {
-      issuer: new URL(tokenUrl).origin,
+    let metadata: ServerMetadata = {
+      issuer: new URL(issuer ?? tokenUrl).origin,
       authorization_endpoint: authorizationUrl,
       token_endpoint: tokenUrl,
     };
+    if (issuer !== undefined) {
+      const server = new URL(issuer);
+      const discovered = await oauth.discovery(server, clientId, {}, authentication, {
+        ...{ timeout, [oauth.customFetch]: fetch },
+        ...(server.protocol === 'http:' && { execute: [oauth.allowInsecureRequests] }),
+      });
+      if (tokenUrl === '') return discovered;
+      const published: ServerMetadata = discovered.serverMetadata();
+      metadata = { ...published, token_endpoint: tokenUrl };
+    }
     const configuration = new oauth.Configuration(metadata, clientId, {}, authentication);
     configuration.timeout = timeout;
     configuration[oauth.customFetch] = fetch;
@@ -289,7 +295,10 @@ function authenticationOf({ clientSecret, authentication }: OAuthClientConfig, o
     : oauth.ClientSecretPost(clientSecret);
 }
 
-/** Returns the hosts to which a client sends requests, as exceptions of the egress policy. */
+/**
+ * Returns the servers that the operator has named, as exceptions of the egress policy. An endpoint that an issuer
+ * publishes is no exception: otherwise the issuer could direct requests to internal addresses.
+ */
 function hostsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
   return [issuer, tokenUrl].flatMap((url) => {
     if (url === undefined) return [];
