@@ -1,5 +1,6 @@
 import type { Area } from '@heddle/api';
 import { bytesBody, formBody, jsonBody, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
+import type { Reply } from '@heddle/api/areas';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
@@ -70,7 +71,7 @@ const every = (ms: number, callback: () => void) => {
   timerCallbacks.push(callback);
   return () => void timerCallbacks.splice(timerCallbacks.indexOf(callback), 1);
 };
-const { api, key, workspaceId, call } = await testApi({ areas: [area], every });
+const { api, key, userId, workspaceId, call } = await testApi({ areas: [area], every });
 
 interface SendOptions {
   type?: string;
@@ -223,6 +224,46 @@ describe('a JSON body with its own size limit', () => {
       send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });
     expect(await sendText(900)).toMatchObject({ status: 200 });
     expect(await sendText(1000)).toMatchObject(tooLarge);
+  });
+});
+
+describe('the body of a function call with a principal', () => {
+  const principal = {
+    ...{ kind: 'personal', credentialId: 'host', userId, workspaceId: null },
+    ...{ scopes: ['api:write'], expiresAt: null },
+  } as const;
+  const tooLargeError = { status: 413, message: 'Request body is too large' };
+  const callWith = (name: string, body: unknown) => {
+    const functions = api.operations as unknown as { [name: string]: (call: object) => Promise<Reply> };
+    return functions[name]?.({ principal, query: { workspaceId }, body });
+  };
+
+  it('has the size limits of the body of a request', async () => {
+    expect(await callWith('sendJson', { text: 'x'.repeat(900) })).toMatchObject({ data: {} });
+    await expect(callWith('sendJson', { text: '\u00e4'.repeat(500) })).rejects.toMatchObject(tooLargeError);
+    expect(await callWith('sendBytes', createChunks(10, 100))).toMatchObject({ data: { bytes: MAX_BYTES } });
+    const read = { chunks: 0 };
+    await expect(callWith('sendBytes', createChunks(1000, 100, read))).rejects.toMatchObject(tooLargeError);
+    expect(read.chunks).toBeLessThan(15);
+    const title = 'Loom';
+    expect(await callWith('sendForm', { title, file: new File(['x'], 'x.txt') })).toMatchObject({ data: {} });
+    const file = new File(['x'.repeat(2000)], 'x.txt');
+    await expect(callWith('sendForm', { title, file })).rejects.toMatchObject(tooLargeError);
+  });
+
+  it('is refused with 400 if it is not JSON or is nested too deep', async () => {
+    let deep: unknown = 0;
+    for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
+    for (const text of [1n, deep])
+      await expect(callWith('sendJson', { text })).rejects.toMatchObject({
+        status: 400,
+        message: 'Request body must be valid JSON',
+      });
+    const levels = Array.from({ length: 2001 });
+    const nested = levels.reduce<unknown>((inner) => [inner], 0);
+    await expect(callWith('sendJson', { text: nested })).rejects.toMatchObject({
+      message: 'Request body is nested more than 2000 levels deep',
+    });
   });
 });
 

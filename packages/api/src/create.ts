@@ -3,15 +3,15 @@ import type * as z from 'zod';
 import { admit } from './admission/admit.ts';
 import type { ServedOperation } from './admission/admit.ts';
 import { capacityLimits, createCapacity } from './admission/capacity.ts';
-import { ANONYMOUS_LIMITS, expectValueLimit } from './admission/input-limits.ts';
+import { ANONYMOUS_LIMITS } from './admission/input-limits.ts';
 import type { Area, Database, OperationTable } from './area.ts';
 import type { AreaContext } from './context.ts';
 import { memoryReservations } from './areas/runs/memory-reservations.ts';
 import { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
 import { repeat, warn } from './defaults.ts';
-import { NO_CREDENTIAL, payloadTooLarge, unauthorized } from './errors.ts';
-import { validate } from './http/parse.ts';
+import { NO_CREDENTIAL, unauthorized } from './errors.ts';
+import { bodyOfCall, validate } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -248,14 +248,11 @@ function functionOf(
       headers: new Headers(call.headers),
       signal: call.signal ?? new AbortController().signal,
       read: async (limits) => {
-        expectValueLimit(call.body, limits);
-        const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
-        const maxBytes = Math.min(limits.bytes, context.bodyBytes.get(operation.id) ?? limits.bytes);
-        if (bytes > maxBytes) throw payloadTooLarge();
+        const maxBytes = context.bodyBytes.get(operation.id) ?? Infinity;
         return {
           path: validate(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: validate(operation.query, call.query ?? {}, 'Invalid query parameters'),
-          body: operation.body && validate(operation.body, call.body ?? {}, 'Invalid request body'),
+          body: bodyOfCall(operation, call.body, { limits, maxBytes, every: context.every }),
         };
       },
     });

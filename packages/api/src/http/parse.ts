@@ -181,6 +181,44 @@ export async function readJson<Schema extends z.ZodType>(
   return jsonOf(request, await receiveText(request, options), { schema, limits: options.limits });
 }
 
+/**
+ * Returns the body of a call without HTTP, as the operation's schema parses it. The limits of a request's body apply.
+ * Throws 400, 413.
+ */
+export function bodyOfCall(operation: AnyOperation, value: unknown, options: ReceiveOptions): unknown {
+  const { body: schema } = operation;
+  expectValueLimit(value, options.limits);
+  const bodyKind = withLowestLimit(schema ? bodyKindOf(schema) : { kind: 'json' }, options);
+  const { maxBytes } = bodyKind;
+  let body = value ?? {};
+  if (bodyKind.kind === 'bytes' && value instanceof ReadableStream)
+    body = limitedBody({ headers: new Headers(), body: value }, { maxBytes, every: options.every });
+  else if ((bodyKind.kind === 'form' ? formSize(body) : jsonSize(body)) > maxBytes) throw payloadTooLarge();
+  return schema && validate(schema, body, 'Invalid request body');
+}
+
+/** Returns the bytes of a value as JSON. Throws 400 for a value that is not JSON, and for deep nesting. */
+function jsonSize(value: unknown): number {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value) as string | undefined;
+  } catch {
+    // A BigInt, a cycle, or nesting that overflows the stack.
+  }
+  if (text === undefined) throw badRequest('Request body must be valid JSON');
+  expectDepth(text);
+  return Buffer.byteLength(text);
+}
+
+/** Returns the bytes of the files and strings of a form. */
+function formSize(form: object): number {
+  const parts: unknown[] = Object.values(form).flat();
+  return parts.reduce<number>((sum, part) => {
+    if (part instanceof Blob) return sum + part.size;
+    return typeof part === 'string' ? sum + Buffer.byteLength(part) : sum;
+  }, 0);
+}
+
 function jsonOf<Schema extends z.ZodType>(
   request: Request,
   text: string,
@@ -227,10 +265,14 @@ export function parseJsonText(text: string): unknown {
   if (MAY_OVERFLOW.test(text) && containsInfinity(value)) {
     throw badRequest('Request body has a number that is out of range');
   }
-  // Deeper values overflow the stack of the code that reads and writes them.
+  expectDepth(text);
+  return value;
+}
+
+/** Throws 400 for deep nesting. Deeper values overflow the stack of the code that reads and writes them. */
+function expectDepth(text: string): void {
   if (isDeeperThan(text, MAX_DEPTH))
     throw badRequest(`Request body is nested more than ${MAX_DEPTH} levels deep`);
-  return value;
 }
 
 /** Maximum depth of JSON. The engine accepts less. */
@@ -353,7 +395,7 @@ async function formOf(
  * Throws 413 for a declared size above `maxBytes`.
  */
 export function limitedBody(
-  request: Request,
+  request: Pick<Request, 'headers' | 'body'>,
   { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,
 ): ReadableStream<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw payloadTooLarge();
