@@ -6,8 +6,8 @@ const MAX_VALUES = 4_000_000;
 const MAX_LEVELS = 100;
 /** Maximum length of the lists that a Swagger 2.0 document declares for all operations: media types and schemes. */
 const MAX_TYPES = 50;
-/** Maximum length of a chain of references. */
-const MAX_HOPS = 32;
+/** Maximum number of references that are followed one after another, each to an object that is again a reference. */
+const MAX_CHAIN_LENGTH = 32;
 
 /** An OpenAPI 3 document. No object in it has a key `__proto__`. */
 export interface OpenApiDocument {
@@ -54,17 +54,22 @@ export interface Resolved {
 /**
  * Returns an object of the document, or the object that it refers to. Undefined for a value that is not an object.
  *
- * Throws UnsupportedDocumentError for an unresolvable or circular reference, and for a reference to another document.
+ * Throws UnsupportedDocumentError for an unresolvable or circular reference, for a longer chain of references than
+ * `MAX_CHAIN_LENGTH`, and for a reference to another document.
  */
 export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
   let [current, pointer]: [Json | undefined, string | undefined] = [value, undefined];
-  for (let hops = 0; hops < MAX_HOPS; hops++) {
-    if (!isJsonObject(current)) return undefined;
+  const followed = new Set<string>();
+  while (isJsonObject(current)) {
     const reference = own(current, '$ref');
     if (typeof reference !== 'string') return { object: current, pointer };
+    if (followed.has(reference)) throw new UnsupportedDocumentError('has a circular reference');
+    if (followed.size === MAX_CHAIN_LENGTH)
+      throw new UnsupportedDocumentError(`has a chain of more than ${MAX_CHAIN_LENGTH} references`);
+    followed.add(reference);
     [current, pointer] = [valueAt(document, reference), reference];
   }
-  throw new UnsupportedDocumentError('has a circular reference');
+  return undefined;
 }
 
 /** Returns the value that a reference of the document names. Throws UnsupportedDocumentError if there is none. */

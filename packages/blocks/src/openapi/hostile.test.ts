@@ -67,6 +67,29 @@ describe('operations that cannot be tools', () => {
     expect(result.skipped[0]?.reason).toContain(reason);
   });
 
+  it.each<[length: number, reason: string | undefined]>([
+    [32, undefined],
+    [33, 'has a chain of more than 32 references'],
+  ])('include those with a chain of more than 32 references: %i', async (length, reason) => {
+    const link = (index: number) => ({ $ref: `#/components/parameters/P${index}` });
+    const links = Array.from({ length: length - 1 }, (_, index) => [`P${index + 1}`, link(index)]);
+    const { skipped } = await importSpec({
+      paths: { '/x': { get: { ...okResponses, parameters: [link(length - 1)] } } },
+      components: { parameters: { P0: { name: 'p', in: 'query' }, ...Object.fromEntries(links) } },
+    });
+    expect(skipped[0]?.reason).toBe(reason);
+  });
+
+  it('include those whose references form a circle of any length, which is found as soon as it closes', async () => {
+    const link = (index: number) => ({ $ref: `#/components/parameters/P${index}` });
+    const links = Array.from({ length: 5 }, (_, index) => [`P${index}`, link((index + 1) % 5)]);
+    const { skipped } = await importSpec({
+      paths: { '/x': { get: { ...okResponses, parameters: [link(0)] } } },
+      components: { parameters: Object.fromEntries(links) },
+    });
+    expect(skipped[0]?.reason).toBe('has a circular reference');
+  });
+
   it('include those whose path leads to another path or host, or whose path item is shared', async () => {
     const item = { get: { ...okResponses } };
     const { file, skipped } = await importSpec({
