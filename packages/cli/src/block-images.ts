@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
-
-/** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
-type Every = (ms: number, callback: () => void) => () => void;
+import { repeat } from './repeat.ts';
+import type { Every } from './repeat.ts';
 
 const COLLECTION_INTERVAL_MS = 3_600_000;
 
@@ -49,7 +48,7 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       return (await images.get()).open(id);
     },
     store: () => images.get(),
-    collectRepeatedly(report, every = interval) {
+    collectRepeatedly(report, every = repeat) {
       const collect = async (): Promise<void> => {
         if (hasImages(folder)) await (await images.get()).collectGarbage();
       };
@@ -69,10 +68,4 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       await images.close();
     },
   };
-}
-
-function interval(ms: number, callback: () => void): () => void {
-  const timer = setInterval(callback, ms);
-  timer.unref();
-  return () => clearInterval(timer);
 }

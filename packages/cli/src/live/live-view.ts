@@ -4,14 +4,12 @@ import { clockTime, formatDuration } from '../render/format.ts';
 import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip } from '../render/table.ts';
+import type { Every } from '../repeat.ts';
 import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
 import { collectingParallels, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
 import type { LineFormat } from './block-lines.ts';
 import type { TerminalOutput } from './terminal-output.ts';
-
-/** Calls `tick` at an interval. Returns a function that stops it. */
-export type Ticker = (everyMs: number, tick: () => void) => () => void;
 
 export interface LiveViewOptions {
   plan: Plan;
@@ -22,7 +20,7 @@ export interface LiveViewOptions {
   /** True if the terminal shows a status line, so that "still running" lines are not needed. */
   hasStatusLine: boolean;
   now: () => number;
-  ticker: Ticker;
+  ticker: Every;
 }
 
 const SPINNER_FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

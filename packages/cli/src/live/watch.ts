@@ -5,9 +5,9 @@ import { readEnv } from '../env.ts';
 import { isMocked } from '../input/mocks.ts';
 import type { Io } from '../io.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
+import { repeat } from '../repeat.ts';
 import { shortId } from '../run-id.ts';
 import { LiveView } from './live-view.ts';
-import type { Ticker } from './live-view.ts';
 import { createTerminalOutput } from './terminal-output.ts';
 
 /** Draws a run's progress on stderr until its events end or `failure` rejects. Returns the number of ended blocks. */
@@ -43,7 +43,7 @@ export function openView(
     style,
     hasStatusLine,
     now: Date.now,
-    ticker,
+    ticker: repeat,
   });
 }
 
@@ -157,9 +157,3 @@ function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent 
     output: log.output,
   };
 }
-
-const ticker: Ticker = (everyMs, tick) => {
-  const timer = setInterval(tick, everyMs);
-  timer.unref();
-  return () => clearInterval(timer);
-};
