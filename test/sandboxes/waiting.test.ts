@@ -56,3 +56,37 @@ it('a process with its own images builds a sandbox when a block first needs the 
     message: expect.stringContaining('The sandbox "broken" could not be built (package_not_found)') as string,
   });
 });
+
+it('a process with its own images removes those of sandboxes that another process has deleted, and no others', async () => {
+  const store = await openServiceStore();
+  const onError = (error: unknown): void => expect.unreachable(String(error));
+  const apiImages = openImages({ javascript: fakeBuilder() });
+  const sandboxes = openSandboxes({ store, openImages: async () => apiImages, onError });
+  const api = await testApi({ store, sandboxes });
+  const { workspaceId } = api;
+  const images = openImages({ javascript: fakeBuilder() });
+  const otherSandboxes = openSandboxes({
+    ...{ store, onError, openImages: async () => images },
+    waitsForBuilds: true,
+  });
+  onTestFinished(async () => {
+    await Promise.all([sandboxes.close(), otherSandboxes.close()]);
+  });
+  const specOf = (name: string) => ({ language: 'javascript', dependencies: [name] });
+  const ids: string[] = [];
+  for (const name of ['deleted', 'kept', 'built', 'built-later']) {
+    // The operator needs this image too, for runs without a server.
+    if (name === 'built') await images.build(specOf(name));
+    const body = { workspaceId, name, ...specOf(name) };
+    const { data } = await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body });
+    await otherSandboxes.images.open(data.id, workspaceId);
+    if (name === 'built-later') await images.build(specOf(name));
+    if (name !== 'kept') ids.push(data.id);
+  }
+  const listNames = async () => (await images.list()).flatMap(({ spec }) => spec.dependencies).toSorted();
+  await otherSandboxes.releaseUnused();
+  expect(await listNames()).toEqual(['built', 'built-later', 'deleted', 'kept']);
+  for (const id of ids) await api.call('DELETE', `/api/v2/sandboxes/${id}?workspaceId=${workspaceId}`);
+  await otherSandboxes.releaseUnused();
+  expect(await listNames()).toEqual(['built', 'built-later', 'kept']);
+});

@@ -21,7 +21,7 @@ it('unused images are deleted immediately and at each interval, until the images
   const { every, tick } = manualInterval();
   const images = blockImages(data, undefined);
   const first = await storeUnusedImage(folder);
-  images.collectRepeatedly((error) => errors.push(error), every);
+  images.collectRepeatedly((error) => errors.push(error), { every });
   await expect.poll(() => existsSync(first)).toBe(false);
   const second = await storeUnusedImage(folder);
   await expect.poll(() => (tick(), existsSync(second))).toBe(false);
@@ -37,7 +37,7 @@ it('a collection of unused images does not create their folder', async () => {
   const { every, tick } = manualInterval();
   const errors: unknown[] = [];
   const images = blockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), every);
+  images.collectRepeatedly((error) => errors.push(error), { every });
   tick();
   await images.close();
   expect([existsSync(imagesFolder(data)), errors]).toEqual([false, []]);
@@ -50,7 +50,7 @@ it('a failed collection is reported once, even if the interval ends before it do
   const { every, tick } = manualInterval();
   const errors: unknown[] = [];
   const images = blockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), every);
+  images.collectRepeatedly((error) => errors.push(error), { every });
   tick();
   await expect.poll(() => errors).toMatchObject([{ message: expect.stringContaining(folder) as string }]);
   rmSync(join(folder, 'images.db'), { recursive: true });
@@ -58,4 +58,27 @@ it('a failed collection is reported once, even if the interval ends before it do
   await expect.poll(() => (tick(), existsSync(file))).toBe(false);
   await images.close();
   expect(errors).toHaveLength(1);
+});
+
+it('images that their owner does not need are released before each collection, and a failure of that prevents no collection', async () => {
+  const data = dataFolder();
+  const folder = imagesFolder(data);
+  const { every, tick } = manualInterval();
+  const errors: unknown[] = [];
+  const images = blockImages(data, undefined);
+  const steps: string[] = [];
+  let isBroken = false;
+  const releaseUnused = async (): Promise<void> => {
+    if (isBroken) throw new Error('the database is gone');
+    steps.push(existsSync(file) ? 'released first' : 'released');
+  };
+  let file = await storeUnusedImage(folder);
+  images.collectRepeatedly((error) => errors.push(error), { every, owned: { releaseUnused } });
+  await expect.poll(() => existsSync(file)).toBe(false);
+  expect([steps, errors]).toEqual([['released first'], []]);
+  isBroken = true;
+  file = await storeUnusedImage(folder);
+  await expect.poll(() => (tick(), existsSync(file))).toBe(false);
+  await images.close();
+  expect(errors[0]).toMatchObject({ message: 'the database is gone' });
 });

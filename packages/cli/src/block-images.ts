@@ -8,6 +8,18 @@ import type { Every } from './repeat.ts';
 
 const COLLECTION_INTERVAL_MS = 3_600_000;
 
+interface CollectionOptions {
+  /** Its unused images are released before each collection. */
+  owned?: Pick<OwnedImages, 'releaseUnused'> | undefined;
+  every?: Every;
+}
+
+/** Images for blocks that belong to an owner, such as the sandboxes of workspaces. */
+export interface OwnedImages extends ImageSource {
+  /** Removes the images that the owner does not need any more. */
+  releaseUnused(): Promise<void>;
+}
+
 /** The images for blocks that name one (`sandboxId`). Close them after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
   /** Opens the image store of the data folder, and creates it if it is missing. */
@@ -16,7 +28,7 @@ export interface BlockImages extends ImageSource {
    * Deletes unused images in the background, now and every hour, until `close`. Does not create the folder of images.
    * `report` gets the errors.
    */
-  collectRepeatedly(report: (error: unknown) => void, every?: Every): void;
+  collectRepeatedly(report: (error: unknown) => void, options?: CollectionOptions): void;
   close(): Promise<void>;
 }
 
@@ -48,9 +60,11 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       return (await images.get()).open(id);
     },
     store: () => images.get(),
-    collectRepeatedly(report, every = repeat) {
+    collectRepeatedly(report, { owned, every = repeat } = {}) {
       const collect = async (): Promise<void> => {
-        if (hasImages(folder)) await (await images.get()).collectGarbage();
+        if (!hasImages(folder)) return;
+        await owned?.releaseUnused().catch(report);
+        await (await images.get()).collectGarbage();
       };
       const startCollection = (): void => {
         collection ??= collect()

@@ -1,7 +1,6 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
-import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from './block-images.ts';
-import type { BlockImages } from './block-images.ts';
+import type { BlockImages, OwnedImages } from './block-images.ts';
 import { blockEngineOptions } from './block-options.ts';
 import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
@@ -23,7 +22,7 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns images that replace those of the data folder for blocks. */
-  imagesOf?: (images: BlockImages) => ImageSource;
+  imagesOf?: (images: BlockImages) => OwnedImages;
   /** True to delete unused images in the background. */
   collectsImages?: boolean;
 }
@@ -47,20 +46,21 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
+  const ownedImages = options.imagesOf?.(images);
   const resources =
     options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
   const engine = await createEngine({
     ...runtime,
     ...blockOptions,
     env,
-    images: options.imagesOf?.(images) ?? images,
+    images: ownedImages ?? images,
     onError: report,
     ...(options.triggers && { triggers: options.triggers }),
     ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
     ...options.ownership,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
-  if (options.collectsImages) images.collectRepeatedly(report);
+  if (options.collectsImages) images.collectRepeatedly(report, { owned: ownedImages });
   return {
     engine,
     network: { egress: blockOptions.egress, services: blockOptions.services },

@@ -36,6 +36,11 @@ export interface ImagesOptions {
 export interface BuildOptions {
   /** A name for the image. It can be assigned to another specification later. */
   readonly name?: string;
+  /**
+   * Who needs the image: `ownedBy` lists it, so that the owner can remove it. An image that was also built without this
+   * option has no owner.
+   */
+  readonly owner?: string;
   /** Resolves ranges again even if there is an image. */
   readonly refresh?: boolean;
   /** Called with each build step, as a short phrase. */
@@ -58,6 +63,8 @@ export interface Images extends ImageSource {
    * most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
    */
   log(id: string): string | undefined;
+  /** Returns the ids of the images that only this owner has built (`BuildOptions.owner`). */
+  ownedBy(owner: string): string[];
   /**
    * Removes a name, or a specification with its names; a later garbage collection removes the files. Returns whether it
    * existed.
@@ -143,13 +150,7 @@ class ImageStore implements Images {
     const parsed = readSpec(value);
     if (!parsed.ok) throw new SpecError(parsed.issues);
     const hash = specHash(parsed.spec);
-    const nowMs = this.#clock.now();
-    this.#records.change(
-      'INSERT INTO specs (spec_hash, spec, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-      hash,
-      JSON.stringify(parsed.spec),
-      nowMs,
-    );
+    this.#records.addSpec(hash, parsed.spec, { owner: options.owner, nowMs: this.#clock.now() });
     if (options.name !== undefined) {
       const sql =
         'INSERT INTO names (name, spec_hash) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec_hash = excluded.spec_hash';
@@ -184,6 +185,10 @@ class ImageStore implements Images {
     return hash === undefined ? undefined : this.#records.log(hash);
   }
 
+  ownedBy(owner: string): string[] {
+    return this.#records.ownedBy(owner);
+  }
+
   async open(id: string): Promise<LoadedImage> {
     const hash = this.#specHashOf(id);
     if (hash === undefined) {
@@ -205,6 +210,7 @@ class ImageStore implements Images {
       // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
       this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
       this.#records.change('DELETE FROM build_logs WHERE spec_hash = ?', hash);
+      this.#records.change('DELETE FROM owners WHERE spec_hash = ?', hash);
       return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
     });
   }

@@ -50,6 +50,7 @@ PRAGMA user_version = 1;
 const ADDED_TABLES = `
 CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS build_logs (spec_hash TEXT PRIMARY KEY, log TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS owners (spec_hash TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT;
 `;
 
 const FORMAT = 1;
@@ -160,6 +161,34 @@ export class Records {
     return this.all('SELECT spec_hash FROM specs ORDER BY created_at').map(
       (row) => row['spec_hash'] as string,
     );
+  }
+
+  /**
+   * Adds a specification that does not exist yet. Records its owner if the owner has added it; without an owner, the
+   * specification has none from now on.
+   */
+  addSpec(
+    specHash: string,
+    spec: ImageSpec,
+    { owner, nowMs }: { owner: string | undefined; nowMs: number },
+  ): void {
+    this.atomically(() => {
+      const added = this.change(
+        'INSERT INTO specs (spec_hash, spec, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+        specHash,
+        JSON.stringify(spec),
+        nowMs,
+      );
+      if (owner === undefined) this.change('DELETE FROM owners WHERE spec_hash = ?', specHash);
+      else if (added > 0)
+        this.change('INSERT OR REPLACE INTO owners (spec_hash, owner) VALUES (?, ?)', specHash, owner);
+    });
+  }
+
+  /** Returns the specifications of an owner. */
+  ownedBy(owner: string): string[] {
+    const rows = this.all('SELECT spec_hash FROM specs JOIN owners USING (spec_hash) WHERE owner = ?', owner);
+    return rows.map((row) => row['spec_hash'] as string);
   }
 
   names(specHash: string): string[] {

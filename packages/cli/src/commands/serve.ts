@@ -2,10 +2,9 @@ import type { Api } from '@heddle/api';
 import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
 import type { Engine } from '@heddle/engine';
-import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
-import type { BlockImages } from '../block-images.ts';
+import type { BlockImages, OwnedImages } from '../block-images.ts';
 import { openSession, errorReporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { listsOf, toolFilesOf } from '../block-options.ts';
@@ -190,7 +189,7 @@ interface StoreParts {
   credentialProviders: CredentialProviders;
   triggers: typeof triggerTypes;
   /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
-  imagesOf: (images: BlockImages) => ImageSource;
+  imagesOf: (images: BlockImages) => OwnedImages;
 }
 
 async function openStoreParts(
@@ -222,7 +221,10 @@ async function openStoreParts(
     triggers: triggerTypes,
     imagesOf(images) {
       resolve(images);
-      return sandboxes.images;
+      return {
+        open: (id, tenant) => sandboxes.images.open(id, tenant),
+        releaseUnused: () => sandboxes.releaseUnused(),
+      };
     },
   };
 }

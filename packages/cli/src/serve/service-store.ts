@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
-import type { ImageSource } from '@heddle/sandbox';
 import type { RotatableKeys, Sealer, ServiceStore, WorkerStore } from '@heddle/service';
-import type { BlockImages } from '../block-images.ts';
+import type { BlockImages, OwnedImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { lazy } from '../lazy.ts';
@@ -109,7 +108,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
 /** The part of the service's store that workers need, opened on first use, and the images for blocks. */
 export interface LazyWorkerStore extends Omit<WorkerStore, 'database'> {
   /** Returns the image source for blocks: in a workspace the images of its sandboxes, otherwise `images`. */
-  sandboxImages(images: BlockImages): ImageSource;
+  sandboxImages(images: BlockImages): OwnedImages;
 }
 
 /** Returns the part of the service's store that workers need, opened on first use. `report` gets background errors. */
@@ -154,6 +153,7 @@ export function lazyWorkerStore(
       return {
         open: async (id, tenant) =>
           tenant === undefined ? images.open(id) : (await lazySandboxes.get()).images.open(id, tenant),
+        releaseUnused: async () => (await lazySandboxes.get()).releaseUnused(),
       };
     },
     // Called after the image store is closed, which stops the builds.

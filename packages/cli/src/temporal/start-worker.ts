@@ -6,9 +6,8 @@ import type {
   WorkerTuning,
 } from '@heddle/temporal';
 import type { EngineOptions } from '@heddle/engine';
-import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from '../block-images.ts';
-import type { BlockImages } from '../block-images.ts';
+import type { BlockImages, OwnedImages } from '../block-images.ts';
 import { blockEngineOptions } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { errorReporter } from '../engine-session.ts';
@@ -35,7 +34,7 @@ export interface StartWorkerOptions extends StoreOptions, BlockOptions {
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
   /** Returns the image source that blocks use instead of `images`, the images of the data folder. */
-  imagesOf?: (images: BlockImages) => ImageSource;
+  imagesOf?: (images: BlockImages) => OwnedImages;
 }
 
 /**
@@ -60,6 +59,7 @@ export async function startWorker(
   const blocks = await blockEngineOptions(options);
   const { createWorker } = await loadTemporal();
   const images = blockImages(options.data, options.isolation);
+  const ownedImages = imagesOf?.(images);
   const report = errorReporter(io);
   const worker = await createWorker({
     ...server,
@@ -72,10 +72,10 @@ export async function startWorker(
     ...ownership,
     ...(pauseLinks && { pauseLinks }),
     ...(health && { http: health }),
-    images: imagesOf?.(images) ?? images,
+    images: ownedImages ?? images,
     onError: report,
   });
-  images.collectRepeatedly(report);
+  images.collectRepeatedly(report, { owned: ownedImages });
   return {
     finished: worker.finished,
     url: worker.url,

@@ -36,6 +36,11 @@ export interface Sandboxes {
   area: Area<SandboxServices, typeof SANDBOXES>;
   /** For the engine: function blocks use the sandboxes of their workspace. */
   images: ImageSource;
+  /**
+   * Removes the images of sandboxes that were changed or deleted by another process, which has its own image store.
+   * Call it before each garbage collection of the image store.
+   */
+  releaseUnused(): Promise<void>;
   /** Resolves when the running builds have stopped. Close the image store first: that stops them. */
   close(): Promise<void>;
 }
@@ -61,6 +66,7 @@ export function openSandboxes({
       },
     },
     images,
+    releaseUnused: () => images.releaseUnused(),
     close: () => images.close(),
   };
 }

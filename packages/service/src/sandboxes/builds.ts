@@ -8,7 +8,7 @@ import { findSandbox, isImageUsed, sandboxesByImage } from './store.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 /** The part of the image store that sandboxes use. */
-export type ImageStore = Pick<Images, 'build' | 'get' | 'open' | 'remove'>;
+export type ImageStore = Pick<Images, 'build' | 'get' | 'open' | 'ownedBy' | 'remove'>;
 
 interface BuildsOptions {
   db: Kysely<SandboxTables>;
@@ -31,6 +31,9 @@ const MAX_BUILDS = 2;
 
 /** Error codes of builds that were stopped intentionally. */
 const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
+
+/** The owner of images that were built only for sandboxes. */
+const OWNER = 'sandboxes';
 
 /** Matches the id of an image, and prefixes of the id. */
 const IMAGE_ID = /^[0-9a-f]{7,64}$/;
@@ -96,14 +99,22 @@ export class SandboxImages implements ImageSource {
 
   /**
    * Removes the image of a sandbox that was changed or deleted, and cancels its queued build, unless another sandbox
-   * uses it. An image that has a name or is being built is kept.
+   * uses it. An image that the operator has built too, or that is being built, is kept.
    */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
     this.#cancelQueued(imageId);
     const images = await this.#options.openImages();
     const record = await images.get(imageId);
-    if (record && record.names.length === 0 && record.state !== 'building') images.remove(imageId);
+    if (record?.state !== 'building' && images.ownedBy(OWNER).includes(imageId)) images.remove(imageId);
+  }
+
+  /**
+   * Releases the images that were built for sandboxes and that no sandbox uses any more: another process with its own
+   * images has changed or deleted the sandboxes, or the image was being built at that time.
+   */
+  async releaseUnused(): Promise<void> {
+    for (const imageId of (await this.#options.openImages()).ownedBy(OWNER)) await this.release(imageId);
   }
 
   /**
@@ -179,7 +190,7 @@ export class SandboxImages implements ImageSource {
   async #build(spec: ImageSpec): Promise<void> {
     try {
       // A failure of the build itself is in the record.
-      await (await this.#options.openImages()).build(spec);
+      await (await this.#options.openImages()).build(spec, { owner: OWNER });
     } catch (error) {
       // The image store was closed, or the image was released in the meantime.
       if (isSandboxError(error) && STOPPED_CODES.has(error.code)) return;
