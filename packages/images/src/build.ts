@@ -27,6 +27,8 @@ export interface BuildEnvironment {
   readonly fetcher: Fetcher;
   readonly registries: Registries;
   readonly now: () => number;
+  /** Time limit of a build in milliseconds; a longer one fails with `build_timeout`. */
+  readonly timeoutMs: number;
   /** Maximum size of all files of an image. */
   readonly maxImageMiB: number;
   /** As in `BuildContext`. */
@@ -144,7 +146,8 @@ export async function buildImage(
   report: (step: string) => void,
 ): Promise<BuildSuccess | BuildFailure> {
   const { blobs, fetcher, registries, now, updateMaximum } = environment;
-  const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
+  // The garbage collection reads the time in the name, which must not be before the end of the build.
+  const workFolder = join(environment.folder, 'work', `${now() + environment.timeoutMs}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
   const progress = (step: string): void => {
     log.note(`== ${step}`);

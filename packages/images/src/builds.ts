@@ -27,8 +27,6 @@ interface BuildsOptions {
   readonly runtimes: Runtimes;
   readonly environment: BuildEnvironment;
   readonly clock: ImageClock;
-  /** Time limit of a build in milliseconds; a longer one fails with `build_timeout`. */
-  readonly timeoutMs: number;
 }
 
 /** Options of a requested build. */
@@ -107,7 +105,8 @@ export class Builds {
     lock: Lock | undefined,
     progress: (step: string) => void,
   ): Promise<void> {
-    const { records, timeoutMs } = this.#options;
+    const { records, environment } = this.#options;
+    const { timeoutMs } = environment;
     const claimLoss = new AbortController();
     const deadline = new AbortController();
     const minutes = Math.ceil(timeoutMs / 60_000);

@@ -115,12 +115,12 @@ async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   return removed;
 }
 
-/** Removes the work folders of dead builds. */
+/** Removes the work folders of dead builds, a day after their time limit, which is in the names of the folders. */
 async function collectWork(folder: string, nowMs: number): Promise<void> {
   const workFolder = join(folder, 'work');
   for (const name of await readdir(workFolder)) {
-    const startedAtMs = Number(/^(\d+)-/.exec(name)?.[1] ?? nowMs);
-    if (startedAtMs <= nowMs - GRACE_MS) await removeWorkFolder(join(workFolder, name));
+    const endMs = Number(/^(\d+)-/.exec(name)?.[1] ?? nowMs);
+    if (endMs <= nowMs - GRACE_MS) await removeWorkFolder(join(workFolder, name));
   }
 }
 

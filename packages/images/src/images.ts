@@ -127,22 +127,22 @@ class ImageStore implements Images {
     this.#loader = new ImageLoader(this.#records, this.#blobs, () => clock.now());
     this.#fetcher = new Fetcher(registries);
     this.#runtimes = new Runtimes(options.builders);
+    const timeoutMs = options.buildTimeoutMs ?? 900_000;
     const environment = {
       folder,
       registries,
       blobs: this.#blobs,
       fetcher: this.#fetcher,
       now: () => clock.now(),
+      timeoutMs,
       maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
       updateMaximum: (name: string, value: number) => this.#records.updateMaximum(name, value),
     };
-    const timeoutMs = options.buildTimeoutMs ?? 900_000;
     this.#builds = new Builds({
       records: this.#records,
       runtimes: this.#runtimes,
       environment,
       clock,
-      timeoutMs,
     });
   }
 

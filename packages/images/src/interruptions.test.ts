@@ -49,6 +49,36 @@ describe('an interrupted build', () => {
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
+  it('keeps its work folder until a day after its time limit, which may be longer than a day', async () => {
+    const folder = imageFolder();
+    const clock = fakeClock();
+    const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
+    const builder = fakeBuilder();
+    const javascript = fakeBuilder({
+      async resolve(spec, context) {
+        await allowed;
+        return builder.resolve(spec, context);
+      },
+    });
+    const buildTimeoutMs = 3 * DAY_MS;
+    const store = openImages({ javascript }, { folder, clock, buildTimeoutMs });
+    const building = store.build(SPEC);
+    const workFolders = () => readdirSync(join(folder, 'work')).length;
+    await expect.poll(workFolders).toBe(1);
+    clock.advance(buildTimeoutMs - 1);
+    const other = openImages({}, { folder, clock });
+    await other.collectGarbage();
+    expect(workFolders()).toBe(1);
+    clock.advance(DAY_MS);
+    await other.collectGarbage();
+    expect(workFolders()).toBe(1);
+    clock.advance(1);
+    await other.collectGarbage();
+    expect(workFolders()).toBe(0);
+    allow();
+    await building;
+  });
+
   it('changes nothing if it resumes after another process took it over', async () => {
     const folder = imageFolder();
     const clock = fakeClock();
