@@ -124,6 +124,22 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     },
   );
 
+  it('is refused on a host without gpgv if the archive must be signed, and otherwise causes a warning', async () => {
+    const mirror = await TestMirror.open();
+    const key = createSigner('archive');
+    mirror.serve(mirror.releaseText(), key);
+    const archive = mirror.archive(key.keyring);
+    const tools = { gpgv: undefined };
+    const reason = 'because gpgv is not installed on this host (package gpgv)';
+    await expect(fetchRelease(archive, mirror.context({}), tools)).rejects.toMatchObject({
+      code: 'provider_error',
+      message: `The signature of the archive ${new URL(mirror.server.url).host} stable cannot be verified, ${reason}.`,
+    });
+    const unsigned = { ...archive, mustBeSigned: false };
+    const { warnings } = await fetchRelease(unsigned, mirror.context({}), tools);
+    expect(warnings).toEqual([expect.stringContaining(reason)]);
+  });
+
   it('is read from its signed part only', async () => {
     const mirror = await TestMirror.open();
     const key = createSigner('archive');

@@ -1,3 +1,4 @@
+import { findTool } from '@heddle/sandbox/build';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { MAX_INDEX_BYTES } from '../limits.ts';
@@ -46,17 +47,22 @@ function withoutSignature(inRelease: string): string {
 /**
  * Returns the text of a signed release file. `reason` says why the signature was not verified, if it was not. Throws
  * ImageError integrity_error for an invalid signature, if the keyring does not exist, and if the archive must be signed
- * and the key is unknown.
+ * and the key is unknown; provider_error if the archive must be signed and the host cannot verify signatures.
  */
 async function readSigned(
   bytes: Uint8Array,
-  { archive, name }: { archive: Archive; name: string },
+  { archive, name, gpgv }: { archive: Archive; name: string; gpgv: string | undefined },
   { signal, workFolder }: BuildContext,
 ): Promise<{ text: string; reason?: string }> {
   const { keyring, mustBeSigned } = archive;
-  const result = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
+  const result = await verifySigned(bytes, { gpgv, keyring, name, folder: workFolder }, signal);
   if ('text' in result) return { text: result.text };
   if ('unknownKey' in result && mustBeSigned) throw notSignedError(name, result.unknownKey);
+  if ('unverified' in result && mustBeSigned)
+    throw new ImageError(
+      'provider_error',
+      `The signature of the archive ${name} cannot be verified, because ${result.unverified}.`,
+    );
   const reason = 'unknownKey' in result ? 'it is signed by an unknown key' : result.unverified;
   return { text: Buffer.from(bytes).toString('utf8'), reason };
 }
@@ -64,15 +70,19 @@ async function readSigned(
 /**
  * Fetches the release file of an archive. Its signature is verified by the host's gpgv if the host has keys.
  * @throws ImageError registry_unavailable, integrity_error if the archive must be signed and has no signature or an
- * invalid one, or if the file is not current.
+ * invalid one, or if the file is not current, and provider_error if the archive must be signed and there is no gpgv.
  */
-export async function fetchRelease(archive: Archive, context: BuildContext): Promise<Release> {
+export async function fetchRelease(
+  archive: Archive,
+  context: BuildContext,
+  { gpgv }: { gpgv: string | undefined } = { gpgv: findTool('gpgv') },
+): Promise<Release> {
   const { root, suite, mustBeSigned } = archive;
   const suiteUrl = `${root}dists/${suite}/`;
   const name = `${new URL(root).host} ${suite}`;
   const signedFile = await fetchOptional(`${suiteUrl}InRelease`, context);
   if (signedFile !== undefined) {
-    const { text, reason } = await readSigned(signedFile, { archive, name }, context);
+    const { text, reason } = await readSigned(signedFile, { archive, name, gpgv }, context);
     return reason === undefined
       ? readCheckedRelease(text, [], { archive, name, isSigned: true }, context)
       : readUnverifiedRelease(text, reason, { archive, name }, context);

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findTool } from '@heddle/sandbox/build';
 import { ImageError } from '../../error.ts';
 
 /**
@@ -28,19 +27,28 @@ function runCommand(command: string, args: readonly string[], signal: AbortSigna
   });
 }
 
+/** What `verifySigned` needs. */
+interface SignatureCheck {
+  /** Path of gpgv; undefined if the host does not have it. */
+  readonly gpgv: string | undefined;
+  readonly keyring: string | undefined;
+  /** Name of the archive, for messages. */
+  readonly name: string;
+  readonly folder: string;
+}
+
 /**
  * Verifies a clearsigned file with the host's gpgv and returns its signed text.
  * @throws ImageError integrity_error for an invalid signature by a known key, and if the keyring does not exist.
  */
 export async function verifySigned(
   bytes: Uint8Array,
-  { keyring, name, folder }: { keyring: string | undefined; name: string; folder: string },
+  { gpgv, keyring, name, folder }: SignatureCheck,
   signal: AbortSignal,
 ): Promise<SignatureResult> {
   if (keyring !== undefined && !existsSync(keyring))
     throw new ImageError('integrity_error', `The keyring ${keyring} of the archive ${name} does not exist.`);
-  const gpgv = findTool('gpgv');
-  if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host' };
+  if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host (package gpgv)' };
   if (keyring === undefined)
     return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
