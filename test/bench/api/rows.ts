@@ -79,10 +79,10 @@ function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
         figure: 'p50',
         differenceTo: 'hono',
       },
-      { ...withPeers, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      { ...withPeers, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
       {
         ...withoutPeers,
-        name: `${name}: processor time over Hono`,
+        name: `${name}: CPU time over Hono`,
         unit: 'ms',
         figure: 'cpuMs',
         differenceTo: 'hono',
@@ -108,7 +108,7 @@ function concurrentRow(
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
       { ...compared, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
       { ...compared, name: `${name}: response time, p99`, unit: 'ms', figure: 'p99' },
-      { ...compared, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      { ...compared, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
@@ -134,7 +134,7 @@ const deliveries: ApiRow = {
       met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(CONTENDER_NAMES.hono)), MIN_RATIO_TO_HONO),
     },
     { ...withPeersOnly, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
-    { ...withPeersOnly, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
+    { ...withPeersOnly, name: `${DELIVERIES}: CPU time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
 
@@ -246,7 +246,7 @@ function refusalRow(key: string, storage: Storage): ApiRow {
         target: `≤ ${MAX_REFUSAL_RATIO}× the baseline`,
         met: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_REFUSAL_RATIO),
       },
-      { ...withPeers, peers: [], name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      { ...withPeers, peers: [], name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
