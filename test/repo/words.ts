@@ -168,7 +168,8 @@ const NOT_NAMES =
 /** Returns the readable modules and pages of installed packages, each with its publisher: a scope, or a package. */
 function* fieldFiles(folder: string): Generator<{ publisher: string; file: string; text: string }> {
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!/\.(?:[cm]?js|m?ts|md)$/.test(file) || file.includes('.min.') || file.includes('@heddle')) continue;
+    // Folders with a dot, such as .cache, have files of this repository.
+    if (!/\.(?:[cm]?js|m?ts|md)$/.test(file) || file.includes('.min.') || /^(?:\.|@heddle)/.test(file)) continue;
     const path = join(folder, file);
     const stats = statSync(path, { throwIfNoEntry: false });
     if (!stats?.isFile() || stats.size > 600_000) continue;
