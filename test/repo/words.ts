@@ -169,7 +169,8 @@ const NOT_NAMES =
 function* fieldFiles(folder: string): Generator<{ publisher: string; file: string; text: string }> {
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     // Folders with a dot, such as .cache, have files of this repository.
-    if (!/\.(?:[cm]?js|m?ts|md)$/.test(file) || file.includes('.min.') || /^(?:\.|@heddle)/.test(file)) continue;
+    if (!/\.(?:[cm]?js|m?ts|md)$/.test(file) || file.includes('.min.') || /^(?:\.|@heddle)/.test(file))
+      continue;
     const path = join(folder, file);
     const stats = statSync(path, { throwIfNoEntry: false });
     if (!stats?.isFile() || stats.size > 600_000) continue;

@@ -6,7 +6,7 @@ import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
-import type { Ownership } from './serve/service-store.ts';
+import type { TenantPorts } from './serve/service-store.ts';
 import type { WorkspaceResources } from './workspace-resources.ts';
 import { sanitize, styleFor } from './render/style.ts';
 
@@ -15,8 +15,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   env: { [name: string]: string };
   /** True to continue the open runs of the data folder, or those in the database without an owner. */
   recover: boolean;
-  /** Ownership and environments of workflows; default: no owners, and `env` for all. */
-  ownership?: Ownership;
+  /** Owners and environments of workflows; default: no owners, and `env` for all. */
+  tenantPorts?: TenantPorts;
   /** Trigger types that this process fires: deploying warns about other types. Default: triggers are not checked. */
   triggers?: NonNullable<EngineOptions['triggers']>;
   /** Returns the URLs at which people answer pauses. Default: none. */
@@ -57,7 +57,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     onError: report,
     ...(options.triggers && { triggers: options.triggers }),
     ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
-    ...options.ownership,
+    ...options.tenantPorts,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
   if (options.collectsImages) images.collectRepeatedly(report, { owned: ownedImages });

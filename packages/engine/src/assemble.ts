@@ -185,7 +185,7 @@ function expectUrl(name: string, url: string): void {
  * Returns a function that loads the HTTP client for files whose URLs callers send. The client ignores the egress
  * exceptions, which are meant for URLs from workflow authors: with them, a caller could read internal services.
  */
-export function fileClientLoader({ egress }: EngineOptions): () => Promise<HttpClient> {
+export function fileHttpClientLoader({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
   return clientLoader({ ...egress, ...limits, exceptions: [], hint: '' });
 }

@@ -11,7 +11,7 @@ import { serveControlRequests } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
-import { closeParts, fileClientLoader, createRuntimeParts, reportAsWarning } from './assemble.ts';
+import { closeParts, fileHttpClientLoader, createRuntimeParts, reportAsWarning } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeasedStores } from './store/open-postgres.ts';
@@ -85,7 +85,7 @@ export async function createEngineOn(
     throw error;
   }
   const runtime = new LocalRuntime(localParts);
-  return new HeddleEngine({ ...localParts, runtime, httpClient: fileClientLoader(options), close });
+  return new HeddleEngine({ ...localParts, runtime, httpClient: fileHttpClientLoader(options), close });
 }
 
 /**
@@ -119,7 +119,7 @@ async function createOnRuntime(
     return new HeddleEngine({
       ...parts,
       runtime: openRuntime.runtime,
-      httpClient: fileClientLoader(options),
+      httpClient: fileHttpClientLoader(options),
       close: async (graceMs) => {
         await openRuntime.close(graceMs);
         await closeStores();

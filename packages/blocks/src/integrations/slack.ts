@@ -145,7 +145,7 @@ export const integration = defineIntegration({
       answer: { output: { channels: 'channels' } },
     },
     slack_list_users: {
-      description: 'Lists the users of the workspace.',
+      description: 'Lists the users of the Slack workspace.',
       method: 'GET',
       path: '/users.list',
       arguments: {

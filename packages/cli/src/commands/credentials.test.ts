@@ -27,11 +27,11 @@ async function openWorkspace() {
   const reportedErrors: unknown[] = [];
   /** Returns the credential that a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
-    const ownership = lazyWorkerStore(options, (error) => reportedErrors.push(error));
+    const workerStore = lazyWorkerStore(options, (error) => reportedErrors.push(error));
     try {
-      return await ownership.credentials.find(tenant, query);
+      return await workerStore.credentials.find(tenant, query);
     } finally {
-      await ownership.close();
+      await workerStore.close();
       expect(reportedErrors).toEqual([]);
     }
   };

@@ -20,11 +20,11 @@ async function openWorkspace(): Promise<{ data: string; workspaceId: string; jso
 async function valuesOf(data: string, workspaceId: string, names: string[]): Promise<object> {
   const { openWorkerStore } = await import('@heddle/service');
   const { sealer } = await sealingOf({ data });
-  const ownership = await openWorkerStore({ data }, sealer);
+  const workerStore = await openWorkerStore({ data }, sealer);
   try {
-    return await ownership.secrets.values(workspaceId, names);
+    return await workerStore.secrets.values(workspaceId, names);
   } finally {
-    await ownership.close();
+    await workerStore.close();
   }
 }
 

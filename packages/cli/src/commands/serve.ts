@@ -17,7 +17,7 @@ import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
 import type { AccessOptions, ServerAccess } from '../serve/access.ts';
-import { openStore, ownershipOf, sealingOf, type Ownership } from '../serve/service-store.ts';
+import { openStore, tenantPortsOf, sealingOf, type TenantPorts } from '../serve/service-store.ts';
 import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
@@ -85,17 +85,17 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);
     const { imagesOf, triggers } = storeParts;
-    const ownership = ownershipOf(storeParts.storedOwnership, env);
+    const tenantPorts = tenantPortsOf(storeParts.workerStore, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
-    const sessionOptions = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
+    const sessionOptions = { tenantPorts, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
     session = await openSession(io, {
       ...{ ...options, env, recover: true, collectsImages: true },
       ...sessionOptions,
     });
     const { createApi } = await import('@heddle/api');
     const { servicePorts } = await import('@heddle/service');
-    const areas = await openAreas(options, { store, storeParts, session, ownership });
+    const areas = await openAreas(options, { store, storeParts, session, tenantPorts });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const firstStart = await createFirstWorkspace(store);
     const studio = await openStudio(options, { store, origin, listeningUrl: server.origin });
@@ -133,8 +133,8 @@ async function openAreas(
     store,
     storeParts: { sealer, sandboxes, credentialProviders, triggers },
     session: { network },
-    ownership: { environments, tenantCredentials: credentials },
-  }: { store: ServiceStore; storeParts: StoreParts; session: Session; ownership: Ownership },
+    tenantPorts: { environments, tenantCredentials: credentials },
+  }: { store: ServiceStore; storeParts: StoreParts; session: Session; tenantPorts: TenantPorts },
 ) {
   const { serviceAreas } = await import('@heddle/service');
   return serviceAreas({
@@ -183,7 +183,7 @@ async function knownProviders(): Promise<readonly KeyProvider[]> {
 
 /** The parts of the server that need the store but not the engine. */
 interface StoreParts {
-  storedOwnership: Parameters<typeof ownershipOf>[0];
+  workerStore: Parameters<typeof tenantPortsOf>[0];
   sealer: Sealer;
   sandboxes: Sandboxes;
   credentialProviders: CredentialProviders;
@@ -208,7 +208,7 @@ async function openStoreParts(
   const { promise: blockImages, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, openImages: async () => (await blockImages).store(), onError });
   return {
-    storedOwnership: {
+    workerStore: {
       ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldestId(),
       secrets: secretEnvironments(database, sealer),

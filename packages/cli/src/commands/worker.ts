@@ -9,7 +9,7 @@ import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyWorkerStore, ownershipOf } from '../serve/service-store.ts';
+import { lazyWorkerStore, tenantPortsOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { runUntilStopped } from '../temporal/until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
@@ -44,33 +44,33 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const version = build && { version: build };
   const onError = errorReporter(io);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
-  const workflowOwnership = lazyWorkerStore(options, onError);
+  const workerStore = lazyWorkerStore(options, onError);
   let triggerWorker: TriggerWorker | undefined;
   try {
-    const ownership = ownershipOf(workflowOwnership, env);
-    const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
+    const tenantPorts = tenantPortsOf(workerStore, env);
+    const imagesOf = (images: BlockImages) => workerStore.sandboxImages(images);
     const pauseLinks = origin === undefined ? undefined : await pauseLinksAt(origin);
     const handle = await startWorker(io, {
       ...options,
-      ...{ server, queue, env, ownership, imagesOf, pauseLinks },
+      ...{ server, queue, env, tenantPorts, imagesOf, pauseLinks },
       ...version,
     });
     if (options.triggers)
-      triggerWorker = await openTriggerWorker(io, { ...options, env, ownership, onError }, handle);
+      triggerWorker = await openTriggerWorker(io, { ...options, env, tenantPorts, onError }, handle);
     return await runUntilStopped(io, withTriggers(handle, triggerWorker), {
       onReady: () => printReady(io, handle, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
     await triggerWorker?.close();
-    await workflowOwnership.close();
+    await workerStore.close();
   }
 }
 
 /** Starts the runs of triggers on the worker's Temporal server. Stops the worker if that fails. */
 async function openTriggerWorker(
   io: Io,
-  options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkerOptions, 'env' | 'ownership' | 'onError'>,
+  options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkerOptions, 'env' | 'tenantPorts' | 'onError'>,
   handle: HeddleWorker,
 ): Promise<TriggerWorker> {
   try {

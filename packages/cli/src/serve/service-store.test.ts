@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { ownershipOf } from './service-store.ts';
+import { tenantPortsOf } from './service-store.ts';
 
 const SECRETS: { [workspace: string]: { [name: string]: string } } = {
   second: { KEY: 'stored', OTHER: 'stored too' },
 };
 
-/** Returns stored ownership in which `oldest` returns the id of the oldest workspace. */
-const ownershipWith = (oldest: () => string | undefined) => ({
+/** Returns a worker store in which `oldest` returns the id of the oldest workspace. */
+const workerStoreWith = (oldest: () => string | undefined) => ({
   secrets: {
     names: (workspace: string) => Object.keys(SECRETS[workspace] ?? {}),
     values: (workspace: string, names: readonly string[]) =>
@@ -20,8 +20,8 @@ const ownershipWith = (oldest: () => string | undefined) => ({
 });
 
 it('only the oldest workspace gets the values from the command line', async () => {
-  const { environments } = ownershipOf(
-    ownershipWith(() => 'first'),
+  const { environments } = tenantPortsOf(
+    workerStoreWith(() => 'first'),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual(['KEY']);
@@ -32,8 +32,8 @@ it('only the oldest workspace gets the values from the command line', async () =
 });
 
 it('a workspace gets its secrets; values from the command line replace those of the oldest', async () => {
-  const { environments } = ownershipOf(
-    ownershipWith(() => 'second'),
+  const { environments } = tenantPortsOf(
+    workerStoreWith(() => 'second'),
     { KEY: 'given' },
   );
   expect(await environments.names('second')).toEqual(['KEY', 'OTHER']);
@@ -41,8 +41,8 @@ it('a workspace gets its secrets; values from the command line replace those of 
     KEY: 'given',
     OTHER: 'stored too',
   });
-  const { environments: others } = ownershipOf(
-    ownershipWith(() => 'first'),
+  const { environments: others } = tenantPortsOf(
+    workerStoreWith(() => 'first'),
     { KEY: 'given' },
   );
   expect(await others.values('second', ['OTHER'])).toEqual({ OTHER: 'stored too' });
@@ -51,8 +51,8 @@ it('a workspace gets its secrets; values from the command line replace those of 
 
 it('the oldest workspace is cached as soon as there is one', async () => {
   let oldest: string | undefined;
-  const { environments } = ownershipOf(
-    ownershipWith(() => oldest),
+  const { environments } = tenantPortsOf(
+    workerStoreWith(() => oldest),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual([]);

@@ -28,21 +28,21 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<Servi
 }
 
 /**
- * Options of an engine for the API's workspaces: which workflows may call each other, and the owners, environments,
+ * Ports of an engine for the workspaces of the API: which workflows may call each other, and the owners, environments,
  * credentials and skills of workflows.
  */
-export type Ownership = Required<
+export type TenantPorts = Required<
   Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments' | 'tenantCredentials' | 'tenantSkills'>
 >;
 
 /**
- * Returns the ownership from the service's store. A workspace's environment is its secrets. `env`, the values from the
+ * Returns these ports on the service's store. A workspace's environment is its secrets. `env`, the values from the
  * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
-export function ownershipOf(
+export function tenantPortsOf(
   workerStore: Omit<WorkerStore, 'close' | 'database'>,
   env: { [name: string]: string },
-): Ownership {
+): TenantPorts {
   let oldestId: string | undefined;
   const envOf = async (tenant: string): Promise<typeof env> => {
     oldestId ??= await workerStore.oldestWorkspace();

@@ -4,10 +4,10 @@ import type { SessionOptions } from '../engine-session.ts';
 import type { Io } from '../io.ts';
 import { openLimits } from './limits.ts';
 import { openStore } from './service-store.ts';
-import type { Ownership } from './service-store.ts';
+import type { TenantPorts } from './service-store.ts';
 
-export type TriggerWorkerOptions = Omit<SessionOptions, 'recover' | 'ownership'> & {
-  ownership: Ownership;
+export type TriggerWorkerOptions = Omit<SessionOptions, 'recover' | 'tenantPorts'> & {
+  tenantPorts: TenantPorts;
   /** A limits file. */
   limits?: string;
   onError: (error: unknown) => void;
@@ -27,7 +27,7 @@ const rejectAll: Authenticator = { authenticate: () => Promise.resolve(undefined
  * Throws usage errors, and the errors of `openSession`.
  */
 export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions): Promise<TriggerWorker> {
-  const { ownership, onError } = options;
+  const { tenantPorts, onError } = options;
   const closeSteps: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const step of closeSteps.splice(0).reverse()) await step();
@@ -42,8 +42,8 @@ export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions):
     const { triggerTypes } = await import('@heddle/blocks/triggers');
     const areas = triggerWork({
       triggers: triggerTypes,
-      environments: ownership.environments,
-      feeds: { ...session.network, credentials: ownership.tenantCredentials },
+      environments: tenantPorts.environments,
+      feeds: { ...session.network, credentials: tenantPorts.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     // The API is not served, so it is as safe as on a local server.

@@ -15,7 +15,7 @@ import type { Io } from '../io.ts';
 import { temporalStoreOption } from '../store-options.ts';
 import { loadTemporal } from './runtime.ts';
 import type { StoreOptions } from '../store-options.ts';
-import type { Ownership } from '../serve/service-store.ts';
+import type { TenantPorts } from '../serve/service-store.ts';
 
 /** Options of a worker process. */
 export interface StartWorkerOptions extends StoreOptions, BlockOptions {
@@ -29,8 +29,8 @@ export interface StartWorkerOptions extends StoreOptions, BlockOptions {
   version?: WorkerTuning['version'];
   /** Address of the health endpoint. */
   health?: { host: string; port: number } | undefined;
-  /** Ownership and environments of workflows; default: no owners, and `env` for all. */
-  ownership?: Ownership;
+  /** Owners and environments of workflows; default: no owners, and `env` for all. */
+  tenantPorts?: TenantPorts;
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
   /** Returns the image source that blocks use instead of `images`, the images of the data folder. */
@@ -50,7 +50,7 @@ export async function startWorker(
     roles,
     version,
     health,
-    ownership,
+    tenantPorts,
     pauseLinks,
     imagesOf,
     ...options
@@ -69,7 +69,7 @@ export async function startWorker(
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
-    ...ownership,
+    ...tenantPorts,
     ...(pauseLinks && { pauseLinks }),
     ...(health && { http: health }),
     images: ownedImages ?? images,

@@ -61,7 +61,7 @@ class ResumeHandler {
     if (asset) return asset;
     const time = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
-    const page = parts.length === 3 ? await this.#findPage(parts) : undefined;
+    const page = parts.length === 3 ? await this.#findPause(parts) : undefined;
     if (isRead) return page ? pageResponse(htmlOf(page)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !page) throw notFound('Question');
     return this.#submit(request, page);
@@ -77,7 +77,7 @@ class ResumeHandler {
   }
 
   /** Returns the pause; undefined if it is unknown or its link has expired. */
-  async #findPage(parts: readonly string[]): Promise<PagePause | undefined> {
+  async #findPause(parts: readonly string[]): Promise<PagePause | undefined> {
     const ids = parts.map(decodePart);
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;

@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { closeParts, fileClientLoader, createRuntimeParts, reportAsWarning } from '../../assemble.ts';
+import { closeParts, fileHttpClientLoader, createRuntimeParts, reportAsWarning } from '../../assemble.ts';
 import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
@@ -81,5 +81,5 @@ export async function createPostgresEngine(
     throw error;
   }
   const runtime = new LeasedRuntime(local, peers);
-  return new HeddleEngine({ ...parts, runtime, httpClient: fileClientLoader(options), close });
+  return new HeddleEngine({ ...parts, runtime, httpClient: fileHttpClientLoader(options), close });
 }
