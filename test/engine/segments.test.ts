@@ -167,7 +167,7 @@ describe('Segments', () => {
     });
   });
 
-  describe('a run whose task was lost after it had written entries, and that then needs fewer of them', () => {
+  describe('a run whose task was lost after it had written entries', () => {
     /** Records a run of A -> B -> C. A lost worker writes the entries of the start block, A and B. */
     async function loseTask() {
       const lost = openWorker(new Script({}, () => ({ output: { n: 1 } })));
@@ -183,6 +183,9 @@ describe('Segments', () => {
       });
       return { lost, stores, runId, owed, readState };
     }
+    /** Returns the outputs in the logs of A, B and C. */
+    const outputsIn = async (stores: SharedStores, runId: string) =>
+      (await stores.runs.logs(runId)).slice(1).map(({ output }) => (output as { v: unknown }).v);
     const FAILED = {
       record: { status: 'failed', seq: 3 },
       journal: ['started', 'completed', 'failed'],
@@ -206,6 +209,30 @@ describe('Segments', () => {
       expect(await readState()).toMatchObject(FAILED);
     });
 
+    it('continues in the same process, which shows no result of the lost task and does not use it', async () => {
+      const { lost, stores, runId, owed } = await loseTask();
+      const next = openWorker(new Script({}, () => ({ output: { n: 2 } })), stores);
+      const { id, entries } = await next.run({ runId, owed });
+      await lost.save(runId, { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] });
+      await lost.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries.slice(2), 4)] });
+      expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 5 });
+      expect(await outputsIn(stores, runId)).toEqual([{ n: 2 }, { n: 2 }, { n: 2 }]);
+    });
+
+    it('runs its next blocks in the same process, which then saves the logs of the earlier blocks', async () => {
+      const { lost, stores, runId, owed } = await loseTask();
+      const { entries } = await openWorker(new Script({}, () => ({ output: { n: 2 } })), stores).run({
+        runId,
+        owed,
+      });
+      const position = { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] };
+      const atB = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 2], try: 1 }];
+      const rest = await lost.run({ runId, owed: atB, position });
+      await lost.save(runId, { seq: 5, tip: rest.id, unwritten: [itemOf(rest.id, rest.entries, 4)] });
+      expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 5 });
+      expect(await outputsIn(stores, runId)).toEqual([{ n: 2 }, { n: 1 }, { n: 1 }]);
+    });
+
     it('is cancelled', async () => {
       const { stores, runId, readState } = await loseTask();
       const cancelled = { atMs: 9, type: 'cancelled', reason: 'no longer needed' } as const;
@@ -216,6 +243,17 @@ describe('Segments', () => {
         journal: ['started', 'cancelled'],
         logs: ['Start cancelled'],
       });
+    });
+
+    it('is cancelled with as many entries, and keeps no logs of blocks that only the lost task has started', async () => {
+      const lost = openWorker(new Script({}, () => ({ output: {} })));
+      const { runId, owed } = await lost.recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
+      const { id, entries } = await lost.run({ runId, owed });
+      await lost.save(runId, { seq: 2, tip: id, unwritten: [itemOf(id, entries.slice(0, 1), 2)] });
+      expect(await lost.stores.runs.logs(runId)).toHaveLength(3);
+      const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
+      await lost.save(runId, { seq: 2, tip: 'cancelled', unwritten });
+      expect(await lost.stores.runs.logs(runId)).toMatchObject([{ blockName: 'Start', status: 'cancelled' }]);
     });
 
     it('pauses, and accepts an answer', async () => {

@@ -69,8 +69,8 @@ export class ReplicaCache {
       const runReplica = this.#nearest(runId, position) ?? (await RunReplica.create(this.#parts, runId));
       this.#remove(runReplica);
       await runReplica.catchUp(position);
-      if (this.#isSavedByOther(runReplica)) runReplica.forgetLogs();
-      else await runReplica.save();
+      // The replica keeps its changed logs: the other one may be from a lost task, whose logs must be replaced.
+      if (!this.#isSavedByOther(runReplica)) await runReplica.save();
       if (isShared) this.release(runReplica);
       return runReplica;
     } finally {

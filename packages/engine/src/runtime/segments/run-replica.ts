@@ -22,12 +22,16 @@ export class RunReplica {
   replica: Replica;
   /** Id of the last item that the replica includes. */
   #lastItemId = 'start';
+  /** Time of the last entry that the replica includes. */
+  #lastEntryMs: number | undefined;
   /** True if the replica includes entries whose place in the journal is not confirmed. */
   #isSpeculative = false;
   readonly #parts: RunReplicaParts;
   /** Changed logs that are not saved yet, by their execution order. */
   #logs = new Map<number, BlockLog>();
   #isDirty = true;
+  /** Number of all logs of the run. */
+  #logCount = 0;
 
   private constructor(parts: RunReplicaParts, header: RunHeader, plan: Plan) {
     this.#parts = parts;
@@ -49,16 +53,19 @@ export class RunReplica {
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
     const { runs } = this.#parts.stores;
     const { runId } = this.header;
-    const written = await this.write({ unwritten });
+    await this.write({ unwritten });
     if (!this.#isAt(seq, tip)) {
       // Speculative entries might be missing from the journal.
       if (!this.canReach({ seq, tip, unwritten })) this.#restart();
-      const currentSeq = this.replica.seq;
-      const index = written.findIndex((entry) => entry.seq === currentSeq + 1);
-      const entries =
-        index >= 0 ? written.slice(index) : await runs.tail(runId, currentSeq === 0 ? -1 : currentSeq);
+      let entries = await runs.tail(runId, this.replica.seq - 1);
+      if (this.replica.seq > 0 && entries[0]?.atMs !== this.#lastEntryMs) {
+        // The last entry here is from a lost task, and the run has continued without it.
+        this.#restart();
+        entries = await runs.tail(runId, -1);
+      }
       for (const entry of entries)
-        if (entry.seq <= seq) this.#addChangedLogs(this.replica.replay(entry).logs);
+        if (entry.seq > this.replica.seq && entry.seq <= seq)
+          this.#addChanges(entry, this.replica.replay(entry).logs);
       if (this.replica.seq !== seq)
         throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
@@ -67,10 +74,9 @@ export class RunReplica {
   }
 
   /** Writes the unwritten entries and does not change the replica. */
-  async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<Entry[]> {
+  async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<void> {
     const entries = await this.#entriesOf(unwritten);
     if (entries.length > 0) await this.#upsert(entries);
-    return entries;
   }
 
   /** True if the replica is at `position` or can reach it by applying further entries. */
@@ -97,22 +103,31 @@ export class RunReplica {
   #restart(): void {
     this.replica = new Replica(this.header.runId, this.plan);
     this.#logs.clear();
+    this.#logCount = 0;
     this.#isSpeculative = false;
   }
 
-  #addChangedLogs(logs: readonly BlockLog[]): void {
+  /** Records that the replica now ends with `last`, and that `logs` have changed. */
+  #addChanges(last: TimedEntry | undefined, logs: readonly BlockLog[]): void {
     this.#isDirty = true;
-    for (const log of logs) this.#logs.set(log.executionOrder, log);
+    this.#lastEntryMs = last?.atMs;
+    for (const log of logs) {
+      this.#logs.set(log.executionOrder, log);
+      this.#logCount = Math.max(this.#logCount, log.executionOrder);
+    }
   }
 
   /**
    * Records that the replica was advanced by entries that will become item `id`. The entries are speculative until a
    * position confirms them.
    */
-  markAdvanced(id: string, logs: readonly BlockLog[]): void {
+  markAdvanced(
+    id: string,
+    { entries, logs }: { entries: readonly TimedEntry[]; logs: readonly BlockLog[] },
+  ): void {
     this.#lastItemId = id;
     this.#isSpeculative = true;
-    this.#addChangedLogs(logs);
+    this.#addChanges(entries.at(-1), logs);
   }
 
   /** Writes the entries that end the run, with the record and the logs. The replica already includes the entries. */
@@ -128,23 +143,28 @@ export class RunReplica {
    *
    * If the result of a task is lost, the run continues without the entries that the task wrote. Later entries replace
    * them, but an idle run writes none, and the store refuses its record, because the record of the lost process has
-   * more entries. Must be called only while no other work of the run is in flight.
+   * more entries. Later logs replace those of the task too, but an ended run may have started fewer blocks than the task.
+   * Must be called only while no other work of the run is in flight.
    */
   async removeLostEntries(): Promise<void> {
-    if (this.replica.idleState() === 'running') return;
+    const idleState = this.replica.idleState();
+    if (idleState === 'running') return;
     const { runs } = this.#parts.stores;
     const { header, plan } = this;
     const { runId, seq } = this.replica;
-    if ((await runs.tail(runId, seq)).length === 0) return;
+    const hasLaterEntries = (await runs.tail(runId, seq)).length > 0;
+    if (!hasLaterEntries && (idleState !== 'ended' || (await runs.logs(runId)).length <= this.#logCount))
+      return;
     const journal = await runs.journal(runId);
     const freshReplica = new Replica(runId, plan);
     // If the later entries follow from the earlier ones, the run has continued, and this position is outdated.
-    if (journal.every((entry) => freshReplica.apply(entry).changed)) return;
+    if (hasLaterEntries && journal.every((entry) => freshReplica.apply(entry).changed)) return;
     const remaining = journal.filter((entry) => entry.seq <= seq);
     const { record, logs } = foldRun({ header, plan, suspended: undefined }, remaining);
     this.#parts.stalls.expectNoStall(runId);
     await runs.truncate(record, logs);
-    this.forgetLogs();
+    this.#logs.clear();
+    this.#isDirty = false;
   }
 
   /** Writes the record and the changed logs. `suspended`: the reason why the run does not continue. */
@@ -159,12 +179,6 @@ export class RunReplica {
     // logs of that process may be wrong.
     if (!(await this.#parts.stores.runs.saveRecord(record, changed))) return;
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
-  }
-
-  /** Drops the changed logs, because they are saved. */
-  forgetLogs(): void {
-    this.#logs.clear();
-    this.#isDirty = false;
   }
 
   async #upsert(entries: readonly Entry[]): Promise<void> {

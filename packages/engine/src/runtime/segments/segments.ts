@@ -97,7 +97,7 @@ export class Segments {
     try {
       const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
-      if (beyond && outcome.entries.length > 0) runReplica.markAdvanced(id, outcome.logs);
+      if (beyond && outcome.entries.length > 0) runReplica.markAdvanced(id, outcome);
       if (limit.exceeded)
         this.#detached.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
       else {
