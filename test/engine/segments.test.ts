@@ -1,23 +1,33 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import { createWorkerResources, RemoteRuns, Segments } from '@heddle/engine/runtime';
 import type { Position, SegmentRequest, TimedEntry } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
+import type { RunEvent } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
 import { log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { Script, work } from '../support/script.ts';
+import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
 
+/** A time at which no block of a lost task has run. */
+const LATER_MS = 5_000_000_000_000;
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
 /**
  * Opens a worker on shared stores, for a runtime that stores its runs in another process. The worker executes segments:
  * parts of a run between two checkpoints of the runtime.
  */
-function openWorker(script: Script, stores: SharedStores = openStores(), stallDetector?: StallDetector) {
-  const host = createWorkerResources(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
+function openWorker(
+  script: Script,
+  stores: SharedStores = openStores(),
+  { stallDetector, clock }: { stallDetector?: StallDetector; clock?: Clock } = {},
+) {
+  const blocks = [{ ...script.executor, class: 'compute' as const }];
+  const host = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
   onTestFinished(() => host.close());
   const segments = new Segments(host.parts, stallDetector);
   const remote = new RemoteRuns(host.parts);
@@ -44,6 +54,7 @@ function openWorker(script: Script, stores: SharedStores = openStores(), stallDe
         ...request,
       }),
     save: (runId: string, position: Position) => segments.save(runId, position),
+    follow: (runId: string) => remote.events(runId),
     answer: async (runId: string) => (await remote.resumeAnswer(runId, { input: {} }))?.seq,
   };
 }
@@ -148,7 +159,7 @@ describe('Segments', () => {
   it('of a stalled worker write nothing after other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
-    const stalled = openWorker(script, openStores(), new StallDetector(() => nowMs));
+    const stalled = openWorker(script, openStores(), { stallDetector: new StallDetector(() => nowMs) });
     const { runId, owed } = await stalled.recordRun(['A'], ['Start -> A']);
     const running = stalled.run({ runId, owed, alone: true });
     const call = await script.nextCall('A');
@@ -183,6 +194,8 @@ describe('Segments', () => {
       });
       return { lost, stores, runId, owed, readState };
     }
+    const workLater = (stores: SharedStores) =>
+      openWorker(new Script({}, () => ({ output: { n: 2 } })), stores, { clock: new TestClock(LATER_MS) });
     /** Returns the outputs in the logs of A, B and C. */
     const outputsIn = async (stores: SharedStores, runId: string) =>
       (await stores.runs.logs(runId)).slice(1).map(({ output }) => (output as { v: unknown }).v);
@@ -211,8 +224,7 @@ describe('Segments', () => {
 
     it('continues in the same process, which shows no result of the lost task and does not use it', async () => {
       const { lost, stores, runId, owed } = await loseTask();
-      const next = openWorker(new Script({}, () => ({ output: { n: 2 } })), stores);
-      const { id, entries } = await next.run({ runId, owed });
+      const { id, entries } = await workLater(stores).run({ runId, owed });
       await lost.save(runId, { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] });
       await lost.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries.slice(2), 4)] });
       expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 5 });
@@ -221,10 +233,7 @@ describe('Segments', () => {
 
     it('runs its next blocks in the same process, which then saves the logs of the earlier blocks', async () => {
       const { lost, stores, runId, owed } = await loseTask();
-      const { entries } = await openWorker(new Script({}, () => ({ output: { n: 2 } })), stores).run({
-        runId,
-        owed,
-      });
+      const { entries } = await workLater(stores).run({ runId, owed });
       const position = { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] };
       const atB = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 2], try: 1 }];
       const rest = await lost.run({ runId, owed: atB, position });
@@ -267,6 +276,70 @@ describe('Segments', () => {
         logs: ['Start completed', 'A paused'],
       });
       expect(await next.answer(runId)).toBe(3);
+    });
+  });
+
+  describe('a follower of a run whose task was lost after it had written entries', () => {
+    /** Follows a run of A, B and C, and reads that A and B have completed in a task that is then lost. */
+    async function followLostTask(script: Script) {
+      const lost = openWorker(new Script({}, () => ({ output: { by: 'lost' } })));
+      const { runId, owed } = await lost.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
+      const { id, entries } = await lost.run({ runId, owed });
+      await lost.save(runId, { seq: 4, tip: id, unwritten: [itemOf(id, entries.slice(0, 3), 2)] });
+      const events = lost.follow(runId);
+      expect(await readUntil(events, 'block:started C')).toContain('block:completed B {"by":"lost"}');
+      const next = openWorker(script, lost.stores, { clock: new TestClock(LATER_MS) });
+      return { stores: lost.stores, runId, owed, next, events };
+    }
+    /** Returns the texts of the next events up to `last`. */
+    const readUntil = async (events: AsyncGenerator<RunEvent>, last: string): Promise<string[]> => {
+      const texts: string[] = [];
+      while (texts.at(-1) !== last) {
+        const { value: event } = (await events.next()) as IteratorYieldResult<RunEvent>;
+        const output = event.type === 'block:completed' ? JSON.stringify(event.output) : '';
+        texts.push(`${event.type} ${'log' in event ? event.log.blockName : ''} ${output}`.trim());
+      }
+      return texts;
+    };
+
+    it('continues with the entries that replace those of the task', async () => {
+      const script = new Script({}, () => ({ output: { by: 'next' } }));
+      const { runId, owed, next, events } = await followLostTask(script);
+      const { id, entries } = await next.run({ runId, owed });
+      await next.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      expect(await readUntil(events, 'run:ended')).toEqual([
+        'block:completed Start {}',
+        'block:started A',
+        'block:completed A {"by":"next"}',
+        'block:started B',
+        'block:completed B {"by":"next"}',
+        'block:started C',
+        'block:completed C {"by":"next"}',
+        'run:ended',
+      ]);
+    });
+
+    it('continues with the end of the run after fewer entries', async () => {
+      const { runId, next, events } = await followLostTask(new Script());
+      const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
+      await next.save(runId, { seq: 2, tip: 'cancelled', unwritten });
+      expect(await readUntil(events, 'run:ended')).toEqual(['block:cancelled Start', 'run:ended']);
+    });
+
+    it('ignores entries of the task that do not follow from those of the run', async () => {
+      const script = new Script({}, () => {
+        throw new Error('The second attempt fails.');
+      });
+      const { stores, runId, owed, next } = await followLostTask(script);
+      const { entries } = await next.run({ runId, owed });
+      await stores.runs.upsert(
+        runId,
+        entries.map((entry, index) => ({ ...entry, seq: index + 2 })),
+      );
+      expect(await stores.runs.journal(runId)).toHaveLength(4);
+      const events: string[] = [];
+      for await (const { type } of next.follow(runId)) events.push(type);
+      expect(events.slice(-2)).toEqual(['block:failed', 'run:ended']);
     });
   });
 

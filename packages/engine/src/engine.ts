@@ -247,10 +247,10 @@ export class HeddleEngine implements Engine {
   async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
     this.#expectOpen();
     const { stores, values, clock } = this.#parts;
-    const { plan } = await readDefinition(this.#parts, runId);
+    const definition = await readDefinition(this.#parts, runId);
     const mayContinue = (): boolean => this.#closed === undefined;
     const parts = { stores, values, clock, mayContinue, ...(signal && { signal }) };
-    yield* follow(parts, runId, plan);
+    yield* follow(parts, definition);
   }
 
   async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {

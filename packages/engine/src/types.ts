@@ -352,7 +352,8 @@ export interface Engine {
   /**
    * Returns all events of the run from its start, until it has ended or is paused for human input. Every follower
    * receives the same events in the same order, except `run:paused` and `run:resumed`, which are not repeated for later
-   * followers. Throws RUN_NOT_FOUND.
+   * followers, and events of a lost task of a run on Temporal: a follower that has received them then receives the
+   * events that replace them. Throws RUN_NOT_FOUND.
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /**

@@ -143,9 +143,9 @@ class StoreRunReader implements RunReader {
   }
 
   async *follow(runId: string): AsyncGenerator<RunEvent> {
-    const plan = await this.planOf(runId);
+    const definition = await readDefinition(this.#sources, runId);
     const { clock, mayContinue } = this.#owners;
-    yield* follow({ ...this.#sources, values: this.#values, clock, mayContinue }, runId, plan);
+    yield* follow({ ...this.#sources, values: this.#values, clock, mayContinue }, definition);
   }
 
   close(): Promise<void> | void {

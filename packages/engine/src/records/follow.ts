@@ -1,15 +1,15 @@
-import type { Clock, Plan, RunRecord } from '@heddle/core';
+import type { Clock, Plan, RunHeader, RunRecord } from '@heddle/core';
 import { placeKey, Replica } from '@heddle/core/run';
-import type { Entry, IdleState, Place } from '@heddle/core/run';
+import type { ApplyResult, Entry, IdleState, Place } from '@heddle/core/run';
 import { emissionEvent } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
 import { eventsOf, pausedEvent, loadEvent } from './run-events.ts';
 import type { Values } from './values.ts';
 import { parseStored } from '../store/errors.ts';
 import type { LiveEvent } from '../store/live-events.ts';
-import type { SharedStores } from '../store/stores.ts';
+import type { SharedStores, TailableRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
-import { foldJournal } from './fold.ts';
+import type { AppliedEntry } from './fold.ts';
 
 const POLL_MS = 100;
 /** Number of polls without new entries before `mayContinue` is called again. */
@@ -28,9 +28,15 @@ interface FollowContext {
   signal?: AbortSignal;
 }
 
+/** The run to follow. */
+interface FollowedDefinition {
+  header: Pick<RunHeader, 'runId' | 'elsewhere'>;
+  plan: Plan;
+}
+
 interface FollowStart {
-  /** Starts after the entries in this replica; default: at the beginning. */
-  replica?: Replica;
+  /** Starts after these entries; default: at the beginning. */
+  past?: readonly Entry[];
   /** Starts after this emission; default 0. */
   emission?: number;
 }
@@ -41,14 +47,14 @@ interface FollowStart {
  */
 export async function* follow(
   context: FollowContext,
-  runId: string,
-  plan: Plan,
-  { replica = new Replica(runId, plan), emission = 0 }: FollowStart = {},
+  definition: FollowedDefinition,
+  { past = [], emission = 0 }: FollowStart = {},
 ): AsyncGenerator<RunEvent> {
-  const emissions = new FollowedEmissions(context.stores.live, replica, emission);
+  const run = new FollowedRun(definition, past);
+  const emissions = new FollowedEmissions(context.stores.live, run, emission);
   const stop = emissions.watch();
   try {
-    yield* mergedEvents(context, replica, emissions);
+    yield* mergedEvents(context, run, emissions);
   } finally {
     stop();
   }
@@ -60,22 +66,22 @@ export async function* follow(
  */
 export async function* eventsBetween(
   { stores, values }: Pick<FollowContext, 'stores' | 'values'>,
-  { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
+  definition: FollowedDefinition,
   after: EventPosition,
   upTo: number,
 ): AsyncGenerator<RunEvent> {
   // Does not read the journal, which may be long, if nothing is new since the position.
+  const { runId } = definition.header;
   if (upTo <= after.seq && (await stores.live.lastNumber(runId)) <= after.emission) return;
   const journal = await stores.runs.journal(runId);
-  const { replica } = foldJournal(
-    runId,
-    plan,
+  const run = new FollowedRun(
+    definition,
     journal.filter(({ seq }) => seq <= after.seq),
   );
   const entries = journal.filter(({ seq }) => seq > after.seq && seq <= upTo);
-  const emissions = new FollowedEmissions(stores.live, replica, after.emission);
+  const emissions = new FollowedEmissions(stores.live, run, after.emission);
   await emissions.read({ always: true });
-  yield* newEvents(replica, entries, { values, emissions });
+  yield* newEvents(run, entries, { values, emissions });
 }
 
 /**
@@ -84,19 +90,21 @@ export async function* eventsBetween(
  */
 async function* mergedEvents(
   context: FollowContext,
-  replica: Replica,
+  run: FollowedRun,
   emissions: FollowedEmissions,
 ): AsyncGenerator<RunEvent> {
   let reportedState: IdleState = 'running';
   for (let idlePolls = 0; !context.signal?.aborted; idlePolls++) {
-    const entries = await context.stores.runs.tail(replica.runId, replica.seq);
+    const entries = await run.readNext(context.stores.runs);
+    const { seq } = run.replica;
     const isCheckDue = idlePolls % POLLS_PER_CHECK === 0;
     // Read after the entries: an emission is published before the entry that ends its block.
     await emissions.read({ always: isCheckDue || entries.length > 0 });
-    yield* newEvents(replica, entries, { values: context.values, emissions });
+    yield* newEvents(run, entries, { values: context.values, emissions });
+    const { replica } = run;
     const state = replica.idleState();
     if (state === 'ended') return;
-    if (entries.length > 0) {
+    if (replica.seq > seq) {
       idlePolls = -1;
       continue;
     }
@@ -144,29 +152,82 @@ export async function* eventsAfter(
   if (!header) return;
   const plan = await context.definitions.plan(header.planHash);
   const past = after.seq === 0 ? [] : (await runs.journal(runId)).filter(({ seq }) => seq <= after.seq);
-  const { replica } = foldJournal(runId, plan, past);
-  yield* follow(context, runId, plan, { replica, emission: after.emission });
+  yield* follow(context, { header, plan }, { past, emission: after.emission });
+}
+
+/** A run in the state that its follower has reached. */
+class FollowedRun {
+  readonly #definition: FollowedDefinition;
+  #replica: Replica;
+  /** Times of the entries that the replica includes, by their numbers. */
+  #times: number[] = [];
+
+  constructor(definition: FollowedDefinition, past: readonly Entry[]) {
+    this.#definition = definition;
+    this.#replica = this.#restart(past);
+  }
+
+  get replica(): Replica {
+    return this.#replica;
+  }
+
+  /**
+   * Returns the entries after those that the replica includes. If a lost task wrote some of these, and others have
+   * replaced them, the replica first returns to the state before them.
+   */
+  async readNext(runs: TailableRunStore): Promise<Entry[]> {
+    const { runId, seq } = this.#replica;
+    if (!this.#mayBeReplaced || seq === 0) return runs.tail(runId, seq === 0 ? -1 : seq);
+    const [last, ...next] = await runs.tail(runId, seq - 1);
+    if (last?.atMs === this.#times[seq]) return next;
+    const journal = await runs.journal(runId);
+    const index = journal.findIndex((entry) => entry.atMs !== this.#times[entry.seq]);
+    const keptCount = index === -1 ? journal.length : index;
+    this.#restart(journal.slice(0, keptCount));
+    return journal.slice(keptCount);
+  }
+
+  /** Applies the next entry. Returns undefined if another entry must first replace it. Throws JOURNAL_CORRUPT. */
+  apply(entry: Entry): ApplyResult | undefined {
+    const applied = this.#mayBeReplaced ? this.#replica.apply(entry) : this.#replica.replay(entry);
+    if (!applied.changed) return undefined;
+    this.#times[entry.seq] = entry.atMs;
+    return applied;
+  }
+
+  /** True if the journal may contain entries of a lost task: another process drives the run. */
+  get #mayBeReplaced(): boolean {
+    return this.#definition.header.elsewhere === true;
+  }
+
+  #restart(entries: readonly Entry[]): Replica {
+    const { header, plan } = this.#definition;
+    this.#replica = new Replica(header.runId, plan);
+    this.#times = [];
+    for (const entry of entries) if (!this.apply(entry)) break;
+    return this.#replica;
+  }
 }
 
 /** The emissions of a run's blocks, for a follower of its journal. */
 class FollowedEmissions {
   readonly #live: SharedStores['live'];
-  readonly #replica: Replica;
+  readonly #run: FollowedRun;
   #number: number;
   /** Emissions that were read but not yielded yet. */
   #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
   #hasUnread = true;
   #wake: () => void = () => undefined;
 
-  constructor(live: SharedStores['live'], replica: Replica, after: number) {
+  constructor(live: SharedStores['live'], run: FollowedRun, after: number) {
     this.#live = live;
-    this.#replica = replica;
+    this.#run = run;
     this.#number = after;
   }
 
   /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
-    return this.#live.watch(this.#replica.runId, () => {
+    return this.#live.watch(this.#run.replica.runId, () => {
       this.#hasUnread = true;
       this.#wake();
     });
@@ -182,7 +243,7 @@ class FollowedEmissions {
     if (!always && !this.#hasUnread) return;
     this.#hasUnread = false;
     for (;;) {
-      const page = await this.#live.read(this.#replica.runId, this.#number, LIVE_PAGE);
+      const page = await this.#live.read(this.#run.replica.runId, this.#number, LIVE_PAGE);
       for (const event of page)
         this.#waiting.push({ ...event, key: event.place, emission: emissionOf(event) });
       this.#number = page.at(-1)?.number ?? this.#number;
@@ -201,7 +262,7 @@ class FollowedEmissions {
 
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
   *takeDue(): Generator<RunEvent> {
-    const { seq } = this.#replica;
+    const { seq } = this.#run.replica;
     const end = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
     yield* this.#take(end === -1 ? this.#waiting.length : end);
   }
@@ -213,7 +274,7 @@ class FollowedEmissions {
 
   *#take(count: number): Generator<RunEvent> {
     for (const { number, emission } of this.#waiting.splice(0, count))
-      yield emissionEvent(this.#replica, number, emission);
+      yield emissionEvent(this.#run.replica, number, emission);
   }
 }
 
@@ -223,7 +284,7 @@ function emissionOf({ json, number }: LiveEvent): StoredEmission {
 
 /** Yields the events of new entries, and the emissions of blocks. */
 async function* newEvents(
-  replica: Replica,
+  run: FollowedRun,
   entries: readonly Entry[],
   sources: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
@@ -231,17 +292,19 @@ async function* newEvents(
   yield* emissions.takeDue();
   for (const entry of entries) {
     yield* emissions.takeBefore(entry);
-    yield* eventsAt(replica, entry, sources);
+    const applied = run.apply(entry);
+    if (!applied) return;
+    yield* eventsAt(run.replica, { entry, applied }, sources);
     yield* emissions.takeDue();
   }
 }
 
 async function* eventsAt(
   replica: Replica,
-  entry: Entry,
+  { entry, applied }: AppliedEntry,
   { values, emissions }: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  for (const raw of eventsOf(replica, entry, replica.replay(entry))) {
+  for (const raw of eventsOf(replica, entry, applied)) {
     if (raw.type !== 'event') continue;
     if (raw.event.type === 'run:ended') yield* emissions.takeRemaining();
     yield await loadEvent(raw, values);

@@ -74,9 +74,10 @@ export class LocalRuntime implements RuntimePort {
 
   #eventsOf(run: ActiveRun, after: EventPosition): AsyncGenerator<RunEvent> {
     const { values, clock } = this.parts;
+    const definition = { header: run.header, plan: run.replica.plan };
     return runEvents(run, {
       after: after.seq,
-      readMissed: (upTo) => eventsBetween(this.parts, run.replica, after, upTo),
+      readMissed: (upTo) => eventsBetween(this.parts, definition, after, upTo),
       values,
       now: () => clock.now(),
     });

@@ -119,7 +119,7 @@ export class RemoteRuns {
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
-  events(runId: string, after: EventPosition = RUN_START): AsyncIterable<RunEvent> {
+  events(runId: string, after: EventPosition = RUN_START): AsyncGenerator<RunEvent> {
     return eventsAfter({ ...this.#parts, mayContinue: () => true }, runId, after);
   }
 
