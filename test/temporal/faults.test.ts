@@ -5,6 +5,7 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { createWorker, temporal } from '@heddle/temporal';
 import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { WorkflowClient } from '@temporalio/client';
+import { JsonPayloadConverter } from '@temporalio/common';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampledTests } from '../support/scale.ts';
 import { overrideMethods } from '../support/override-methods.ts';
@@ -333,6 +334,24 @@ describeTemporal('faults', (server) => {
     },
   );
 
+  it('a fault that stops a child run also stops its parent, whose record has the same reason', async () => {
+    const engine = await createCluster(server).engine(quietOptions, { worker: true });
+    await engine.deploy(workflow([fn('F', 'return 1')], ['Start -> F'], { id: 'child', name: 'Child' }));
+    changeChildInputs((input) => ({ ...input, format: 1_000 }));
+    const parent = workflow(
+      [block('C', 'workflow_input', { workflowId: 'child' }), fn('E', 'return 2')],
+      ['Start -> C', 'C:error -> E'],
+    );
+    const { runId } = await engine.start({ workflow: parent });
+    const reason = /A newer Heddle started this run/;
+    await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspendedRun(reason));
+    const [child] = await engine.childRuns(runId);
+    expect(await engine.getRun(child?.runId ?? '')).toMatchObject(suspendedRun(reason));
+    expect(await eventCountsOf(await clientOf(server), runId)).toMatchObject({
+      startChildWorkflowExecutionInitiated: 1,
+    });
+  });
+
   describe('the size limits of the server', () => {
     const sampledIt = sampledTests(1 / 3, 'limits of the server of Temporal');
     // Ids count towards the size, because they are part of the control flow.
@@ -398,5 +417,18 @@ function changeInputs(change: (input: object) => object): void {
   ) {
     const [input] = (options as unknown as { args: [object] }).args;
     return start.call(this, type as string, { ...options, args: [change(input)] } as never) as never;
+  });
+}
+
+/** Changes the input of the child workflows that workers of this test ask for. */
+function changeChildInputs(change: (input: object) => object): void {
+  const toPayload = JsonPayloadConverter.prototype.toPayload;
+  vi.spyOn(JsonPayloadConverter.prototype, 'toPayload').mockImplementation(function (
+    this: JsonPayloadConverter,
+    value,
+  ) {
+    const { children } = (value ?? {}) as { children?: { input: object }[] };
+    const changed = children?.map((child) => ({ ...child, input: change(child.input) }));
+    return toPayload.call(this, changed ? { ...(value as object), children: changed } : value);
   });
 }

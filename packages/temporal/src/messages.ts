@@ -11,6 +11,8 @@ export const RUN_WORKFLOW = 'heddle.run';
 export const SEGMENT_ACTIVITY = 'heddle.segment';
 /** Activity type that writes a run's journal, record and logs. */
 export const SETTLE_ACTIVITY = 'heddle.settle';
+/** Type of the failure with which the workflow of a failed run ends. The failure itself is in the run's record. */
+export const RUN_FAILED = 'RUN_FAILED';
 export const CANCEL_SIGNAL = 'heddle.cancel';
 export const CHILD_SIGNAL = 'heddle.child';
 export const RESUME_UPDATE = 'heddle.resume';

@@ -1,5 +1,6 @@
 import { workAt } from '@heddle/core/machine';
 import {
+  ApplicationFailure,
   CancellationScope,
   ChildWorkflowCancellationType,
   ChildWorkflowFailure,
@@ -11,7 +12,7 @@ import {
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import type { ChildMessage, ChildStart, RunInput } from '../messages.ts';
-import { RUN_WORKFLOW } from '../messages.ts';
+import { RUN_FAILED, RUN_WORKFLOW } from '../messages.ts';
 import { visibilityOptions } from '../search-attributes.ts';
 import type { Inbox } from './inbox.ts';
 import { nodeAt } from './run-history.ts';
@@ -62,7 +63,10 @@ export class ChildRuns {
       .catch((error: unknown) => {
         if (isCancellation(error)) return;
         if (!(error instanceof ChildWorkflowFailure)) throw error;
-        if (!(error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)) return;
+        const { cause } = error;
+        if (cause instanceof ApplicationFailure && cause.type === RUN_FAILED) return;
+        // A fault that stops a child run is no failure of its block: it also stops this run, with the same reason.
+        if (!(cause instanceof TerminatedFailure || cause instanceof TimeoutFailure)) throw cause ?? error;
         inbox.post({ batch: createLostBatch(history.skeleton, toLostChild(child)) });
         // The block has failed and no longer needs its other child runs.
         this.cancel(child.at.join('.'));

@@ -10,7 +10,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { ChildMessage, RunInput } from '../messages.ts';
-import { CHILD_SIGNAL, INPUT_FORMAT } from '../messages.ts';
+import { CHILD_SIGNAL, INPUT_FORMAT, RUN_FAILED } from '../messages.ts';
 import { statusAttribute } from '../search-attributes.ts';
 import type { VisibleStatus } from '../search-attributes.ts';
 import { settle } from './activities.ts';
@@ -125,7 +125,7 @@ function toWorkflowResult({ profile }: RunInput, { end, skeleton }: RunHistory):
     end.reason === 'deadline'
       ? 'The run took longer than its time limit.'
       : `The run failed${location}: see its record.`,
-    'RUN_FAILED',
+    RUN_FAILED,
   );
 }
 
