@@ -178,6 +178,27 @@ describe('Segments', () => {
     });
   });
 
+  it('of a worker that only the server cannot reach write nothing after another worker has run their block', async () => {
+    const script = new Script();
+    const cutOff = openWorker(script);
+    const { runId, owed } = await cutOff.recordRun(['A'], ['Start -> A']);
+    const other = openWorker(new Script({}, () => ({ output: { by: 'the other' } })), cutOff.stores);
+    const start = (await other.run({ runId, owed })).entries.slice(0, 1);
+    const position = { seq: 2, tip: 'start block', unwritten: [itemOf('start block', start, 2)] };
+    const atA = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
+    const request = { runId, owed: atA, position, beyond: false };
+    const running = cutOff.run(request);
+    const call = await script.nextCall('A');
+    const { id, entries } = await other.run(request);
+    await other.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 3)] });
+    const written = await cutOff.stores.runs.journal(runId);
+    call.done({ by: 'the worker that is cut off' });
+    await running;
+    await cutOff.save(runId, position);
+    expect(await cutOff.stores.runs.journal(runId)).toEqual(written);
+    expect(await cutOff.stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 3 });
+  });
+
   describe('a run whose task was lost after it had written entries', () => {
     /** Records a run of A -> B -> C. A lost worker writes the entries of the start block, A and B. */
     async function loseTask() {
