@@ -91,8 +91,9 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
       const cwd = createFolderWithApiBlock(1);
       const args =
         command === 'run' ? ['run', 'flow.json'] : [command, ...(command === 'serve' ? ['--port', '0'] : [])];
-      if (command === 'dev') return;
-      const invalid = await heddle([...args, '--allow-host', 'http://localhost'], { cwd });
+      // With an address, the command starts no server before it checks its options.
+      const env = command === 'dev' ? { TEMPORAL_ADDRESS: '127.0.0.1:1' } : {};
+      const invalid = await heddle([...args, '--allow-host', 'http://localhost'], { cwd, env });
       expect({ exit: invalid.exit, stdout: invalid.stdout }).toEqual({ exit: 2, stdout: '' });
       expect(invalid.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
     },

@@ -125,16 +125,12 @@ describe('the rate limit of a service', () => {
   });
 
   it('is separate for each credential', async () => {
-    const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), {
-      rate: { calls: 1, seconds: 3600 },
-    });
-    await call();
-    const other = await startToolService({}, (_, response) => sendJson(response, {}), {
-      rate: { calls: 1, seconds: 3600 },
-      credentials: { shop: 'another-key-of-the-shop' },
-    });
-    expect(await other.call()).toMatchObject({ status: 'completed' });
-    expect(requests).toHaveLength(1);
+    const { baseUrl, keys } = await startService();
+    const call = await createCaller(baseUrl, { serviceRates: { resend: { calls: 1, seconds: 3600 } } });
+    expect(await call('one')).toMatchObject({ status: 'completed' });
+    expect((await call('one')).error?.message).toMatch(/was not called: its rate of 1 calls/);
+    expect(await call('other')).toMatchObject({ status: 'completed' });
+    expect(keys).toEqual(['one', 'other']);
   });
 
   it.skipIf(!hasPostgres)('is shared by processes', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +10,11 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, ExecutorServices } from '@heddle/engine';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
+import { heddle } from '../support/heddle.ts';
 import { hasS3, s3Server } from '../support/s3.ts';
 import type { S3Server } from '../support/s3.ts';
 import { block, workflow } from '../support/workflow.ts';
+import { startServer } from './tool-files.ts';
 
 /** Runs a block with these fields. */
 async function run(fields: JsonObject, options: EngineOptions = {}) {
@@ -283,9 +285,27 @@ describe('the keys of an S3 block', () => {
     expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
   });
 
-  it('are never those of the environment or of a metadata service', async () => {
-    const { error } = await run({ operation: 'list_objects', bucketName: 'first' });
-    expect(error?.code).toBe('CREDENTIAL_UNKNOWN');
+  it.each<[string, (url: string) => { [name: string]: string }]>([
+    [
+      'the environment',
+      () => ({ AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret', AWS_SESSION_TOKEN: 'token' }),
+    ],
+    ['the metadata service of a container', (url) => ({ AWS_CONTAINER_CREDENTIALS_FULL_URI: `${url}/keys` })],
+    ['the metadata service of a machine', (url) => ({ AWS_EC2_METADATA_SERVICE_ENDPOINT: url })],
+  ])('are never those of %s', async (_source, environment) => {
+    const urls: (string | undefined)[] = [];
+    const url = await startServer((request, response) => {
+      urls.push(request.url);
+      response.end('{}');
+    });
+    const cwd = dataFolder();
+    const fields = { operation: 'list_objects', bucketName: 'first' };
+    const graph = workflow([block('A', 's3', fields)], ['Start -> A']);
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(graph));
+    const args = ['run', 'flow.json', '--json', '--service', `s3=${url}`];
+    const { stdout } = await heddle(args, { cwd, env: environment(url) });
+    expect(urls).toEqual([]);
+    expect(JSON.parse(stdout)).toMatchObject({ data: { error: { code: 'CREDENTIAL_UNKNOWN' } } });
   });
 
   it('are not sent to the target of a redirect', async () => {
