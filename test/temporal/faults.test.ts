@@ -4,8 +4,7 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { createWorker, temporal } from '@heddle/temporal';
 import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
-import { WorkflowClient } from '@temporalio/client';
-import { JsonPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter, WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampledTests } from '../support/scale.ts';
 import { overrideMethods } from '../support/override-methods.ts';
@@ -422,13 +421,10 @@ function changeInputs(change: (input: object) => object): void {
 
 /** Changes the input of the child workflows that workers of this test ask for. */
 function changeChildInputs(change: (input: object) => object): void {
-  const toPayload = JsonPayloadConverter.prototype.toPayload;
-  vi.spyOn(JsonPayloadConverter.prototype, 'toPayload').mockImplementation(function (
-    this: JsonPayloadConverter,
-    value,
-  ) {
+  const toPayload = defaultPayloadConverter.toPayload.bind(defaultPayloadConverter);
+  vi.spyOn(defaultPayloadConverter, 'toPayload').mockImplementation((value) => {
     const { children } = (value ?? {}) as { children?: { input: object }[] };
     const changed = children?.map((child) => ({ ...child, input: change(child.input) }));
-    return toPayload.call(this, changed ? { ...(value as object), children: changed } : value);
+    return toPayload(changed ? { ...(value as object), children: changed } : value);
   });
 }
