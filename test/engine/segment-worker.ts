@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@heddle/core';
+import { createWorkerResources, RemoteRuns, Segments } from '@heddle/engine/runtime';
+import type { Position, SegmentRequest, TimedEntry } from '@heddle/engine/runtime';
+import { openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
+import { onTestFinished } from 'vitest';
+import type { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
+import { work } from '../support/script.ts';
+import type { Script } from '../support/script.ts';
+import { workflow } from '../support/workflow.ts';
+
+const START: Position = { seq: 1, tip: 'start', unwritten: [] };
+
+/**
+ * Opens a worker on shared stores, for a runtime that stores its runs in another process. The worker executes segments:
+ * parts of a run between two checkpoints of the runtime.
+ */
+export function openWorker(
+  script: Script,
+  stores: SharedStores = openStores(),
+  { stallDetector, clock }: { stallDetector?: StallDetector; clock?: Clock } = {},
+) {
+  const blocks = [{ ...script.executor, class: 'compute' as const }];
+  const host = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
+  onTestFinished(() => host.close());
+  const segments = new Segments(host.parts, stallDetector);
+  const remote = new RemoteRuns(host.parts);
+  return {
+    stores,
+    /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
+    async recordRun(names: string[], edges: string[]) {
+      const exported = workflow(
+        names.map((name) => work(name)),
+        edges,
+      );
+      const { plan } = host.parts.definitions.compile(exported);
+      const runId = randomUUID();
+      await remote.record({ runId, plan, version: undefined, input: {}, start: plan.start, mocks: null });
+      const first = plan.skeleton.nodes.findIndex(({ id }) => id === plan.start);
+      return { runId, owed: [{ type: 'run' as const, at: [first], try: 1 }] };
+    },
+    run: (request: Pick<SegmentRequest, 'runId' | 'owed'> & Partial<SegmentRequest>) =>
+      segments.run({
+        position: START,
+        beyond: true,
+        softMs: 60_000,
+        signal: new AbortController().signal,
+        ...request,
+      }),
+    save: (runId: string, position: Position) => segments.save(runId, position),
+    follow: (runId: string) => remote.events(runId),
+    answer: async (runId: string) => (await remote.resumeAnswer(runId, { input: {} }))?.seq,
+  };
+}
+
+/** Returns the journal item with these entries, of which the first has the number `seq`. */
+export function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
+  return { id, seq, chunk: { v: entries as never } };
+}
