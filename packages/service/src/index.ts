@@ -2,12 +2,12 @@
  * The areas (modules of API operations with their own tables) and the ports of the v2 API, which store their data in a
  * database, and the sealing of secrets and credentials.
  */
-export { serviceAreas, servicePorts, triggerWork as triggerWork } from './compose.ts';
+export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
 export type {
   ServiceAreaOptions,
   ServiceAreas,
   ServicePortOptions,
-  TriggerWorkOptions as TriggerWorkOptions,
+  TriggerWorkOptions,
 } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './retention/area.ts';
