@@ -3,12 +3,7 @@
  * database, and the sealing of secrets and credentials.
  */
 export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
-export type {
-  ServiceAreaOptions,
-  ServiceAreas,
-  ServicePortOptions,
-  TriggerWorkOptions,
-} from './compose.ts';
+export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkOptions } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './retention/area.ts';
 export { openSandboxes } from './sandboxes/area.ts';
