@@ -45,9 +45,9 @@ describeTemporal('the production server', ({ address, namespace }) => {
     };
     // The server prints the name of a file only if the file has problems.
     expect(await validate({ 'history.heddle': [{ value: 1 }] })).toEqual({
-      out: `${file}\n  warning: unregistered key "history.heddle"\n`,
+      output: `${file}\n  warning: unregistered key "history.heddle"\n`,
     });
-    expect(await validate(dynamicConfig())).toEqual({ out: `${file}\n` });
+    expect(await validate(dynamicConfig())).toEqual({ output: `${file}\n` });
   });
 
   it('keeps its data when it is restarted', async () => {
