@@ -77,7 +77,7 @@ describe('a function', () => {
 
   it('refuses an unknown value of the option `share`', () => {
     expect(() => createSandbox({ share: 'isolate' as never })).toThrow(
-      /share is isolate; give run, tenant, none/,
+      /share is isolate; it must be one of: run, tenant, none/,
     );
   });
 
