@@ -30,7 +30,7 @@ async function executeWorkflow(api: TestApi, workflowId: string, input: object =
 }
 
 /**
- * Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that
+ * Creates folders, a secret, credentials, skills and sandboxes, and archives the workflow. Returns the ids that
  * requests need.
  */
 async function createResources(api: TestApi, archived: string) {
@@ -45,10 +45,14 @@ async function createResources(api: TestApi, archived: string) {
     await api.call('POST', '/api/v2/credentials', { body });
   }
   await api.call('DELETE', `/api/v2/workflows/${archived}`);
-  // A sandbox without packages needs no image.
-  const body = { workspaceId, name: 'Tools', language: 'javascript' };
-  const sandbox = await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body });
-  return { sandboxId: sandbox.data.id, ...(await createSkills(api)) };
+  const sandboxIds: string[] = [];
+  for (const name of ['Kept', 'Unwanted']) {
+    // A sandbox without packages needs no image.
+    const body = { workspaceId, name, language: 'javascript' };
+    sandboxIds.push((await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id);
+  }
+  const [sandboxId = '', unwantedSandboxId = ''] = sandboxIds;
+  return { sandboxId, unwantedSandboxId, ...(await createSkills(api)) };
 }
 
 /** Creates two skills, an editor of the first skill, and a member who is no editor yet. Returns the skills' ids. */
@@ -86,7 +90,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   );
   if (!plain || !target || !approval || !files || !archived || !unwanted)
     throw new Error('A workflow is missing.');
-  const { sandboxId, skillId, unwantedSkillId } = await createResources(api, archived);
+  const { sandboxId, unwantedSandboxId, skillId, unwantedSkillId } = await createResources(api, archived);
   const operationId = await importWithReceipt(api);
   const { runId } = await executeWorkflow(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
@@ -210,7 +214,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     createSandbox: { body: { workspaceId, name: 'Made {n}', language: 'javascript' } },
     getSandbox: inWorkspace,
     updateSandbox: { body: { workspaceId, name: 'Changed' } },
-    deleteSandbox: inWorkspace,
+    deleteSandbox: { ...inWorkspace, path: { sandboxId: unwantedSandboxId } },
     listTriggers: inWorkspace,
     resumeTrigger: { path: { triggerId: triggers.pausedTriggerId }, body: {} },
     runTrigger: { body: {} },
