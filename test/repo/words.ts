@@ -1,4 +1,4 @@
-// npm run words: lists the words of the repository that other packages do not use, and updates the word lists in words/.
+// npm run words: lists the words that other packages do not use, and updates the word lists in words/.
 import { globSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';

@@ -19,8 +19,8 @@ export interface EventApi extends TestApi {
   /** Does background work until no event and no run is due. */
   waitUntilIdle(): Promise<void>;
   /**
-   * Deploys a workflow whose event trigger has these fields. `last` replaces properties of its last block. Returns the id
-   * of the workflow.
+   * Deploys a workflow whose event trigger has these fields. `last` replaces properties of its last block. Returns the
+   * id of the workflow.
    */
   deployWatcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
   /** Deploys a workflow whose runs fail if `fails` is true in their input. Returns its id. */

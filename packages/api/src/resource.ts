@@ -92,5 +92,5 @@ export function areaResource<Value, Services>(
     context: AreaContext,
   ) => Promise<LocatedResource<Value> | undefined>,
 ): Resource<Value, Services> {
-  return { kind: 'record', displayName: displayName, find };
+  return { kind: 'record', displayName, find };
 }

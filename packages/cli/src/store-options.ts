@@ -41,7 +41,9 @@ export function isOnTemporal(options: RuntimeOptions): boolean {
 /** The default data folder. */
 export const DEFAULT_DATA = './.heddle';
 
-/** Throws a usage error if the data folder does not exist. A misspelled name must not look like a folder without runs. */
+/**
+ * Throws a usage error if the data folder does not exist. A misspelled name must not look like a folder without runs.
+ */
 export function requireDataFolder({ data, postgres }: StoreOptions): void {
   if (postgres !== undefined || existsSync(data)) return;
   throw new UsageError(

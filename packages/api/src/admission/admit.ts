@@ -135,7 +135,8 @@ function createRecorder(
       const event = eventOf(recordedAction);
       const preparedEvent = await audit.prepare?.(event);
       const result = await action().catch(async (error: unknown) => {
-        // After an internal error it is unknown whether the action happened: the event stays, with the outcome `intended`.
+        // After an internal error it is unknown whether the action happened: the event stays, with the outcome
+        // `intended`.
         if ((refusalOf(error)?.status ?? 500) < 500) await preparedEvent?.abort();
         throw error;
       });

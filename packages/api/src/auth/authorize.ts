@@ -58,8 +58,8 @@ const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string 
 };
 
 /**
- * Throws when the caller lacks this access in the workspace: 404 with `displayName` for callers from whom the workspace is
- * concealed, 403 with the reason for others.
+ * Throws when the caller lacks this access in the workspace: 404 with `displayName` for callers from whom the workspace
+ * is concealed, 403 with the reason for others.
  */
 export async function expectAccess(
   { access }: Pick<AreaContext, 'access'>,

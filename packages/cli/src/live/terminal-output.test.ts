@@ -12,7 +12,7 @@ function screen(text: string): string[] {
     .map((line) => line.split(CLEAR).at(-1) ?? '');
 }
 
-describe('a output for a terminal', () => {
+describe('output to a terminal', () => {
   it('keeps the status line below the permanent lines', () => {
     const stream = new RecordedStream(true);
     const output = createTerminalOutput(stream, true);
@@ -47,7 +47,7 @@ describe('a output for a terminal', () => {
   });
 });
 
-describe('a output without a terminal', () => {
+describe('output without a terminal', () => {
   it('writes plain lines only', () => {
     const stream = new RecordedStream();
     const output = createTerminalOutput(stream, false);

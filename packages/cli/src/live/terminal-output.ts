@@ -13,7 +13,10 @@ const CLEAR = '\r\u001B[2K';
 const NO_WRAP = '\u001B[?7l';
 const WRAP = '\u001B[?7h';
 
-/** Returns an output that writes to the stream. `hasStatusLine`: true if the stream is a terminal that can show a status line. */
+/**
+ * Returns an output that writes to the stream. `hasStatusLine`: true if the stream is a terminal that can show a status
+ * line.
+ */
 export function createTerminalOutput(stream: OutStream, hasStatusLine: boolean): TerminalOutput {
   if (!hasStatusLine) {
     return {

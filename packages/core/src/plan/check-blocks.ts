@@ -173,8 +173,8 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 /**
- * Reports misspelled fields of a built-in block, and values that its executor does not accept. Values with references are
- * known only at run time.
+ * Reports misspelled fields of a built-in block, and values that its executor does not accept. Values with references
+ * are known only at run time.
  */
 function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
   const schema = BLOCK_FIELDS.get(block.type);

@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
 /**
- * Maximum number of files per package. Each file makes the snapshot larger, which every run reads. A package with more gets
- * only the modules that it lists itself; if those have more files too, only its main module.
+ * Maximum number of files per package. Each file makes the snapshot larger, which every run reads. A package with more
+ * gets only the modules that it lists itself; if those have more files too, only its main module.
  */
 const MAX_SUBPATHS = 300;
 /**

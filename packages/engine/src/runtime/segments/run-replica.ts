@@ -143,8 +143,8 @@ export class RunReplica {
    *
    * If the result of a task is lost, the run continues without the entries that the task wrote. Later entries replace
    * them, but an idle run writes none, and the store refuses its record, because the record of the lost process has
-   * more entries. Later logs replace those of the task too, but an ended run may have started fewer blocks than the task.
-   * Must be called only while no other work of the run is in flight.
+   * more entries. Later logs replace those of the task too, but an ended run may have started fewer blocks than the
+   * task. Must be called only while no other work of the run is in flight.
    */
   async removeLostEntries(): Promise<void> {
     const idleState = this.replica.idleState();
