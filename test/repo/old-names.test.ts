@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { readText, repository, walk } from './sources.ts';
+import { splitWords } from './words.ts';
 
 const SOURCES = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
 
@@ -64,10 +65,6 @@ const SERIALIZED: ReadonlyMap<string, string> = new Map([
   ['owed', 'a key of the input of a Temporal activity'],
 ]);
 
-function wordsOf(identifier: string): string[] {
-  return identifier.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((word) => word.toLowerCase());
-}
-
 /** Returns the words of the name of a file as an identifier: `run-reader.test.ts` is `runReaderTest`. */
 function nameOf(file: string): string {
   const name = basename(file).replace(/\.tsx?$/, '');
@@ -87,7 +84,7 @@ function identifiersIn(program: unknown): Set<string> {
 function outdatedNames(identifiers: Iterable<string>): string[] {
   const names = [...OLD_NAMES.keys()].map((name) => ` ${name} `);
   return [...identifiers].filter((identifier) => {
-    const words = ` ${wordsOf(identifier).join(' ')} `;
+    const words = ` ${splitWords(identifier).join(' ')} `;
     return !SERIALIZED.has(identifier) && names.some((name) => words.includes(name));
   });
 }

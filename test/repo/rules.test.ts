@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import { repository, walk } from './sources.ts';
+import { calledFunction, repository, walk } from './sources.ts';
 
 const TESTS = [
   'packages/*/src/**/*.test.ts',
@@ -10,6 +10,8 @@ const TESTS = [
   'test/conformance/**/*.ts',
   'examples/**/*.test.ts',
 ];
+
+const TEST_FUNCTIONS: ReadonlySet<string | undefined> = new Set(['it', 'test', 'describe']);
 
 function read(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
@@ -24,7 +26,7 @@ function rulesWithHeading(text: string): string[] {
 function rulesIn(file: string, text: string): string[] {
   const rules: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    if (node['type'] !== 'CallExpression' || !isTest(node['callee'])) return;
+    if (node['type'] !== 'CallExpression' || !TEST_FUNCTIONS.has(calledFunction(node['callee']))) return;
     const [first] = node['arguments'] as {
       type: string;
       value?: unknown;
@@ -35,15 +37,6 @@ function rulesIn(file: string, text: string): string[] {
     rules.push(...(numbers.match(/R\d+/g) ?? []));
   });
   return rules;
-}
-
-/** Returns whether this is `it`, `it.each(…)`, `test.skipIf(…)` or similar. */
-function isTest(callee: unknown): boolean {
-  const node = callee as { type: string; name?: string; object?: unknown; callee?: unknown };
-  if (node.type === 'Identifier') return ['it', 'test', 'describe'].includes(node.name ?? '');
-  return node.type === 'MemberExpression' || node.type === 'CallExpression'
-    ? isTest(node.object ?? node.callee)
-    : false;
 }
 
 const rules = rulesWithHeading(read('docs/semantics.md'));

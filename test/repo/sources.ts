@@ -65,6 +65,13 @@ export function walk(root: unknown, visit: (node: Record<string, unknown>) => vo
   }
 }
 
+/** Returns the function of the call `it(…)`, `it.each(…)(…)` or `test.skipIf(…)(…)`: `it` or `test`. */
+export function calledFunction(callee: unknown): string | undefined {
+  const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
+  const next = object ?? inner;
+  return next === undefined ? name : calledFunction(next);
+}
+
 const IMPORT_NODES = new Set([
   'ImportDeclaration',
   'ExportNamedDeclaration',

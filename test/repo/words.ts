@@ -1,8 +1,8 @@
 // npm run words: lists the words that other packages do not use, and updates the word lists in words/.
 import { globSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseSync } from 'oxc-parser';
-import { readText, repository, walk } from './sources.ts';
+import { type ParseResult, parseSync } from 'oxc-parser';
+import { calledFunction, readText, repository, walk } from './sources.ts';
 
 /** Minimum number of publishers that use a word, so that the word counts as one of the field. */
 const MIN_PUBLISHERS = 2;
@@ -23,12 +23,14 @@ export interface WordSource {
 
 /** Returns the words of a text in lower case, without inline code and addresses. `runId` has the words run and id. */
 export function wordsIn(text: string): string[] {
-  const spaced = text
-    .replaceAll(/`[^`\n]*`|\bhttps?:\S+|&\w+;/g, ' ')
-    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ');
-  return (spaced.match(/[A-Za-z]+/g) ?? [])
-    .filter((word) => word.length >= MIN_LETTERS)
-    .map((word) => word.toLowerCase());
+  const words = splitWords(text.replaceAll(/`[^`\n]*`|\bhttps?:\S+|&\w+;/g, ' '));
+  return words.filter((word) => word.length >= MIN_LETTERS);
+}
+
+/** Returns all words of a text or an identifier, in lower case. */
+export function splitWords(text: string): string[] {
+  const spaced = text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ');
+  return (spaced.match(/[A-Za-z]+/g) ?? []).map((word) => word.toLowerCase());
 }
 
 /** Returns the word with other endings: a name `stored` is as common as a name `store`. */
@@ -89,15 +91,16 @@ export function declaredNames(program: unknown): Set<string> {
   return names;
 }
 
-/** Returns the texts of a module that people read: comments and, as the file requires, messages or titles of tests. */
-function proseOf({ file, text }: WordSource): string[] {
-  const { program, comments } = parseSync(file, text);
+/** Returns the texts of a module that people read: comments, and titles of tests or messages. */
+function proseOf({ program, comments }: ParseResult, { isTest }: { isTest: boolean }): string[] {
   const prose = comments.map(({ value }) => value);
-  const isTest = file.startsWith('test/') || file.endsWith('.test.ts');
   walk(program, (node) => {
     if (isTest && node['type'] === 'CallExpression') {
       const [title] = node['arguments'] as Node[];
-      if (typeof title?.['value'] === 'string' && /^(?:it|describe)\b/.test(calleeOf(node)))
+      if (
+        typeof title?.['value'] === 'string' &&
+        /^(?:it|describe)$/.test(calledFunction(node['callee']) ?? '')
+      )
         prose.push(title['value']);
     }
     if (isTest) return;
@@ -107,12 +110,6 @@ function proseOf({ file, text }: WordSource): string[] {
       prose.push(value);
   });
   return prose;
-}
-
-function calleeOf(call: Node): string {
-  const callee = call['callee'] as Node;
-  if (callee['type'] === 'Identifier') return callee['name'] as string;
-  return calleeOf({ callee: callee['object'] ?? callee['callee'] ?? { type: 'Identifier', name: '' } });
 }
 
 /** Returns the text of a page without code, addresses and tags. */
@@ -126,14 +123,16 @@ export function wordsOf(sources: Iterable<WordSource>): Record<WordKind, Words> 
   const add = (kind: WordKind, text: string, file: string): void => {
     for (const word of wordsIn(text)) words[kind].set(word, words[kind].get(word) ?? file);
   };
-  for (const source of sources) {
-    const { file, text } = source;
-    if (file.endsWith('.md')) add('prose', pageText(text), file);
-    else {
-      for (const prose of proseOf(source)) add('prose', prose, file);
-      if (!file.startsWith('packages/') || file.endsWith('.test.ts')) continue;
-      for (const name of declaredNames(parseSync(file, text).program)) add('names', name, file);
+  for (const { file, text } of sources) {
+    if (file.endsWith('.md')) {
+      add('prose', pageText(text), file);
+      continue;
     }
+    const module = parseSync(file, text);
+    const isTest = file.startsWith('test/') || file.endsWith('.test.ts');
+    for (const prose of proseOf(module, { isTest })) add('prose', prose, file);
+    if (isTest || !file.startsWith('packages/')) continue;
+    for (const name of declaredNames(module.program)) add('names', name, file);
   }
   return words;
 }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { repository, walk } from '../../repo/sources.ts';
+import { calledFunction, repository, walk } from '../../repo/sources.ts';
 
 /**
  * A behaviour that a runtime must have. The row names its tests, describes Heddle's different behaviour, or says why
@@ -97,7 +97,7 @@ function titlesIn(file: string): Set<string> {
 function titleNodeIn(node: Readonly<Record<string, unknown>>): unknown {
   switch (node['type']) {
     case 'CallExpression':
-      return isTestFunction(node['callee']) ? (node['arguments'] as unknown[])[0] : undefined;
+      return calledFunction(node['callee']) === 'it' ? (node['arguments'] as unknown[])[0] : undefined;
     case 'ArrayExpression':
       return (node['elements'] as unknown[])[0];
     case 'Property':
@@ -105,12 +105,6 @@ function titleNodeIn(node: Readonly<Record<string, unknown>>): unknown {
     default:
       return undefined;
   }
-}
-
-function isTestFunction(callee: unknown): boolean {
-  const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
-  const next = object ?? inner;
-  return name === 'it' || (next !== undefined && isTestFunction(next));
 }
 
 function stringValueOf(node: unknown): string | undefined {
