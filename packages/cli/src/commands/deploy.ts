@@ -86,8 +86,8 @@ async function replaceDraft(
 }
 
 /**
- * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat refuses the
- * draft because of one of them, the error's hint names the option.
+ * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat refuses
+ * the draft because of one of them, the error's hint names the option.
  */
 async function deployDraft(
   remote: ApiClient,

@@ -1,7 +1,7 @@
 import { tenantAccess } from './tenant-access.ts';
 import type { TenantPortContext } from './tenant-access.ts';
 
-/** The id, name and description of a skill, which is a text of instructions that an agent reads if a task needs them. */
+/** The id, name and description of a skill. A skill is a text with instructions, which an agent reads when needed. */
 interface SkillSummary {
   id: string;
   /** Unique among the skills of the tenant. */

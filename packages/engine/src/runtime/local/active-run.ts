@@ -65,7 +65,7 @@ export class ActiveRun {
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
   readonly #connections: RunConnections;
-  readonly #saver: RecordWriter;
+  readonly #recordWriter: RecordWriter;
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
   readonly #awaitingChildStatus = new Set<string>();
@@ -97,7 +97,7 @@ export class ActiveRun {
         this.#executor.execute(command);
       },
       onWritten: (batch) => this.#onWritten(batch),
-      onYield: () => this.#saver.saveSoon(),
+      onYield: () => this.#recordWriter.saveSoon(),
       onError: (error) => this.#fail(error),
       onIdle: () => this.#onDriverIdle(),
     });
@@ -107,7 +107,7 @@ export class ActiveRun {
       post: (body, listener) => this.#driver.post(body, listener),
       stopReason: () => this.stopError ?? runStoppedByClose(this.runId),
     });
-    this.#saver = new RecordWriter({
+    this.#recordWriter = new RecordWriter({
       clock: runtime.clock,
       record: () => this.#currentRecord(),
       save: (record, logs) => store.saveRecord(record, logs),
@@ -121,7 +121,7 @@ export class ActiveRun {
     const { store } = this.#options;
     return thenMaybe(this.#endEmissions(batch), () => {
       if (this.stopError) throw this.stopError;
-      return store.append(this.runId, batch.map(entryOf), this.#saver.takeForCommit(batch));
+      return store.append(this.runId, batch.map(entryOf), this.#recordWriter.takeForCommit(batch));
     });
   }
 
@@ -210,11 +210,12 @@ export class ActiveRun {
     for (const entry of entries) {
       const applied = this.replica.replay(entry);
       // The stored logs include all entries up to that of the stored record.
-      if (entry.seq > (record?.seq ?? 0)) this.#saver.markChanged(applied.logs);
+      if (entry.seq > (record?.seq ?? 0)) this.#recordWriter.markChanged(applied.logs);
     }
     if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
-    if (record?.seq === this.replica.seq && record.suspended === this.suspended) this.#saver.markSaved();
+    if (record?.seq === this.replica.seq && record.suspended === this.suspended)
+      this.#recordWriter.markSaved();
   }
 
   /** Executes the pending commands of a restored run, unless it is suspended. */
@@ -226,7 +227,7 @@ export class ActiveRun {
       if (command.type === 'run' && this.#waitsForChild(command.at))
         this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
     this.#driver.begin(commands);
-    this.#saver.save().catch((error: unknown) => {
+    this.#recordWriter.save().catch((error: unknown) => {
       if (error !== this.stopError) this.#options.report(error, this.runId);
     });
   }
@@ -245,10 +246,10 @@ export class ActiveRun {
   /** Starts with the journal's first entry, which is already written. */
   start(first: Entry): void {
     const applied = this.replica.apply(first);
-    this.#saver.markChanged(applied.logs);
+    this.#recordWriter.markChanged(applied.logs);
     this.#onWritten([{ entry: first, applied }]);
     this.#driver.begin(applied.commands);
-    if (this.#lastIdleState === 'running') this.#saver.saveSoon();
+    if (this.#lastIdleState === 'running') this.#recordWriter.saveSoon();
   }
 
   post(body: EntryBody): void {
@@ -310,7 +311,7 @@ export class ActiveRun {
 
   /** Returns the current record, which never includes an entry that the journal lacks. */
   record(): Promise<RunRecord> {
-    return this.#saver.runBetweenEntries(() => this.#currentRecord());
+    return this.#recordWriter.runBetweenEntries(() => this.#currentRecord());
   }
 
   #currentRecord(): RunRecord {
@@ -319,7 +320,7 @@ export class ActiveRun {
 
   /** Writes the record and the changed logs. */
   save(): Promise<void> {
-    return this.#saver.save();
+    return this.#recordWriter.save();
   }
 
   /** Records the reason why the run cannot continue. */
@@ -327,7 +328,7 @@ export class ActiveRun {
     const { state } = this.#phase;
     if (state !== 'open' && state !== 'closing') return;
     this.#phase = { state, suspended: reason };
-    this.#saver.markChanged([]);
+    this.#recordWriter.markChanged([]);
     this.#saveThenNotify(this.#lastIdleState);
   }
 
@@ -356,7 +357,7 @@ export class ActiveRun {
   async close(): Promise<void> {
     await this.#driver.whenFlushed();
     if (this.stopError) return;
-    const saving = this.#saver.save();
+    const saving = this.#recordWriter.save();
     this.stop(runStoppedByClose(this.runId));
     await saving;
   }
@@ -380,11 +381,11 @@ export class ActiveRun {
         for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
-    this.#saver.entryWritten();
+    this.#recordWriter.entryWritten();
   }
 
   #onDriverIdle(): void {
-    if (!this.stopError && this.replica.idleState() !== 'ended') this.#saver.saveSoon();
+    if (!this.stopError && this.replica.idleState() !== 'ended') this.#recordWriter.saveSoon();
     this.#checkIdleState();
   }
 
@@ -405,8 +406,9 @@ export class ActiveRun {
   #saveThenNotify(idleState: IdleState): void {
     const seq = this.#lastIdleSeq;
     this.#saving = undefined;
-    if (idleState === 'ended' && this.#saver.isSaved) return this.#emit({ type: 'idle-state', idleState });
-    this.#saving = this.#saver.save().then(
+    if (idleState === 'ended' && this.#recordWriter.isSaved)
+      return this.#emit({ type: 'idle-state', idleState });
+    this.#saving = this.#recordWriter.save().then(
       () => {
         // If the run has continued in the meantime, listeners already know.
         if (seq === this.#lastIdleSeq && !this.stopError) this.#emit({ type: 'idle-state', idleState });
@@ -429,7 +431,7 @@ export class ActiveRun {
     this.#executor.halt(error);
     this.#connections.close();
     this.#emissions.stop();
-    this.#saver.abort(error);
+    this.#recordWriter.abort(error);
     this.#emit({ type: 'idle-state', idleState: 'ended', error });
   }
 
