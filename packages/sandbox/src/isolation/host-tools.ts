@@ -110,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** The user id and group id in the jail, which are those of the user `nobody`. */
+/** User id and group id of the processes in a jail: those of the user `nobody`. */
 const NOBODY = '65534';
 
 /**
