@@ -16,6 +16,7 @@ import type {
   ExecutorServices,
   Rates,
   RunInfo,
+  RunLog,
 } from '../executors/services.ts';
 import { unknownType } from '../executors/registry.ts';
 import { fileReader, openFile } from '../files/storage.ts';
@@ -37,7 +38,6 @@ import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { RunConnections } from './run-connections.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
-import { createRunLog } from './run-log.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { skillsOf } from './skills.ts';
 import { tenantFilesOf } from './tenant-files.ts';
@@ -352,4 +352,29 @@ function regionAt(region: Region, address: readonly number[]): Region {
   for (let depth = 0; depth + 1 < address.length; depth += 2)
     innermost = innermost.nodes[address[depth] as number]?.subflow?.body ?? innermost;
   return innermost;
+}
+
+/** The reader of the log: the workflow of the block, its tenant, and a function that finds other workflows. */
+interface RunLogReader {
+  workflow: { id: string; name: string };
+  tenant: () => Promise<string | undefined>;
+  find(reference: string): Promise<VersionedPlan | undefined>;
+}
+
+/** Returns the log of the runs that a block may read: the runs of its tenant's workflows. */
+function createRunLog({ stores, values, tenant }: RuntimeParts, reader: RunLogReader): RunLog {
+  const { workflow } = reader;
+  return {
+    async list({ workflow: reference, ...query }) {
+      const isOwn = reference === undefined || reference === workflow.id || reference === workflow.name;
+      const workflowId = isOwn ? workflow.id : (await reader.find(reference))?.plan.workflow.id;
+      return workflowId === undefined ? undefined : (await stores.runs.list({ ...query, workflowId })).runs;
+    },
+    async get(runId) {
+      const record = await stores.runs.record(runId);
+      if (!record || (await tenant(record.workflowId)) !== (await reader.tenant())) return undefined;
+      return stores.runs.recordWithLogs(runId);
+    },
+    load: async (stored) => values.load(stored),
+  };
 }
