@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { bubblewrap } from '../support/bubblewrap.ts';
 import { benchApi } from './api/bench.ts';
 import type { Figures } from './figures.ts';
 import { installPeers } from './install.ts';
@@ -8,12 +9,13 @@ import { measureRow } from './measure-row.ts';
 import type { Pace, Result } from './measure-row.ts';
 import { jsonOf, describeMachine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
-import { prepareSandboxes } from './sandbox/prepare.ts';
 import { SANDBOX_ROWS } from './sandbox/rows.ts';
 import { benchStudio } from './studio/bench.ts';
 import { benchTemporal } from './temporal/bench.ts';
 import { serve } from './worker.ts';
 import type { WorkloadName } from './workload.ts';
+import type { Row } from './rows.ts';
+import { openImages, IMAGE_SPECS } from './sandbox/images.ts';
 
 const FULL: Pace = { rounds: 7, sampleMs: 400 };
 const QUICK: Pace = { rounds: 3, sampleMs: 60 };
@@ -75,3 +77,23 @@ const [mode, contender, workload, size] = process.argv.slice(2);
 if (mode === 'serve' && process.send)
   await serve(contender as string, workload as WorkloadName, Number(size));
 else await bench();
+
+/**
+ * Prepares bubblewrap and images before the contenders start, and prints which images failed. For contenders that need
+ * a failed image, the table shows the reason instead of figures.
+ */
+async function prepareSandboxes(rows: readonly Row[], log: (text: string) => void): Promise<void> {
+  if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();
+  const names = new Set(rows.flatMap(({ image }) => image ?? []));
+  if (names.size === 0) return;
+  const images = openImages();
+  try {
+    for (const name of names) {
+      const onProgress = (step: string): void => log(`Image of ${name}: ${step}`);
+      const { state, errorCode, errorMessage } = await images.build(IMAGE_SPECS[name], { name, onProgress });
+      if (state !== 'ready') log(`The image of ${name} could not be built (${errorCode}): ${errorMessage}`);
+    }
+  } finally {
+    await images.close();
+  }
+}

@@ -1,4 +1,4 @@
-import { describeBlocks } from '@heddle/blocks';
+import { describeBlocks, knownModels } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
 import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
@@ -7,8 +7,7 @@ import { integrationOf, integrationTypes } from '../../packages/blocks/src/integ
 import type { Argument, Integration } from '../../packages/blocks/src/integrations/integration.ts';
 import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
 import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
-import { STATUS_CODES } from '../../packages/api/src/errors.ts';
-import { refusalOf } from '../../packages/api/src/errors.ts';
+import { STATUS_CODES, refusalOf } from '../../packages/api/src/errors.ts';
 import * as z from 'zod';
 import { openApiDocument, errorStatusesOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
@@ -19,8 +18,7 @@ import { readText } from '../repo/sources.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { codesInUnion } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
-import { knownModelRows, MODEL_TABLE_HEADER } from './known-models.ts';
-import { cellsOf, codeIn } from './markdown.ts';
+import { cellsOf, codeIn, lineOf, tableOf } from './markdown.ts';
 
 /** The pages with generated parts, which `npm test -- test/docs/generated -u` updates. */
 export const GENERATED: readonly string[] = [
@@ -50,7 +48,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   areas,
   interface: interfaceTable,
   integrations: integrationsTable,
-  known_models: () => tableOf(MODEL_TABLE_HEADER, knownModelRows()),
+  known_models: knownModelsTable,
   ...blockTables(),
 };
 
@@ -74,15 +72,6 @@ function limitRow(row: string): string {
   const value = constantAt(codeIn(constant) ?? '');
   if (value === undefined) throw new Error(`There is no number at ${constant} (${row}).`);
   return lineOf([name, value.toLocaleString('en-US'), ...others]);
-}
-
-/** Returns a row of a table; an empty cell is one space. */
-function lineOf(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`.replaceAll(/(?<=\|) {2}(?=\|)/g, ' ');
-}
-
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)];
 }
 
 /** Returns the table of operations, with the required scope and role. */
@@ -459,4 +448,21 @@ function boundsIn(name: string, schema: Schema): string[] {
     ...(typeof additionalProperties === 'object' ? boundsIn(within('*'), additionalProperties) : []),
     ...[...anyOf, ...oneOf].flatMap((inner) => boundsIn(name, inner)),
   ];
+}
+
+/** Returns the table of known models, in the order of `knownModels`. */
+function knownModelsTable(): string[] {
+  const limits = ['context, tokens', 'longest output, tokens'];
+  const prices = ['input, $', 'cached input, $', 'output, $'];
+  const rows = knownModels().map((model) => [
+    `\`${model.provider}\``,
+    `\`${model.id}\``,
+    model.context.toLocaleString('en'),
+    model.output.toLocaleString('en'),
+    String(model.prices.input),
+    String(model.prices.cachedInput ?? ''),
+    String(model.prices.output),
+    model.reasoning ? 'yes' : '',
+  ]);
+  return tableOf(['provider', 'model', ...limits, ...prices, 'reasoning can be set'], rows);
 }

@@ -104,3 +104,13 @@ export function codeIn(cell: string): string | undefined {
   const code = /^(`+)([^`][\s\S]*?|[^`])\1$/.exec(cell)?.[2];
   return code?.replace(/^ ([\s\S]*\S[\s\S]*) $/, '$1');
 }
+
+/** Returns a row of a table; an empty cell is one space. */
+export function lineOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`.replaceAll(/(?<=\|) {2}(?=\|)/g, ' ');
+}
+
+/** Returns the lines of a table. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)];
+}

@@ -1,12 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../packages/core/src/json.ts';
 import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
 import { scale } from '../support/scale.ts';
-import { readExportedWorkflows } from './exported-files.ts';
 import { applyTextEdits, textEdits, mutate, mutation } from './mutation.ts';
 import { checkAndCompile } from './check-and-compile.ts';
 import type { Outcome } from './check-and-compile.ts';
+
+/** Returns the exported workflows of the repository (fixtures and examples) as JSON strings. */
+function readExportedWorkflows(): string[] {
+  const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
+  const contents = folders.flatMap((folder) => {
+    const path = fileURLToPath(new URL(folder, import.meta.url));
+    return readdirSync(path)
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => readFileSync(path + name, 'utf8'));
+  });
+  // These folders also contain inputs and mocks.
+  return contents.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
+}
 
 const texts = readExportedWorkflows();
 const text = fc.constantFrom(...texts);

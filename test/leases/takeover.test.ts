@@ -1,12 +1,42 @@
+import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { SharedStores } from '@heddle/engine/stores';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from '../temporal/chaos/audit.ts';
 import { answerTo, CHILD, SUBJECTS } from '../temporal/chaos/subjects.ts';
+import { openPostgresStores } from '../stores/postgres-stores.ts';
+import { startEffectServer } from '../temporal/chaos/effect-server.ts';
+import type { EffectServer } from '../temporal/chaos/effect-server.ts';
 import type { Node } from './processes.ts';
-import { openEnvironment } from './environment.ts';
-import type { Environment } from './environment.ts';
+import { startNode } from './processes.ts';
+
+/** A database schema, a server that records every call of an effect, and processes that use both. */
+interface Environment {
+  schema: string;
+  stores: SharedStores;
+  effects: EffectServer;
+  /** Starts another process. */
+  startNode(): Promise<Node>;
+}
+
+/** Short enough to expire during a test, and long enough for a process on a busy machine to renew it. */
+const LEASE_MS = 5000;
+
+/** Returns an environment whose processes end with the test. */
+async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<Environment> {
+  const schema = randomUUID();
+  const effects = await startEffectServer();
+  onTestFinished(() => effects.close());
+  const stores = await openPostgresStores({ url, schema, maxConnections: 2 });
+  return {
+    schema,
+    stores,
+    effects,
+    startNode: () => startNode({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
+  };
+}
 
 let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };

@@ -15,6 +15,8 @@ export interface Module {
   readonly imports: readonly string[];
   /** The specifiers of the imports that the compiler keeps. */
   readonly runtimeImports: readonly string[];
+  /** The specifiers of re-exports, of imports without names, and of modules that are evaluated at their first use. */
+  readonly indirectImports: readonly string[];
   /** The exported names, including types; `*` for an `export *`. */
   readonly exports: readonly string[];
   readonly program: Program;
@@ -86,10 +88,17 @@ const IMPORT_NODES = new Set([
  */
 const LAZY = /^(?:lazy|onDemand):/;
 
+function isIndirect(node: Record<string, unknown>, specifier: string): boolean {
+  if (node['type'] === 'TSImportType') return false;
+  const names = node['type'] === 'ImportDeclaration' ? (node['specifiers'] as unknown[]) : [];
+  return names.length === 0 || LAZY.test(specifier);
+}
+
 interface Import {
   readonly specifier: string;
   /** False if the compiler removes the import. It keeps an import whose names are all types, without the names. */
   readonly isRuntime: boolean;
+  readonly isIndirect: boolean;
 }
 
 /** Returns every module specifier in `program`: static, dynamic, re-exported, and in types. */
@@ -101,7 +110,8 @@ function importsOf(program: Program): Import[] {
     if (typeof source?.value !== 'string') return;
     const isType = node['importKind'] === 'type' || node['exportKind'] === 'type';
     const isRuntime = !isType && node['type'] !== 'TSImportType';
-    imports.push({ specifier: source.value.replace(LAZY, ''), isRuntime });
+    const specifier = source.value.replace(LAZY, '');
+    imports.push({ specifier, isRuntime, isIndirect: isIndirect(node, source.value) });
   });
   return imports;
 }
@@ -124,6 +134,7 @@ export function parseModule(folder: string, file: string, text: string): Module 
     isTest,
     imports: imports.map(({ specifier }) => specifier),
     runtimeImports: imports.filter(({ isRuntime }) => isRuntime).map(({ specifier }) => specifier),
+    indirectImports: imports.filter(({ isIndirect }) => isIndirect).map(({ specifier }) => specifier),
     exports: exportsOf(module),
     program,
   };
@@ -131,8 +142,13 @@ export function parseModule(folder: string, file: string, text: string): Module 
 
 /** Returns every module under packages/`folder`/src, parsed. */
 export function modulesOf(folder: string): Module[] {
-  return globSync(`packages/${folder}/src/**/*.ts`, { cwd: repository })
+  return modulesIn(`packages/${folder}/src/**/*.ts`);
+}
+
+/** Returns the modules whose paths, relative to the repository, match a pattern, parsed. */
+export function modulesIn(pattern: string): Module[] {
+  return globSync(pattern, { cwd: repository, exclude: ['**/node_modules/**'] })
     .map((file) => file.replaceAll('\\', '/'))
     .sort()
-    .map((file) => parseModule(folder, file, readText(file)));
+    .map((file) => parseModule(file.split('/')[1] as string, file, readText(file)));
 }

@@ -47,6 +47,15 @@ describe('the surface of the packages', () => {
     await expect(recorded.join('\n')).toMatchFileSnapshot('surface.txt');
   });
 
+  it('includes every area of `serviceAreas`', () => {
+    const importsOf = (file: string): readonly string[] =>
+      parseModule('service', file, readText(`packages/service/src/${file}`)).imports;
+    const served = importsOf('compose.ts').filter((specifier) => specifier.endsWith('/area.ts'));
+    const exported = new Set(['areas.ts', 'index.ts'].flatMap(importsOf));
+    expect(served.length).toBeGreaterThan(10);
+    expect(served.filter((specifier) => !exported.has(specifier))).toEqual([]);
+  });
+
   it('includes the names of every form of export', () => {
     const text = `
       export { a, b as c } from './x.ts'; export type { D } from './y.ts'; export const e = 1, f = 2;

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Clock } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { onTestFinished } from 'vitest';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
+import { Context } from '@temporalio/activity';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { bundleClocked } from './clocked/bundle.ts';
-import { serveClock } from './clocked/clock-worker.ts';
 
 let clockedBundle: Promise<string> | undefined;
 
@@ -48,4 +52,50 @@ export function runtimeOn(
       return engine;
     },
   };
+}
+
+/** Bundles the workflow whose timers use the clock of a test. Returns the path of the bundle. */
+async function bundleClocked(): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('clocked-workflow.ts', import.meta.url)),
+    logger: new DefaultLogger('WARN'),
+  });
+  const path = join(await mkdtemp(join(tmpdir(), 'heddle-clocked-')), 'bundle.js');
+  await writeFile(path, code);
+  return path;
+}
+
+/** Drives the timers of runs on `queue` with `clock` until the returned function is called. */
+async function serveClock(
+  clock: Clock,
+  { address, namespace, queue }: { address: string; namespace: string; queue: string },
+): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address });
+  const closing = new AbortController();
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: `${queue}-clock`,
+    activities: { until: (dueMs: number) => waitUntil(clock, dueMs, closing.signal) },
+  });
+  const running = worker.run();
+  return async () => {
+    closing.abort();
+    worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}
+
+function waitUntil(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([closing, Context.current().cancellationSignal]);
+  // A test clock does not fire timers whose time has already passed.
+  if (dueMs <= clock.now()) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const cancel = clock.at(dueMs, resolve);
+    signal.addEventListener('abort', () => {
+      cancel();
+      reject(signal.reason as Error);
+    });
+  });
 }

@@ -18,7 +18,7 @@ import {
 import type { ServiceStore } from '@heddle/service';
 import { storedCredentials } from '@heddle/service/credentials';
 import type { Kysely, KyselyPlugin, QueryId } from 'kysely';
-import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
+import type { FeedDb } from '../../packages/service/src/triggers/feeds/store.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
 import type { Command, ProcessOptions, TriggeredRun } from './trigger-process.ts';
@@ -172,7 +172,7 @@ async function deliveries(): Promise<{ deliveryId: string | null; runId: string;
 
 /** Returns the items that have started runs, with the status of the runs. */
 async function items(): Promise<{ runId: string; status: string; title: unknown }[]> {
-  const feeds = store.database as Kysely<FeedTables>;
+  const feeds = store.database as FeedDb;
   const rows = await feeds
     .selectFrom('feed_items')
     .select('run_id')

@@ -7,6 +7,7 @@ export type { CatalogOptions } from './catalog/area.ts';
 export type { BlockDescription } from './catalog/catalog.ts';
 export type { ConnectorType } from './catalog/connectors.ts';
 export type { CatalogTool } from './catalog/tools.ts';
+export { chats } from './chats/area.ts';
 export { credentials } from './credentials/area.ts';
 export { feeds } from './triggers/feeds/area.ts';
 export type { FeedOptions } from './triggers/feeds/area.ts';

@@ -1,17 +1,46 @@
-import { spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
+import { EventEmitter, on, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { baseline as agents } from '../agents/baseline.ts';
-import { baseline as streams } from '../streams/baseline.ts';
 import { expectValues, expressionsOf, INPUT } from '../sandbox/code.ts';
 import { loadIsolatedVm } from '../sandbox/load-isolated-vm.ts';
 import { measureFirstOutput, DONE_OUTPUT } from '../sandbox/program.ts';
+import { TOKEN_PROCESS } from '../streams/heddle.ts';
+import { medianDelay, msSince } from '../streams/token.ts';
 import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
 import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
 import { peakMemory } from './process.ts';
+
+/** Streams of texts: in one process, the text is an event of an emitter; between two processes, a message of the IPC channel. */
+const streams: Contender = {
+  'first text': () => {
+    const emitter = new EventEmitter();
+    return medianDelay(
+      async () => {
+        setImmediate(() => emitter.emit('text', String(process.hrtime.bigint())));
+        for await (const [time] of on(emitter, 'text')) return msSince(time as string);
+        return 0;
+      },
+      () => undefined,
+    );
+  },
+  'first text in another process': async () => {
+    const child = fork(TOKEN_PROCESS, [], { execArgv: ['--no-warnings'] });
+    await once(child, 'message');
+    return medianDelay(
+      async () => {
+        child.send('emit');
+        const [{ time }] = (await once(child, 'message')) as [{ time: string }];
+        return msSince(time);
+      },
+      () => child.disconnect(),
+    );
+  },
+};
 
 async function step(n: number): Promise<number> {
   return n + 1;

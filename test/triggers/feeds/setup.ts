@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
-import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
-import type { FeedTables } from '../../../packages/service/src/triggers/feeds/tables.ts';
+import type { FeedDb } from '../../../packages/service/src/triggers/feeds/store.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { triggerWorkflow } from '../../support/trigger-workflow.ts';
 import { scheduleApi } from '../setup.ts';
@@ -32,7 +31,7 @@ export async function newsFeed(): Promise<NewsFeed> {
 }
 
 export interface FeedApi extends ScheduleApi {
-  feedDb: Kysely<FeedTables>;
+  feedDb: FeedDb;
   /**
    * Deploys a workflow with a feed. `lastBlock` replaces properties of its last block. Returns the id of the workflow.
    */
@@ -47,7 +46,7 @@ export interface FeedApi extends ScheduleApi {
 export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<FeedApi> {
   const feeds = { egress: { allowPrivate: true, ports: 'any' as const }, ...options.feeds };
   const api = await scheduleApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
-  const feedDb = api.db as unknown as Kysely<FeedTables>;
+  const feedDb = api.db as unknown as FeedDb;
   return {
     ...api,
     feedDb,

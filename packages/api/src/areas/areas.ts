@@ -1,6 +1,10 @@
+import * as z from 'zod';
 import type { Area } from '../area.ts';
 import { pickOperations } from '../area.ts';
+import type { PrincipalKind } from '../auth/principal.ts';
 import type { AreaContext } from '../context.ts';
+import { operationsOf } from '../operation.ts';
+import { noResource } from '../resource.ts';
 import {
   cancelExecution,
   executeLegacy,
@@ -16,13 +20,13 @@ import {
 } from './legacy/paused.ts';
 import { streamExecution } from './legacy/stream.ts';
 import { getUsageLimits } from './legacy/usage-limits.ts';
-import { getApiMeta } from './meta/operations.ts';
 import { downloadRunFile } from './runs/download.ts';
 import { executeWorkflow } from './runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './runs/operations.ts';
 import { previewRunFromBlock } from './runs/preview.ts';
 import { rerunWorkflowRun } from './runs/rerun.ts';
 import { resumeRun } from './runs/resume.ts';
+import { noQuery, timestamp } from './shapes.ts';
 
 const EXECUTE = { executeWorkflow } as const;
 
@@ -49,6 +53,38 @@ const LEGACY = {
   getJob,
   getUsageLimits,
 } as const;
+
+const credential = z.object({
+  keyType: z.enum(['personal', 'workspace', 'oauth_access_token']),
+  expiresAt: timestamp.nullable(),
+  v2Enabled: z.boolean(),
+});
+
+const KEY_TYPES: { [kind in PrincipalKind]?: string } = {
+  personal: 'personal',
+  workspace: 'workspace',
+  oauth: 'oauth_access_token',
+};
+
+const getApiMeta = operationsOf<unknown>()({
+  id: 'getApiMeta',
+  method: 'GET',
+  path: '/api/v2/meta',
+  tag: 'Meta',
+  summary: 'Get the kind and expiry of the credential',
+  scope: 'api:read',
+  role: 'read',
+  principals: ['personal', 'workspace', 'oauth'],
+  resource: noResource,
+  params: z.strictObject({}),
+  query: noQuery,
+  success: [{ status: 200, schema: credential, description: 'The credential' }],
+  errors: [400, 401, 403, 429],
+  handle(_services, { principal }) {
+    const { kind, expiresAt } = principal;
+    return Promise.resolve({ data: { keyType: KEY_TYPES[kind], expiresAt, v2Enabled: true } });
+  },
+});
 
 const META = { getApiMeta } as const;
 

@@ -6,7 +6,7 @@ import { deployTriggers } from '../../../../test/support/trigger-workflow.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
 import type { AreaContext } from '../context.ts';
-import { getApiMeta } from '../areas/meta/operations.ts';
+import { meta } from '../areas/areas.ts';
 import type { AnyOperation } from '../operation.ts';
 import { USER_PRINCIPALS } from './principal.ts';
 
@@ -230,7 +230,7 @@ describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as 
 );
 
 it('an operation without a resource refuses a workspace key unless it allows workspace keys', async () => {
-  const operation: AnyOperation = { ...getApiMeta, principals: USER_PRINCIPALS };
+  const operation: AnyOperation = { ...meta().operations.getApiMeta, principals: USER_PRINCIPALS };
   const callOf = (kind: 'workspace' | 'personal') => ({
     principal: {
       ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },

@@ -1,6 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { overviewQuery, statesQuery } from '../api/queries.ts';
+import { useEffect } from 'react';
+import { followRun } from '../api/events.ts';
+import { isOpen, overviewQuery, statesQuery } from '../api/queries.ts';
 import type { BlockState, Overview } from '../api/queries.ts';
 import { FailedPage, Loading } from '../parts/notice.tsx';
 import { Details } from './details.tsx';
@@ -8,10 +10,11 @@ import { BlockGraph } from '../graph/graph.tsx';
 import { Outline } from '../graph/outline.tsx';
 import { Pauses } from './pauses.tsx';
 import { RunHeader } from './run-header.tsx';
-import { ScopeBar } from './scope-bar.tsx';
-import { selectionOf } from './selection.ts';
+import { scopeParts, selectionOf } from './selection.ts';
 import { Timeline } from './timeline.tsx';
-import { useLiveRun } from './use-live-run.ts';
+
+/** Events that arrive within this time cause one refetch. */
+const UPDATE_DELAY_MS = 300;
 
 const route = getRouteApi('/runs/$runId');
 
@@ -21,11 +24,11 @@ export function RunPage() {
   const { scope = '' } = route.useSearch();
   const overview = useQuery(overviewQuery(runId));
   const states = useQuery(statesQuery(runId, scope));
-  useLiveRun(runId, overview.data?.status);
+  useLiveRun(runId, { status: overview.data?.status, statusOfStates: states.data?.status });
   if (overview.error) return <FailedPage what="Run" error={overview.error} retry={overview.refetch} />;
   if (states.error) return <FailedPage what="Run" error={states.error} retry={states.refetch} />;
   if (!overview.data || !states.data) return <Loading what="the run" />;
-  return <LoadedRun key={runId} run={overview.data} states={states.data} />;
+  return <LoadedRun key={runId} run={overview.data} states={states.data.blocks} />;
 }
 
 /** The loaded run. All parts read the selection from the URL of the page. */
@@ -86,4 +89,76 @@ function LoadedRun({ run, states }: { run: Overview; states: readonly BlockState
       </div>
     </div>
   );
+}
+
+interface ScopeBarProps {
+  run: Overview;
+  scope: string;
+  onChange: (scope: string) => void;
+}
+
+/** The iterations that the graph shows, outermost first, as buttons that lead back to them. */
+function ScopeBar({ run, scope, onChange }: ScopeBarProps) {
+  const parts = scopeParts(run.graph, scope);
+  if (parts.length === 0) return null;
+  return (
+    <nav className="scope" aria-label="Shown iterations">
+      <button type="button" className="button quiet" onClick={() => onChange('')}>
+        All iterations
+      </button>
+      {parts.map(({ spanId, name, index }) => (
+        <button
+          type="button"
+          className="button quiet"
+          key={spanId}
+          aria-current={spanId === scope ? 'true' : undefined}
+          onClick={() => onChange(spanId)}
+        >
+          <bdi>{name}</bdi> #{index}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+/**
+ * Refetches the data of a run whenever the run has changed, until it has ended. `status` is from the overview;
+ * `statusOfStates` is from the states of the blocks, which are requested separately.
+ */
+function useLiveRun(
+  runId: string,
+  { status, statusOfStates }: { status: string | undefined; statusOfStates: string | undefined },
+): void {
+  const queryClient = useQueryClient();
+  const isLive = status !== undefined && isOpen(status);
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refetch = async (): Promise<void> => {
+      hasChanged = false;
+      // Resolves when all data has arrived. For a large run, the next event may arrive earlier.
+      await queryClient.invalidateQueries({ queryKey: ['run', runId] });
+      timer = undefined;
+      if (hasChanged) scheduleRefetch();
+    };
+    let hasChanged = false;
+    const scheduleRefetch = (): void => {
+      hasChanged = true;
+      if (!controller.signal.aborted) timer ??= setTimeout(() => void refetch(), UPDATE_DELAY_MS);
+    };
+    // If the events cannot be followed, the overview is still polled.
+    followRun(runId, scheduleRefetch, controller.signal).then(scheduleRefetch, scheduleRefetch);
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+      // The overview with the new status may be newer than the other data.
+      void queryClient.invalidateQueries({ queryKey: ['run', runId] });
+    };
+  }, [queryClient, runId, isLive, status]);
+  const isOutdated =
+    status !== undefined && !isLive && statusOfStates !== undefined && isOpen(statusOfStates);
+  useEffect(() => {
+    if (isOutdated) void queryClient.invalidateQueries({ queryKey: ['run', runId] });
+  }, [queryClient, runId, isOutdated]);
 }

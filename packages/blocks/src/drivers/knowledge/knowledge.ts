@@ -1,8 +1,9 @@
+import type { JsonObject } from '@heddle/core/blocks';
 import { data, flag, integer, text } from '../../integrations/integration.ts';
 import { defineDriver } from '../driver.ts';
-import type { DriverTool } from '../driver.ts';
+import type { DriverCall, DriverTool } from '../driver.ts';
+import { expectFound, idIn, knowledgeOf } from './base.ts';
 import { addChunk, deleteChunk, listChunks, updateChunk } from './chunks.ts';
-import { listConnectors, showConnector, startSync } from './connectors.ts';
 import { createDocument, deleteDocument, listDocuments, showDocument, upsertDocument } from './documents.ts';
 import { listTags, searchKnowledge } from './search.ts';
 
@@ -211,3 +212,26 @@ export const integration = defineDriver({
     ]),
   ),
 });
+
+/** Lists the connectors of a knowledge base. */
+async function listConnectors(call: DriverCall): Promise<JsonObject> {
+  const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
+  const connectors = expectFound(await knowledgeOf(call).connectors(knowledgeBaseId), call);
+  return { knowledgeBaseId, connectors, totalConnectors: connectors.length };
+}
+
+/** Shows a connector with its latest syncs. */
+async function showConnector(call: DriverCall): Promise<JsonObject> {
+  return expectFound(await knowledgeOf(call).connector(connectorIdsOf(call)), call);
+}
+
+/** Starts a sync. */
+async function startSync(call: DriverCall): Promise<JsonObject> {
+  const ids = connectorIdsOf(call);
+  expectFound(await knowledgeOf(call).sync(ids, call.idempotencyKey), call);
+  return { connectorId: ids.connectorId, message: 'A sync of the connector was started.' };
+}
+
+function connectorIdsOf(call: DriverCall): { knowledgeBaseId: string; connectorId: string } {
+  return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), connectorId: idIn(call, 'connectorId') };
+}

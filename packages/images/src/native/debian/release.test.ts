@@ -1,14 +1,47 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { debianMirror, type DebianMirror } from '../../../../../test/support/debian-mirror.ts';
 import { imageFolder } from '../../../../../test/support/images.ts';
-import { hasPgp, createSigner, type Signer } from '../../../../../test/support/pgp.ts';
 import type { BuildContext, Registries } from '../../builder.ts';
 import { Fetcher } from '../../fetcher.ts';
 import { Records } from '../../records.ts';
 import { readArchives } from './archive-index.ts';
 import { archivesOf } from './archives.ts';
 import { fetchRelease } from './release.ts';
-import { join } from 'node:path';
+
+/** True if this machine has GnuPG, which signs texts and checks signatures. */
+const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
+
+/** A key that signs texts. The key is deleted after the test. */
+interface Signer {
+  /** The path of the file with the public key. */
+  readonly keyring: string;
+  /** Returns the clearsigned text. */
+  sign(text: string): Buffer;
+}
+
+/** Creates a key with this name. */
+function createSigner(name: string): Signer {
+  // Not a data folder of the tests: this folder contains the socket of the GPG agent, and the path of a socket has a
+  // maximum length.
+  const home = mkdtempSync(join(tmpdir(), 'pgp-'));
+  const gpg = (args: readonly string[], input = ''): Buffer =>
+    execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {
+      input,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+  onTestFinished(() => {
+    spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
+    rmSync(home, { recursive: true, force: true });
+  });
+  gpg(['--pinentry-mode', 'loopback', '--quick-generate-key', name, 'ed25519', 'sign', 'never']);
+  const keyring = join(home, 'public.gpg');
+  writeFileSync(keyring, gpg(['--export', name]));
+  return { keyring, sign: (text) => gpg(['--pinentry-mode', 'loopback', '--clearsign'], text) };
+}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

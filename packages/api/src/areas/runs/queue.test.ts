@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { RunStartThrottle } from './start-throttle.ts';
+import { RunStartThrottle } from './queue.ts';
 
 /** Queues `count` runs. Returns an array that gets the number of each run when it begins. */
 function queueRuns(throttle: RunStartThrottle, count: number): number[] {

@@ -1,5 +1,5 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import { defineRun } from '../../../packages/temporal/dist/workflow/define-run.js';
+import { defineRun } from '../../packages/temporal/dist/workflow/define-run.js';
 
 /** The workflow of runs whose timers use the clock of a test: an activity of the test waits for each timer. */
 const run: ReturnType<typeof defineRun> = defineRun(async (dueMs: number) => {

@@ -1,0 +1,69 @@
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Module, modulesIn, parseModule } from './sources.ts';
+
+/** From this number of lines on, a file with a single importer may stay separate. */
+const MIN_LINES = 40;
+
+const lineCount = ({ text }: Module): number => text.trimEnd().split('\n').length;
+
+/**
+ * Returns the short files that a single file imports, so that they belong in that file. A file stays separate if its
+ * importer re-exports it, loads it at its first use, or imports it only for its effects.
+ */
+function joinableFiles(modules: readonly Module[]): string[] {
+  const importers = new Map<string, Set<Module>>();
+  for (const module of modules)
+    for (const target of targets(module, module.imports))
+      importers.set(target, (importers.get(target) ?? new Set()).add(module));
+  return modules.flatMap((module) => {
+    const [importer, ...others] = importers.get(module.file) ?? [];
+    if (lineCount(module) >= MIN_LINES || !importer || others.length > 0) return [];
+    if (targets(importer, importer.indirectImports).includes(module.file)) return [];
+    return [`${module.file}: move its content to ${importer.file}`];
+  });
+}
+
+/** Returns the paths of the imported files. */
+function targets({ file }: Module, specifiers: readonly string[]): string[] {
+  return specifiers.map((specifier) => posix.join(posix.dirname(file), specifier));
+}
+
+describe('a short file that a single file imports', () => {
+  it.each([
+    // A test of a function is no second user of it.
+    ['packages', ['packages/*/{src,web}/**/!(*.test).{ts,tsx}']],
+    ['tests', ['test/**/*.ts', 'packages/*/src/**/*.test.ts']],
+  ])('is joined with that file in %s', (_name, patterns) => {
+    const modules = patterns.flatMap(modulesIn);
+    expect(modules.length).toBeGreaterThan(500);
+    expect(joinableFiles(modules)).toEqual([]);
+  });
+
+  const joinable = (texts: Readonly<Record<string, string>>): string[] =>
+    joinableFiles(
+      Object.entries(texts).map(([file, text]) => parseModule('x', `packages/x/src/${file}`, text)),
+    );
+
+  it.each([
+    ['is reported', ["import { a } from './a.ts';"], true],
+    ['is reported if only its types are imported', ["import type { A } from './a.ts';"], true],
+    ['is not reported if the file re-exports it', ["export { a } from './a.ts';"], false],
+    ['is not reported if the file loads it at its first use', ["await import('./a.ts');"], false],
+    ['is not reported if a bundle loads it at its first use', ["import a from 'lazy:./a.ts';"], false],
+    ['is not reported if the file imports it only for its effects', ["import './a.ts';"], false],
+    ['is not reported if a second file imports it', Array(2).fill("import { a } from './a.ts';"), false],
+    ['is not reported if no file imports it', ['export {};'], false],
+  ])('%s', (_title, importers: readonly string[], isReported) => {
+    const files = Object.fromEntries(importers.map((text, index) => [`b${index}.ts`, text]));
+    expect(joinable({ 'a.ts': 'export const a = 1;', ...files }).length).toBe(isReported ? 1 : 0);
+  });
+
+  it('is reported up to 39 lines', () => {
+    const files = (lines: number) => ({
+      'a.ts': 'a;\n'.repeat(lines),
+      'b.ts': "import { a } from './a.ts';",
+    });
+    expect([joinable(files(39)).length, joinable(files(40)).length]).toEqual([1, 0]);
+  });
+});
