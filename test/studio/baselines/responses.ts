@@ -123,6 +123,7 @@ const BRANCH_COUNTS = { total: 4, running: 0, paused: 0, completed: 3, failed: 1
 
 const states: ResponseBody<'/api/v2/logs/{runId}/states'> = {
   data: {
+    status: 'running',
     blocks: (
       [
         ['start', 'completed', executions({ completed: 1, durationMs: 1 })],

@@ -111,6 +111,41 @@ export function definePageTests(store: GetServeArgs): void {
     await page.getByText('No workflow is in this folder').waitFor();
   });
 
+  /** Changes the data of the first `count` responses for this part of a run, as if they were read before its end. */
+  async function changeFirst(page: Page, part: string, count: number, change: object | []): Promise<void> {
+    let answered = 0;
+    const isPart = (url: URL): boolean =>
+      url.pathname.startsWith('/api/v2/logs/') && url.pathname.endsWith(`/${part}`);
+    await page.route(isPart, async (route) => {
+      answered += 1;
+      if (answered > count) return route.continue();
+      const response = await route.fetch();
+      const { data, ...body } = (await response.json()) as { data: object };
+      const changed = Array.isArray(change) ? change : { ...data, ...change };
+      return route.fulfill({ response, json: { ...body, data: changed } });
+    });
+  }
+
+  it('shows all blocks of a run that ends while the page loads', async () => {
+    const runId = await studio.run(await studio.deploy('Ends early', ONE_STEP));
+    const page = await open('/runs');
+    await changeFirst(page, 'states', 1, { status: 'running', blocks: [] });
+    await page.goto(`${studio.url}/runs/${runId}`);
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'Step, completed' }).count()).toBe(1);
+  });
+
+  it('shows all spans of a run whose end the overview shows first', async () => {
+    const runId = await studio.run(await studio.deploy('Ends late', ONE_STEP));
+    const page = await open('/runs');
+    await changeFirst(page, 'overview', 1, { status: 'running' });
+    // The first two requests: when the timeline appears, and together with the request for the final overview.
+    await changeFirst(page, 'spans', 2, []);
+    await page.goto(`${studio.url}/runs/${runId}?view=timeline`);
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await expect.poll(() => page.getByRole('list', { name: 'Spans' }).getByText('Step').count()).toBe(1);
+  });
+
   it('starts a run inside an iteration, with a changed output of an earlier block', async () => {
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
     const source = workflow(

@@ -110,10 +110,11 @@ export function statesQuery(runId: string, scope: string) {
     queryFn: async () => {
       const query = scope === '' ? {} : { scope };
       const params = { path: { runId }, query };
-      return (await dataOf(client.GET('/api/v2/logs/{runId}/states', { params }))).data.blocks;
+      return (await dataOf(client.GET('/api/v2/logs/{runId}/states', { params }))).data;
     },
     staleTime: STALE_MS,
-    placeholderData: keepPreviousData,
+    // While another iteration is loading, the page keeps the states that it shows.
+    placeholderData: (previous, query) => (query?.queryKey[1] === runId ? previous : undefined),
   });
 }
 

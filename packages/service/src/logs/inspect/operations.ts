@@ -82,7 +82,7 @@ export const getRunStates = define({
   async handle(services, { query }, row) {
     const root = await readTrace(services, row);
     if (!findSpan(root, query.scope)) throw notFound('Span');
-    return { data: { blocks: statesOf(root, query.scope) } };
+    return { data: { status: root.status, blocks: statesOf(root, query.scope) } };
   },
 });
 

@@ -139,6 +139,7 @@ export const statesQuery = z.strictObject({
 });
 
 export const states = z.object({
+  status: spanStatus.meta({ description: 'The status of the run when the states were read' }),
   blocks: z.array(
     counts.extend({
       blockId: z.string(),
