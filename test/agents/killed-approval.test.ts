@@ -18,7 +18,7 @@ describe.each(storesToTest('approvals with a kill'))(
       const engine =
         store === 'sqlite'
           ? { data: join(folder, 'data') }
-          : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+          : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
       expect(await startProcess({ engine, ...common, stop }, 'paying').lastLine).toBe(stop);
       expect(existsSync(common.effectsFile)).toBe(stop === 'paid');
       expectOnePayment(

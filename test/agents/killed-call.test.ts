@@ -37,7 +37,7 @@ describe.each(storesToTest('model calls with a kill'))(
       const storeOptions =
         store === 'sqlite'
           ? { data: join(folder, 'data') }
-          : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+          : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
       const processes: { first?: KillableProcess } = {};
       const server = await modelServer(({ body, number }) => {
         const messages = body['messages'] as { role: string }[];

@@ -11,7 +11,7 @@ describe.each(storesToTest('notifications with a kill'))('a pause for a person, 
     const engine =
       store === 'sqlite'
         ? { data: join(folder, 'data') }
-        : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+        : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
     const options = { engine, url: '', effectsFile: join(folder, 'effects') };
     expect(await startProcess({ ...options, stop: 'notified' }, 'notifying').lastLine).toBe('');
     expect(existsSync(options.effectsFile)).toBe(true);

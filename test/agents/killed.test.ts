@@ -10,7 +10,7 @@ const engineOptionsOn = async (
 ): Promise<NonNullable<AgentProcessOptions['engine']>> =>
   store === 'sqlite'
     ? { data: join(folder, 'data') }
-    : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+    : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
 
 describe.each(storesToTest('tool calls with a kill'))(
   'an agent whose process is killed in its fourth tool call, on %s',

@@ -25,7 +25,7 @@ describe.each(storesToTest('pauses of a process that ends'))('on %s,', (store) =
     const storeOptions =
       store === 'sqlite'
         ? { data: dataFolder() }
-        : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+        : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
     return async (options) => {
       const engine = await createEngine({ ...options, ...storeOptions });
       onTestFinished(() => engine.close({ graceMs: 0 }));

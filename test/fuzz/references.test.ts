@@ -107,7 +107,7 @@ describe('a placeholder with an unknown name', () => {
   );
 });
 
-/** Returns true if `value` is pure JSON: no functions, inherited objects or undefined values. */
+/** Returns true if `value` is plain JSON: no functions, inherited objects or undefined values. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value !== 'object') return Number.isFinite(value);

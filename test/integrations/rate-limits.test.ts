@@ -103,7 +103,7 @@ describe('the rate limit of a service', () => {
     const { error } = await call();
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind: 'rate' } });
     expect(error?.message).toMatch(
-      /its rate of 1 calls in 3600 s, or a refusal, allows the next call in 3600 s/,
+      /its rate limit of 1 calls in 3600 s, or a refusal, allows the next call in 3600 s/,
     );
     expect(requests).toHaveLength(1);
   });
@@ -128,7 +128,7 @@ describe('the rate limit of a service', () => {
     const { baseUrl, keys } = await startService();
     const call = await createCaller(baseUrl, { serviceRates: { resend: { calls: 1, seconds: 3600 } } });
     expect(await call('one')).toMatchObject({ status: 'completed' });
-    expect((await call('one')).error?.message).toMatch(/was not called: its rate of 1 calls/);
+    expect((await call('one')).error?.message).toMatch(/was not called: its rate limit of 1 calls/);
     expect(await call('other')).toMatchObject({ status: 'completed' });
     expect(keys).toEqual(['one', 'other']);
   });
@@ -142,7 +142,7 @@ describe('the rate limit of a service', () => {
       ...{ rate, postgres },
       services: { shop: first.baseUrl },
     });
-    expect((await second.call()).error?.message).toMatch(/was not called: its rate of 1 calls/);
+    expect((await second.call()).error?.message).toMatch(/was not called: its rate limit of 1 calls/);
     expect(first.requests).toHaveLength(1);
   });
 

@@ -37,7 +37,7 @@ interface Message {
 }
 
 /** A process with its own engine. */
-export interface Node {
+export interface EngineProcess {
   pid: number;
   /** Errors that the engine reported in the background. */
   errors: { code?: string; message: string }[];
@@ -53,7 +53,7 @@ export interface Node {
 const NODE = fileURLToPath(new URL('node.ts', import.meta.url));
 
 /** Starts a process and resolves when it is ready. It is killed when the test has finished. */
-export async function startNode(options: NodeOptions): Promise<Node> {
+export async function startEngineProcess(options: NodeOptions): Promise<EngineProcess> {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', NODE, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -64,7 +64,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   };
   onTestFinished(kill);
   child.stdin.on('error', () => undefined);
-  const errors: Node['errors'] = [];
+  const errors: EngineProcess['errors'] = [];
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const pendingCalls = new Map<number, (message: Message) => void>();
@@ -89,7 +89,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   return {
     pid: child.pid as number,
     errors,
-    call: call as Node['call'],
+    call: call as EngineProcess['call'],
     signal: (name) => void child.kill(name),
     kill,
   };

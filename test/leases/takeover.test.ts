@@ -5,12 +5,12 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from '../temporal/chaos/audit.ts';
-import { answerTo, CHILD, SUBJECTS } from '../temporal/chaos/subjects.ts';
+import { answerTo, CHILD, TEST_WORKFLOWS } from '../temporal/chaos/test-workflows.ts';
 import { openPostgresStores } from '../stores/postgres-stores.ts';
 import { startEffectServer } from '../temporal/chaos/effect-server.ts';
 import type { EffectServer } from '../temporal/chaos/effect-server.ts';
-import type { Node } from './processes.ts';
-import { startNode } from './processes.ts';
+import type { EngineProcess } from './processes.ts';
+import { startEngineProcess } from './processes.ts';
 
 /** A database schema, a server that records every call of an effect, and processes that use both. */
 interface Environment {
@@ -18,7 +18,7 @@ interface Environment {
   stores: SharedStores;
   effects: EffectServer;
   /** Starts another process. */
-  startNode(): Promise<Node>;
+  startProcess(): Promise<EngineProcess>;
 }
 
 /** Short enough to expire during a test, and long enough for a process on a busy machine to renew it. */
@@ -34,7 +34,8 @@ async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<Environ
     schema,
     stores,
     effects,
-    startNode: () => startNode({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
+    startProcess: () =>
+      startEngineProcess({ url, schema, leaseMs, maxConnections: 4, effectsUrl: effects.url }),
   };
 }
 
@@ -42,7 +43,7 @@ let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };
 
 /** Resumes every pause point of the runs until all runs have ended. Returns the output of each run by its id. */
-async function resumeToEnd(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
+async function resumeToEnd(runIds: readonly string[], node: EngineProcess): Promise<Map<string, Json>> {
   const outputs = new Map<string, Json>();
   const advance = async (runId: string): Promise<void> => {
     const run = await node.call('getRun', { runId });
@@ -83,10 +84,10 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
   it('continue the runs of a process killed with SIGKILL, without lost or repeated recorded work', async () => {
     const environment = await openEnvironment(url);
-    const [first, second] = await Promise.all([environment.startNode(), environment.startNode()]);
+    const [first, second] = await Promise.all([environment.startProcess(), environment.startProcess()]);
     await first.call('deploy', { definition: CHILD });
-    for (const { workflow: definition } of SUBJECTS) await first.call('deploy', { definition });
-    const workflowIds = SUBJECTS.map(
+    for (const { workflow: definition } of TEST_WORKFLOWS) await first.call('deploy', { definition });
+    const workflowIds = TEST_WORKFLOWS.map(
       ({ workflow: exported }) => (exported as { workflow: { id: string } }).workflow.id,
     );
     for (const id of workflowIds) await first.call('start', { runId: `run-${id}`, workflow: id });
@@ -96,7 +97,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     const runIds = workflowIds.map((id) => `run-${id}`);
     await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
     const outputs = await resumeToEnd([...runIds, ...(await pausedChildren(environment))], second);
-    for (const [index, { output }] of SUBJECTS.entries())
+    for (const [index, { output }] of TEST_WORKFLOWS.entries())
       expect(outputs.get(runIds[index] ?? '')).toEqual(output);
 
     const findings = await audit(environment.stores);
@@ -113,7 +114,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
   it('take over the runs of a frozen process, which does not write to them when it continues and joins again', async () => {
     const environment = await openEnvironment(url);
-    const [frozen, other] = await Promise.all([environment.startNode(), environment.startNode()]);
+    const [frozen, other] = await Promise.all([environment.startProcess(), environment.startProcess()]);
     const hangingWorkflow = workflow(
       [
         loop('L', { loopType: 'for', count: 3 }, block('E', 'effect', { ms: 20, at: '<loop.index>' })),
@@ -159,7 +160,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   it('take over the runs of a closed process immediately, including runs that wait for a time', async () => {
     // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
-    const [first, second] = await Promise.all([environment.startNode(), environment.startNode()]);
+    const [first, second] = await Promise.all([environment.startProcess(), environment.startProcess()]);
     const waitingWorkflow = workflow(
       [block('T', 'wait', { timeValue: '1', timeUnit: 'seconds' }), block('E', 'effect', { ms: 1 })],
       ['Start -> T -> E'],

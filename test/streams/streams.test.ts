@@ -141,7 +141,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
     async () => {
       const storeOptions = await createStoreOptions();
       const engine = storeOptions.postgres
-        ? { postgres: { ...storeOptions.postgres, leaseMs: 1000 } }
+        ? { postgres: { ...storeOptions.postgres, leaseMs: 3000 } }
         : { data: storeOptions.data ?? '' };
       await startStreamingProcess({ engine, killBeforeWord: 2 }).exited;
       await startStreamingProcess({ engine }).exited;

@@ -110,7 +110,7 @@ export interface BlockContext<Services = unknown> {
   /** Returns the output of the first of the block's sources that ran, or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Sends a message to the readers of the run's events. Messages are stored for a limited time, and another attempt
+   * Sends a message to the clients that follow the run. Messages are stored for a limited time, and another attempt
    * sends them again. Secrets are redacted, even if they are split across several texts: the end of a text that may be
    * the beginning of a secret is sent with the next text.
    */

@@ -26,7 +26,7 @@ export const USER_FILE = 'heddle-block.js';
 export type GuestMode = 'function' | 'first-true' | 'values';
 
 /** How a JavaScript process gets its packages: in a snapshot, or as a bundle to load. */
-export type ImageBoot =
+export type StartupPackages =
   | { readonly kind: 'snapshot'; readonly snapshot: Uint8Array }
   | { readonly kind: 'bundle'; readonly code: string; readonly cache: Uint8Array };
 
@@ -37,7 +37,7 @@ export type ChildRequest =
       readonly snapshot: Uint8Array | null;
       readonly memoryMiB: number;
       /** The image's packages, for the isolate. */
-      readonly image?: ImageBoot;
+      readonly image?: StartupPackages;
     }
   | {
       readonly t: 'run';

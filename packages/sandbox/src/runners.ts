@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ImageBootCache } from './image-boot-cache.ts';
+import { StartupPackageCache } from './startup-package-cache.ts';
 import type { LoadedImage } from './image.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { PYTHON_LIMITS, resolveLimits, type JobLimits } from './limits.ts';
@@ -70,12 +70,12 @@ export function createRunners(
   const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
   const javascriptIsolateKeyOf = (job: Job): string =>
     share === 'run' ? keyOfRun(job.runId) : share === 'tenant' ? 'tenant' : '';
-  const bootCache = new ImageBootCache();
+  const packageCache = new StartupPackageCache();
   const javascript = new Pool({
     ...resolveOptions(options),
     ...common,
     program: () => javascriptProgram(options.jit ?? false),
-    bootOf: (image) => bootCache.get(image),
+    startupPackagesOf: (image) => packageCache.get(image),
     memoryMiB: limits.memoryMiB,
     isolateKeyOf: javascriptIsolateKeyOf,
   });
@@ -91,7 +91,7 @@ export function createRunners(
     isolateKeyOf: share === 'none' ? () => '' : createPythonIsolateKeyOf(),
   });
   return {
-    javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },
+    javascript: { pool: javascript, kind: 'function', limits, load: (image) => packageCache.load(image) },
     python: {
       pool: python,
       kind: 'python',

@@ -3,8 +3,8 @@ import { isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import type { Fleet } from './fleet.ts';
-import { answerTo, CHILD, SUBJECTS } from './subjects.ts';
-import type { Subject } from './subjects.ts';
+import { answerTo, CHILD, TEST_WORKFLOWS } from './test-workflows.ts';
+import type { TestWorkflow } from './test-workflows.ts';
 
 /** A server that the test can kill and restart. */
 export interface KillableServer {
@@ -31,7 +31,7 @@ export interface FaultOptions {
 
 /** The runs, outages and answers of a test with faults. */
 export interface FaultRecord {
-  runs: { runId: string; subject: Subject }[];
+  runs: { runId: string; testWorkflow: TestWorkflow }[];
   outages: Outage[];
   /** Number of answers to each pause, by token; above 1 if an unconfirmed answer was repeated. */
   answerCounts: Map<string, number>;
@@ -93,11 +93,11 @@ async function keepStarting(
 }
 
 async function start(engine: Engine, record: FaultRecord, index: number): Promise<void> {
-  const subject = SUBJECTS[index % SUBJECTS.length] as Subject;
+  const testWorkflow = TEST_WORKFLOWS[index % TEST_WORKFLOWS.length] as TestWorkflow;
   const runId = `chaos-${process.pid}-${index}`;
-  record.runs.push({ runId, subject });
+  record.runs.push({ runId, testWorkflow });
   try {
-    await engine.start({ workflow: subject.workflow }, {}, { runId });
+    await engine.start({ workflow: testWorkflow.workflow }, {}, { runId });
   } catch (error) {
     // The run is recorded. The next process that reaches the server starts it.
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;

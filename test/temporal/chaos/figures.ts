@@ -49,11 +49,11 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
   expect(outcome.unexpectedErrors).toEqual([]);
   expect(journals.problems).toEqual([]);
   expect(fleet.lost).toEqual([]);
-  for (const { runId, subject } of outcome.runs) {
+  for (const { runId, testWorkflow } of outcome.runs) {
     const record = await stores.runs.record(runId);
-    expect(record, `${runId}, ${subject.name}`).toMatchObject({
+    expect(record, `${runId}, ${testWorkflow.name}`).toMatchObject({
       status: 'completed',
-      output: { v: subject.output },
+      output: { v: testWorkflow.output },
     });
   }
   const notExactlyOnce = [...journals.endCounts, ...journals.answerCounts].filter(([, count]) => count !== 1);

@@ -11,8 +11,8 @@ import {
   storedNames,
   storeHistories,
 } from './record.ts';
-import { SUBJECTS } from './subjects.ts';
-import type { Subject } from './subjects.ts';
+import { TEST_WORKFLOWS } from './test-workflows.ts';
+import type { TestWorkflow } from './test-workflows.ts';
 
 const isRecording = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
@@ -24,16 +24,16 @@ describeTemporal('golden histories', (server) => {
   it.runIf(isRecording)(
     'are recorded again',
     async () => {
-      for (const subject of SUBJECTS)
-        storeHistories(subject.name, await recordHistories(server, subject, dataFolder()));
-      removeUnused(SUBJECTS);
-      expect(storedNames()).toHaveLength(SUBJECTS.length);
+      for (const testWorkflow of TEST_WORKFLOWS)
+        storeHistories(testWorkflow.name, await recordHistories(server, testWorkflow, dataFolder()));
+      removeUnused(TEST_WORKFLOWS);
+      expect(storedNames()).toHaveLength(TEST_WORKFLOWS.length);
     },
     300_000,
   );
 
   it.runIf(!isRecording)('can be recorded', async () => {
-    const histories = await recordHistories(server, SUBJECTS[0] as Subject, dataFolder());
+    const histories = await recordHistories(server, TEST_WORKFLOWS[0] as TestWorkflow, dataFolder());
     expect(await replayErrors(histories)).toEqual([]);
   });
 });
@@ -47,8 +47,8 @@ describe('golden histories', () => {
     },
   );
 
-  it('exist for every subject', () => {
-    expect(storedNames()).toEqual(SUBJECTS.map(({ name }) => name).toSorted());
+  it('exist for every test workflow', () => {
+    expect(storedNames()).toEqual(TEST_WORKFLOWS.map(({ name }) => name).toSorted());
     expect(readStored('continued').length).toBeGreaterThan(1);
     expect(readStored('child').length).toBe(2);
   });

@@ -7,8 +7,8 @@ import { repository } from '../../repo/sources.ts';
 import { Histories } from '../replay/histories.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
-import { goldenBlocks } from './subjects.ts';
-import type { Subject } from './subjects.ts';
+import { goldenBlocks } from './test-workflows.ts';
+import type { TestWorkflow } from './test-workflows.ts';
 
 const { History } = proto.temporal.api.history.v1;
 
@@ -44,10 +44,10 @@ export function storeHistories(name: string, histories: readonly RunHistory[]): 
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
 
-/** Removes histories without a subject. */
-export function removeUnused(subjects: readonly Subject[]): void {
+/** Removes histories without a test workflow. */
+export function removeUnused(testWorkflows: readonly TestWorkflow[]): void {
   for (const name of storedNames())
-    if (!subjects.some((subject) => subject.name === name)) rmSync(`${FOLDER}${name}.json`);
+    if (!testWorkflows.some((testWorkflow) => testWorkflow.name === name)) rmSync(`${FOLDER}${name}.json`);
 }
 
 function toPlainJson(history: RunHistory['history']): unknown {
@@ -69,13 +69,21 @@ export function findMachineData(text: string): string | undefined {
   return machineData.find((value) => [text, ...payloads].some((part) => part.includes(value)));
 }
 
-/** Runs the subject on a server. Returns its histories and those of its children. */
+/** Runs the workflow on a server. Returns its histories and those of its children. */
 export async function recordHistories(
   server: TemporalServer,
-  subject: Subject,
+  testWorkflow: TestWorkflow,
   data: string,
 ): Promise<RunHistory[]> {
-  const { graph, children = [], options = {}, finish, name, continueAsNewAfter, localSegments } = subject;
+  const {
+    graph,
+    children = [],
+    options = {},
+    finish,
+    name,
+    continueAsNewAfter,
+    localSegments,
+  } = testWorkflow;
   const script = goldenBlocks();
   const { engine, close } = await openEngine(server, {
     data,

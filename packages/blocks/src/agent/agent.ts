@@ -10,8 +10,8 @@ import { attachmentsOf } from '../models/attachments.ts';
 import { textOf } from '../models/call.ts';
 import type { ModelResponse } from '../models/call.ts';
 import { FallbackModels } from '../models/fallback.ts';
-import { openModels } from '../models/open.ts';
-import type { OpenModels } from '../models/open.ts';
+import { resolveModels } from '../models/resolve.ts';
+import type { ResolvedModels } from '../models/resolve.ts';
 import { addCost, addTokens, costOf, costOutput, NO_TOKENS } from '../models/usage.ts';
 import type { Cost } from '../models/usage.ts';
 import type { BlocksOptions } from '../options.ts';
@@ -36,7 +36,7 @@ const MAX_ROUNDS = 25;
  * Throws a BlockError.
  */
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
-  const models = await openModels(context, options);
+  const models = await resolveModels(context, options);
   const format = responseFormatOf(context);
   const skills = await skillsOf(context);
   const tools = await toolsOf(context, { options, skills });
@@ -60,7 +60,7 @@ export async function askModel(
   options: BlocksOptions,
   { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
 ): Promise<JsonObject> {
-  const models = await openModels(context, options);
+  const models = await resolveModels(context, options);
   const result = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
   if ('pause' in result) throw new InvariantError('A block without tools waits for the approval of a call.');
   return result.output;
@@ -79,7 +79,7 @@ async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promi
 
 interface AgentDependencies {
   context: Context;
-  models: OpenModels;
+  models: ResolvedModels;
   format: ResponseFormat | undefined;
   tools: ReadonlyMap<string, ReadyTool>;
   /** Absent: no tool call needs approval. */
@@ -155,11 +155,11 @@ class Agent {
   ): Promise<ModelResponse> {
     const { context, format } = this.#dependencies;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
-    const { response, openedModel } = await this.#measure('modelMs', () =>
+    const { response, resolvedModel } = await this.#measure('modelMs', () =>
       this.#models.ask(stepName, callOptions),
     );
     this.#tokens = addTokens(this.#tokens, response.tokens);
-    if (openedModel.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, openedModel.prices));
+    if (resolvedModel.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, resolvedModel.prices));
     if (response.finishReason === 'content-filter')
       throw new BlockError(
         'MODEL_REFUSED',

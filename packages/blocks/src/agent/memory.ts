@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Conversation } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import type { OpenModel } from '../models/open.ts';
+import type { ResolvedModel } from '../models/resolve.ts';
 import { numberOf } from './settings.ts';
 
 /** Estimated number of characters of one token. */
@@ -44,7 +44,7 @@ interface StoredMessage {
  */
 export async function memoryOf(
   context: Context,
-  { info }: Pick<OpenModel, 'info'>,
+  { info }: Pick<ResolvedModel, 'info'>,
   prompt: LanguageModelV4Prompt,
 ): Promise<Memory> {
   const window = windowOf(context, info?.context ?? DEFAULT_CONTEXT_TOKENS);

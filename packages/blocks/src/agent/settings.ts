@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { BlockContext } from '@heddle/core/blocks';
 import { invalid } from '../invalid.ts';
 import { servedModel } from '../models/catalog.ts';
-import type { OpenModel } from '../models/open.ts';
+import type { ResolvedModel } from '../models/resolve.ts';
 
 const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 type ReasoningLevel = (typeof REASONING_LEVELS)[number];
@@ -17,7 +17,7 @@ const VERBOSITIES = ['low', 'medium', 'high'] as const;
  */
 export function modelSettings(
   context: BlockContext,
-  { info, model, provider }: Pick<OpenModel, 'info' | 'model' | 'provider'>,
+  { info, model, provider }: Pick<ResolvedModel, 'info' | 'model' | 'provider'>,
 ): Partial<LanguageModelV4CallOptions> {
   const capabilities = info ?? servedModel(model.modelId);
   const temperature = numberOf(context, 'temperature', 0, 2);

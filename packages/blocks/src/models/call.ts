@@ -11,8 +11,8 @@ import { sleep } from '../sleep.ts';
 import { modelFailure, nameOfModel } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
-import type { OpenModel } from './open.ts';
-import { pauseAfterRateLimit, maxRetryDelayMs } from './rate.ts';
+import type { ResolvedModel } from './resolve.ts';
+import { pauseAfterRateLimit, maxCallDelayMs } from './rate.ts';
 import { NotStreamedError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
@@ -78,11 +78,11 @@ async function callWithRetries(context: Context, call: ModelCall): Promise<Model
       return await callMetered(context, call, (onOutput) => callOnce(context, call, onOutput));
     } catch (error) {
       context.signal.throwIfAborted();
-      const failure = modelFailure(error, { ...call.openedModel, nowMs: context.clock.now() });
+      const failure = modelFailure(error, { ...call.resolvedModel, nowMs: context.clock.now() });
       if (!failure.retryable) throw failure;
       const delayMs = failure.retryAfterMs ?? INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1);
-      await pauseAfterRateLimit(context, call.openedModel, failure, delayMs);
-      if (attempt === MAX_ATTEMPTS || delayMs > maxRetryDelayMs(context)) throw failure;
+      await pauseAfterRateLimit(context, call.resolvedModel, failure, delayMs);
+      if (attempt === MAX_ATTEMPTS || delayMs > maxCallDelayMs(context)) throw failure;
       await context.services.withoutSlot(() => sleep(context, delayMs));
     }
   }
@@ -93,9 +93,9 @@ async function callOnce(
   call: ModelCall,
   onOutput: (text: string) => void,
 ): Promise<ModelResponse> {
-  const reader = new ResponseReader(context, call.openedModel, onOutput);
+  const reader = new ResponseReader(context, call.resolvedModel, onOutput);
   try {
-    for await (const part of await streamParts(call.openedModel, {
+    for await (const part of await streamParts(call.resolvedModel, {
       ...call.options,
       abortSignal: context.signal,
     }))
@@ -112,13 +112,13 @@ async function callOnce(
  * is requested.
  */
 async function streamParts(
-  openedModel: OpenModel,
+  resolvedModel: ResolvedModel,
   options: LanguageModelV4CallOptions,
 ): Promise<AsyncIterable<LanguageModelV4StreamPart> | Iterable<LanguageModelV4StreamPart>> {
   try {
-    return (await openedModel.model.doStream(options)).stream;
+    return (await resolvedModel.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof NotStreamedError) return partsOfDocument(openedModel, options, error);
+    if (error instanceof NotStreamedError) return partsOfDocument(resolvedModel, options, error);
     throw error;
   }
 }
@@ -131,7 +131,7 @@ type TextPart = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 /** Collects the parts of a streamed response. */
 class ResponseReader {
   readonly #context: Pick<Context, 'emit'>;
-  readonly #openedModel: OpenModel;
+  readonly #resolvedModel: ResolvedModel;
   readonly #onOutput: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
@@ -140,9 +140,13 @@ class ResponseReader {
   #hasEmittedText = false;
 
   /** `onOutput` receives each piece of the output. */
-  constructor(context: Pick<Context, 'emit'>, openedModel: OpenModel, onOutput: (text: string) => void) {
+  constructor(
+    context: Pick<Context, 'emit'>,
+    resolvedModel: ResolvedModel,
+    onOutput: (text: string) => void,
+  ) {
     this.#context = context;
-    this.#openedModel = openedModel;
+    this.#resolvedModel = resolvedModel;
     this.#onOutput = onOutput;
   }
 
@@ -158,7 +162,7 @@ class ResponseReader {
 
   /** Returns the complete response. Throws MODEL_FAILED if it ended early or is empty. */
   response(): ModelResponse {
-    const name = nameOfModel(this.#openedModel);
+    const name = nameOfModel(this.#resolvedModel);
     if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
     const { finishReason, tokens } = this.#finished;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
@@ -179,7 +183,7 @@ class ResponseReader {
   #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
     // SDKs use these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
-      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#openedModel)} ended its response early.`);
+      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#resolvedModel)} ended its response early.`);
     this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
   }
 

@@ -9,7 +9,7 @@ import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { callModel } from './call.ts';
 import type { ModelResponse } from './call.ts';
-import type { OpenModel, OpenModels } from './open.ts';
+import type { ResolvedModel, ResolvedModels } from './resolve.ts';
 import { schemaAsText } from './schema-as-text.ts';
 
 const MAX_DOLLARS = 1e9;
@@ -26,7 +26,7 @@ const BEDROCK_CACHING_MODELS =
 /** The models of one execution of a block. Once a model is unavailable, the next one gets all further calls. */
 export class FallbackModels {
   readonly #context: Context;
-  readonly #models: OpenModels;
+  readonly #models: ResolvedModels;
   readonly #maxMicros: number | undefined;
   readonly #conversationId: string | undefined;
   readonly #caching: boolean | undefined;
@@ -37,7 +37,7 @@ export class FallbackModels {
    */
   #messagesBeforeSwitch = 0;
 
-  constructor(context: Context, models: OpenModels) {
+  constructor(context: Context, models: ResolvedModels) {
     this.#context = context;
     this.#models = models;
     const maxCost = numberOf(context, 'maxCost', 0, MAX_DOLLARS);
@@ -50,47 +50,52 @@ export class FallbackModels {
   async ask(
     key: string,
     request: RequestOptions,
-  ): Promise<{ response: ModelResponse; openedModel: OpenModel }> {
+  ): Promise<{ response: ModelResponse; resolvedModel: ResolvedModel }> {
     for (;;) {
       const modelIndex = this.#unavailable.length;
-      const openedModel = this.#models[modelIndex] as OpenModel;
+      const resolvedModel = this.#models[modelIndex] as ResolvedModel;
       const stepKey = modelIndex === 0 ? key : `${key}, fallback ${modelIndex}`;
       const response = await callModel(this.#context, stepKey, {
-        openedModel,
-        options: this.#optionsOf(openedModel, request),
+        resolvedModel,
+        options: this.#optionsOf(resolvedModel, request),
         hasFallback: modelIndex + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
         conversation: this.#conversationId,
       });
-      if (!('unavailable' in response)) return { response, openedModel };
-      this.#unavailable.push({ model: nameOf(openedModel), ...response.unavailable });
+      if (!('unavailable' in response)) return { response, resolvedModel };
+      this.#unavailable.push({ model: nameOf(resolvedModel), ...response.unavailable });
       this.#messagesBeforeSwitch = request.prompt.length;
     }
   }
 
   /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
   outputFields(): JsonObject {
-    const { model } = this.#models[this.#unavailable.length] as OpenModel;
+    const { model } = this.#models[this.#unavailable.length] as ResolvedModel;
     const unavailable = this.#unavailable.map((each) => ({ ...each }));
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
   }
 
-  #optionsOf(openedModel: OpenModel, request: RequestOptions): RequestOptions {
-    const settings = modelSettings(this.#context, openedModel);
+  #optionsOf(resolvedModel: ResolvedModel, request: RequestOptions): RequestOptions {
+    const settings = modelSettings(this.#context, resolvedModel);
     const providerOptions = mergeOptions(settings.providerOptions, request.providerOptions);
     const prompt = request.prompt.map((message, index) =>
       index < this.#messagesBeforeSwitch ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversationId !== undefined || (request.tools ?? []).length > 0;
-    const options = schemaAsText(openedModel.provider, { ...settings, ...request, prompt, providerOptions });
+    const options = schemaAsText(resolvedModel.provider, {
+      ...settings,
+      ...request,
+      prompt,
+      providerOptions,
+    });
     return (this.#caching ?? isRepeated)
-      ? { ...options, prompt: withCacheBreakpoints(options.prompt, openedModel) }
+      ? { ...options, prompt: withCacheBreakpoints(options.prompt, resolvedModel) }
       : options;
   }
 }
 
-function nameOf({ provider, model }: OpenModel): string {
+function nameOf({ provider, model }: ResolvedModel): string {
   return `${provider}/${model.modelId}`;
 }
 
@@ -139,7 +144,7 @@ function promptCaching(context: Context): boolean | undefined {
  */
 function withCacheBreakpoints(
   prompt: LanguageModelV4Prompt,
-  { provider, model }: Pick<OpenModel, 'provider' | 'model'>,
+  { provider, model }: Pick<ResolvedModel, 'provider' | 'model'>,
 ): LanguageModelV4Prompt {
   const breakpoint = breakpointOf(provider, model.modelId);
   if (!breakpoint) return prompt;

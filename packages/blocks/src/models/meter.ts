@@ -2,8 +2,8 @@ import { APICallError } from '@ai-sdk/provider';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Context } from '../define.ts';
 import { estimateOf, costBounds, tokensIn } from './estimate.ts';
-import type { OpenModel } from './open.ts';
-import { awaitRate } from './rate.ts';
+import type { ResolvedModel } from './resolve.ts';
+import { waitForRateLimit } from './rate.ts';
 import { costOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
 
@@ -12,7 +12,7 @@ const ADDS_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
 
 /** A call whose tokens are counted. */
 export interface MeteredCall {
-  openedModel: OpenModel;
+  resolvedModel: ResolvedModel;
   options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
   /** Maximum cost of this execution of the block, in millionths of a dollar. */
   maxMicros: number | undefined;
@@ -21,24 +21,24 @@ export interface MeteredCall {
 }
 
 /**
- * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost,
- * calls `work`, and settles the actual cost. `work` passes its output to `onOutput` as it arrives.
+ * Makes a call within the rate limit of its key and the caps on spending: waits for the rate limit, reserves the
+ * highest cost, calls `work`, and settles the actual cost. `work` passes its output to `onOutput` as it arrives.
  *
- * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates would delay
- * the call for too long.
+ * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rate limit would
+ * delay the call for too long.
  */
 export async function callMetered<T extends { tokens: Tokens }>(
   context: Context,
   call: MeteredCall,
   work: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
-  const { openedModel, options } = call;
-  const { info, prices, provider } = openedModel;
+  const { resolvedModel, options } = call;
+  const { info, prices, provider } = resolvedModel;
   const limitIncludesReasoning = options.reasoning === undefined || !ADDS_REASONING.has(provider);
   const estimate = estimateOf(options, { info, limitIncludesReasoning });
   // Half of the estimate of the input: the estimate assumes two bytes per token, but English text has about four.
   // Providers count the requested limit of the output in advance; without a limit they count no output.
-  const correctRate = await awaitRate(context, openedModel, {
+  const correctTokens = await waitForRateLimit(context, resolvedModel, {
     input: Math.ceil(estimate.input / 2),
     output: options.maxOutputTokens ?? 0,
   });
@@ -57,7 +57,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
     const { tokens } = result;
     // Without reported tokens, the estimate of the tokens so far is charged: the call was not free.
     await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : spentMicros);
-    await correctRate(tokens.total);
+    await correctTokens(tokens.total);
     return result;
   } catch (error) {
     // A refusal costs nothing. For a response that ended early, the provider charges input and output so far.
@@ -68,11 +68,11 @@ export async function callMetered<T extends { tokens: Tokens }>(
 
 async function reserve(
   { services }: Context,
-  { openedModel, maxMicros, conversation }: MeteredCall,
+  { resolvedModel, maxMicros, conversation }: MeteredCall,
   cost: { maxMicros: number; minMicros: number } | undefined,
 ) {
   return services.spending.reserve({
-    model: `${openedModel.provider}/${openedModel.model.modelId}`,
+    model: `${resolvedModel.provider}/${resolvedModel.model.modelId}`,
     cost,
     ...(maxMicros !== undefined && { maxMicros }),
     ...(conversation !== undefined && { conversation }),

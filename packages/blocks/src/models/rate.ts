@@ -2,36 +2,36 @@ import { BlockError } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
 import type { Estimate } from './estimate.ts';
-import type { OpenModel } from './open.ts';
+import type { ResolvedModel } from './resolve.ts';
 
 const MINUTE_MS = 60_000;
-/** How far calls may exceed their rate: a key makes at most a tenth more calls in a minute than its rate. */
+/** How far calls may exceed their rate limit: a key makes at most a tenth more calls in a minute. */
 const BURST_MS = 6000;
 /**
  * The longest delay before a call. If a provider requests a longer delay, the block fails. The retries of the block may
  * wait longer.
  */
-const MAX_RETRY_DELAY_MS = 60_000;
+const MAX_CALL_DELAY_MS = 60_000;
 /** The longest time for which one response of a provider stops all calls of a key. */
-const MAX_BLOCK_MS = 600_000;
+const MAX_KEY_PAUSE_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
 
-type RatedModel = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
+type RateLimitedModel = Pick<ResolvedModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
 
 /** Returns the longest delay before a call, in milliseconds. */
-export function maxRetryDelayMs({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
-  return Math.min(MAX_RETRY_DELAY_MS, remainingMs);
+export function maxCallDelayMs({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
+  return Math.min(MAX_CALL_DELAY_MS, remainingMs);
 }
 
 /**
- * Waits until the rates of the key allow the call. The block releases its concurrency slot while it waits. Returns a
- * function that replaces the estimated number of tokens by the actual one after the call.
+ * Waits until the rate limit of the key allows the call. The block releases its concurrency slot while it waits.
+ * Returns a function that replaces the estimated number of tokens by the actual one after the call.
  *
  * Throws MODEL_FAILED if the wait would take too long.
  */
-export async function awaitRate(
+export async function waitForRateLimit(
   context: Context,
-  { rate, rateKey, model, provider }: RatedModel,
+  { rate, rateKey, model, provider }: RateLimitedModel,
   { input, output }: Estimate,
 ): Promise<(tokens: number) => Promise<void>> {
   const { rates } = context.services;
@@ -46,7 +46,7 @@ export async function awaitRate(
     });
     context.signal.throwIfAborted();
     if (waitMs === 0) break;
-    if (waitMs > maxRetryDelayMs(context))
+    if (waitMs > maxCallDelayMs(context))
       throw new BlockError(
         'MODEL_FAILED',
         `The model "${model.modelId}" of ${provider} was not called: the rate limit of its key allows the next call in ${Math.ceil(waitMs / 1000)} s.`,
@@ -62,11 +62,11 @@ export async function awaitRate(
 /** After status 429, stops all calls of a key, in every process, for the delay before the retry. */
 export async function pauseAfterRateLimit(
   context: Context,
-  { rateKey }: Pick<OpenModel, 'rateKey'>,
+  { rateKey }: Pick<ResolvedModel, 'rateKey'>,
   { details }: BlockError,
   delayMs: number,
 ): Promise<void> {
   const status = (details as { status?: number } | undefined)?.status;
   if (status !== TOO_MANY_REQUESTS) return;
-  await context.services.rates.block(rateKey, context.clock.now() + Math.min(delayMs, MAX_BLOCK_MS));
+  await context.services.rates.block(rateKey, context.clock.now() + Math.min(delayMs, MAX_KEY_PAUSE_MS));
 }

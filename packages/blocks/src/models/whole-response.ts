@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
-import type { OpenModel } from './open.ts';
+import type { ResolvedModel } from './resolve.ts';
 import type { NotStreamedError } from './streaming-fetch.ts';
 
 /** Maximum number of characters of an unreadable response that its error shows. */
@@ -15,17 +15,17 @@ const MAX_SHOWN_CHARS = 200;
  * Throws a BlockError for a document that is not a response, and the SDK's error for an error in the document.
  */
 export async function partsOfDocument(
-  openedModel: OpenModel,
+  resolvedModel: ResolvedModel,
   options: LanguageModelV4CallOptions,
   { text }: NotStreamedError,
 ): Promise<LanguageModelV4StreamPart[]> {
-  const document = parseDocument(openedModel, text);
-  const status = statusOfError(openedModel, document);
+  const document = parseDocument(resolvedModel, text);
+  const status = statusOfError(resolvedModel, document);
   const headers = { 'content-type': 'application/json' };
   let requestCount = 0;
-  const model = await openedModel.openWith(async (...request) => {
+  const model = await resolvedModel.createModel(async (...request) => {
     // The SDK of Google may send a further request to continue a response.
-    if (requestCount++ > 0) return openedModel.send(...request);
+    if (requestCount++ > 0) return resolvedModel.send(...request);
     return new Response(text, { status, headers });
   });
   try {
@@ -36,12 +36,12 @@ export async function partsOfDocument(
   } catch (error) {
     options.abortSignal?.throwIfAborted();
     if (status !== 200 || requestCount > 1) throw error;
-    throw responseError(openedModel, 'JSON that is not a response of this API', text);
+    throw responseError(resolvedModel, 'JSON that is not a response of this API', text);
   }
 }
 
 function partsOf(
-  content: Awaited<ReturnType<OpenModel['model']['doGenerate']>>['content'][number],
+  content: Awaited<ReturnType<ResolvedModel['model']['doGenerate']>>['content'][number],
   index: number,
 ): LanguageModelV4StreamPart[] {
   const id = String(index);
@@ -56,16 +56,16 @@ function partsOf(
   ];
 }
 
-function parseDocument(openedModel: OpenModel, text: string): Json {
+function parseDocument(resolvedModel: ResolvedModel, text: string): Json {
   const trimmedText = text.trimStart();
-  if (trimmedText === '') throw responseError(openedModel, 'an empty body', '');
-  if (trimmedText.startsWith('<')) throw responseError(openedModel, 'a web page', trimmedText);
+  if (trimmedText === '') throw responseError(resolvedModel, 'an empty body', '');
+  if (trimmedText.startsWith('<')) throw responseError(resolvedModel, 'a web page', trimmedText);
   try {
     return JSON.parse(trimmedText) as Json;
   } catch {
     const isJson = trimmedText.startsWith('{') || trimmedText.startsWith('[');
     throw responseError(
-      openedModel,
+      resolvedModel,
       isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON',
       trimmedText,
     );
@@ -76,20 +76,20 @@ function parseDocument(openedModel: OpenModel, text: string): Json {
  * Returns the status for a document: the status of the error in the document, or 200 if it has none. Gateways send
  * errors of providers as successful responses. Throws MODEL_FAILED, which is retried, if the error has no status.
  */
-function statusOfError(openedModel: OpenModel, document: Json): number {
+function statusOfError(resolvedModel: ResolvedModel, document: Json): number {
   if (!isJsonObject(document)) return 200;
   const error = document['error'] ?? (document['object'] === 'error' ? document : undefined);
   if (error === undefined || error === null) return 200;
   const { code, status }: JsonObject = isJsonObject(error) ? error : {};
   const errorStatus = [code, status].map(Number).find((each) => each >= 400 && each < 600);
   if (errorStatus !== undefined) return errorStatus;
-  const message = messageOf(error, openedModel.secret);
-  throw new BlockError('MODEL_FAILED', `${nameOfModel(openedModel)} responded with an error: ${message}`);
+  const message = messageOf(error, resolvedModel.secret);
+  throw new BlockError('MODEL_FAILED', `${nameOfModel(resolvedModel)} responded with an error: ${message}`);
 }
 
 /** Returns an error that is not retried: another attempt would get the same response. */
-function responseError(openedModel: OpenModel, description: string, text: string): BlockError {
-  const excerpt = withoutSecret(text.trim(), openedModel.secret).slice(0, MAX_SHOWN_CHARS);
-  const message = `${nameOfModel(openedModel)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;
+function responseError(resolvedModel: ResolvedModel, description: string, text: string): BlockError {
+  const excerpt = withoutSecret(text.trim(), resolvedModel.secret).slice(0, MAX_SHOWN_CHARS);
+  const message = `${nameOfModel(resolvedModel)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;
   return new BlockError('MODEL_FAILED', message, { retryable: false });
 }

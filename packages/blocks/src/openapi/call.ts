@@ -8,8 +8,8 @@ import { withRetries } from './retry.ts';
 import { outputOf } from './response.ts';
 import { checkLink, collectPages, isSinglePageCall } from './pages.ts';
 import type { NextPage } from './pages.ts';
-import { awaitRate, blockKey } from './rate.ts';
-import type { KeyRate } from './rate.ts';
+import { waitForRateLimit, pauseKey } from './rate.ts';
+import type { KeyRateLimit } from './rate.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { isRateLimited, sendOnce } from './send.ts';
@@ -91,8 +91,8 @@ interface Target {
   service: ConfiguredService;
   address: string;
   secret: string | undefined;
-  /** The state of the key that processes share; undefined for calls without a key and without a rate. */
-  keyRate: KeyRate | undefined;
+  /** The state of the key that processes share; undefined for calls without a key and without a rate limit. */
+  rateLimit: KeyRateLimit | undefined;
 }
 
 async function targetOf(call: ServiceCall): Promise<Target> {
@@ -108,8 +108,8 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   const secret = await secretFor(call, service);
   const rate = service.rate ?? definition?.rate;
   const isLimited = secret !== undefined || rate !== undefined;
-  const keyRate = isLimited ? { key: rateKeyOf(secret, tool.service, address), rate } : undefined;
-  return { service, address, secret, keyRate };
+  const rateLimit = isLimited ? { key: rateKeyOf(secret, tool.service, address), rate } : undefined;
+  return { service, address, secret, rateLimit };
 }
 
 function callWithRetries(
@@ -124,18 +124,20 @@ function callWithRetries(
   );
 }
 
-/** Sends a request when the rate of the key allows it. Blocks the key for some time if the service rate-limits it. */
+/**
+ * Sends a request when the rate limit of the key allows it. Blocks the key for some time if the service rate-limits it.
+ */
 async function sendWithinRate(
   request: ServiceRequest,
   call: ServiceCall,
-  { service, keyRate }: Target,
+  { service, rateLimit }: Target,
 ): Promise<ServiceResponse | BlockError> {
   const { context, tool } = call;
-  if (keyRate !== undefined) await awaitRate(context, keyRate, tool.service);
+  if (rateLimit !== undefined) await waitForRateLimit(context, rateLimit, tool.service);
   const response = await sendOnce(request, call, service);
-  if (keyRate === undefined || !(response instanceof BlockError)) return response;
+  if (rateLimit === undefined || !(response instanceof BlockError)) return response;
   if (response.retryAfterMs !== undefined && isRateLimited(response))
-    await blockKey(context, keyRate, response.retryAfterMs);
+    await pauseKey(context, rateLimit, response.retryAfterMs);
   return response;
 }
 

@@ -5,8 +5,8 @@ import { sleep } from '../sleep.ts';
 import { MAX_RETRY_DELAY_MS } from './retry.ts';
 
 /** The longest time for which one response of a service stops all calls with a key. */
-const MAX_BLOCK_MS = 600_000;
-/** The size of a burst, as a share of the period: bursts may exceed the rate by a tenth. */
+const MAX_KEY_PAUSE_MS = 600_000;
+/** The size of a burst, as a share of the period: bursts may exceed the rate limit by a tenth. */
 const BURST_SHARE = 0.1;
 /** Calls to services use no tokens: only model calls do. */
 const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
@@ -14,7 +14,7 @@ const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
 type ServiceRate = NonNullable<ConfiguredService['rate']>;
 
 /** The state that the calls with one key share, in all processes. */
-export interface KeyRate {
+export interface KeyRateLimit {
   /** The name of the key in the store of rates. */
   key: string;
   /** Undefined: calls wait only after the service has refused the key. */
@@ -22,12 +22,16 @@ export interface KeyRate {
 }
 
 /**
- * Waits while the rate of a key allows no call, or while the service refuses the key (in any process). The block
+ * Waits while the rate limit of a key allows no call, or while the service refuses the key (in any process). The block
  * releases its slot while it waits.
  *
  * Throws HTTP_FAILED if the wait would be longer than the longest delay or the remaining time of the block.
  */
-export async function awaitRate(context: Context, { key, rate }: KeyRate, service: string): Promise<void> {
+export async function waitForRateLimit(
+  context: Context,
+  { key, rate }: KeyRateLimit,
+  service: string,
+): Promise<void> {
   const { rates } = context.services;
   const periodMs = (rate?.seconds ?? 0) * 1000;
   const requestMs = rate === undefined ? 0 : periodMs / rate.calls;
@@ -53,10 +57,10 @@ export async function awaitRate(context: Context, { key, rate }: KeyRate, servic
 function waitReason(rate: ServiceRate | undefined, waitMs: number): string {
   const seconds = `${Math.ceil(waitMs / 1000)} s`;
   if (rate === undefined) return `it has refused calls with this credential for another ${seconds}`;
-  return `its rate of ${rate.calls} calls in ${rate.seconds} s, or a refusal, allows the next call in ${seconds}`;
+  return `its rate limit of ${rate.calls} calls in ${rate.seconds} s, or a refusal, allows the next call in ${seconds}`;
 }
 
 /** Stops all calls with a key, in every process, for the delay that a service requests. */
-export async function blockKey(context: Context, { key }: KeyRate, pauseMs: number): Promise<void> {
-  await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
+export async function pauseKey(context: Context, { key }: KeyRateLimit, pauseMs: number): Promise<void> {
+  await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_KEY_PAUSE_MS));
 }

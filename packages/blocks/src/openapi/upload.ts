@@ -13,7 +13,7 @@ interface Source {
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** Sends a request once, within the rates of the key. */
+/** Sends a request once, within the rate limit of the key. */
 type Send = (request: ServiceRequest) => Promise<ServiceResponse | BlockError>;
 
 /** Bytes of one request: a multiple of 256 KiB, as services require. */

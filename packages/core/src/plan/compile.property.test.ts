@@ -94,7 +94,7 @@ describe('a workflow of any shape', () => {
 });
 
 describe('a valid workflow of any shape', () => {
-  it('compiles to a valid skeleton that is pure JSON', () => {
+  it('compiles to a valid skeleton that is plain JSON', () => {
     fc.assert(
       fc.property(validFile, (file) => {
         const result = compileFile(file);

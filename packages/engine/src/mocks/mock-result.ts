@@ -15,7 +15,7 @@ export function mockResult(
   const value = values[Math.min(index, values.length - 1)] ?? null;
   const failure = isJsonObject(value) ? own(value, '$error') : undefined;
   if (isJsonObject(failure)) throw mockFailure(failure);
-  const output = isJsonObject(value) ? value : fromScalar(block.type, value);
+  const output = isJsonObject(value) ? value : wrapValue(block.type, value);
   const port = portOf(block.type, output);
   return port === undefined ? { output } : { output, port };
 }
@@ -33,8 +33,8 @@ function mockFailure(failure: JsonObject): BlockError {
   );
 }
 
-/** Outputs are objects: a scalar becomes the main field of an output of this type. */
-function fromScalar(type: string, value: Json): JsonObject {
+/** Outputs are objects: any other value becomes the main field of an output of this block type. */
+function wrapValue(type: string, value: Json): JsonObject {
   switch (type) {
     case 'function':
       return { result: value, stdout: '' };

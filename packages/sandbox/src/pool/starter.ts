@@ -1,5 +1,5 @@
 import type { LoadedImage } from '../image.ts';
-import type { ImageBoot } from '../protocol.ts';
+import type { StartupPackages } from '../protocol.ts';
 import { launch, type LaunchOptions, type Program } from './launch.ts';
 import { Slot, type ProcessTarget, type SlotEvents } from './slot.ts';
 
@@ -8,7 +8,7 @@ export interface StarterOptions extends LaunchOptions {
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
   /** Returns the packages of an image that its processes get at their start; undefined if they read them from files. */
-  readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
+  readonly startupPackagesOf?: (image: LoadedImage) => StartupPackages | undefined;
 }
 
 /** Consecutive failed starts of a pool key after which its waiting jobs fail. */
@@ -32,10 +32,15 @@ export class Starter {
    * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
    */
   start(target: ProcessTarget, events: SlotEvents): Slot {
-    const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
-    const image = target.image === undefined ? undefined : bootOf?.(target.image);
+    const { memoryMiB, startTimeoutMs, program, startupPackagesOf } = this.#options;
+    const packages = target.image === undefined ? undefined : startupPackagesOf?.(target.image);
     const child = launch(this.#options, program(target.image));
-    const boot = { t: 'boot', snapshot: this.#snapshot ?? null, memoryMiB, ...(image && { image }) } as const;
+    const boot = {
+      t: 'boot',
+      snapshot: this.#snapshot ?? null,
+      memoryMiB,
+      ...(packages && { image: packages }),
+    } as const;
     const slot = new Slot(target, child, boot, events);
     slot.expectReady(startTimeoutMs);
     return slot;

@@ -96,7 +96,9 @@ function positionQuery(db: Db, query: LogPageQuery) {
   return db
     .selectFrom('run_logs')
     .where(sql.join<boolean>(conditions(query), sql` and `))
-    .$if(after !== undefined, (rows) => rows.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)))
+    .$if(after !== undefined, (builder) =>
+      builder.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)),
+    )
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)
     .limit(query.limit + 1);

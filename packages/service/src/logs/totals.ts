@@ -47,7 +47,7 @@ export async function addBatchToTotals(db: Db): Promise<boolean> {
       .where('ended_ms', 'is not', null)
       .limit(BATCH_SIZE)
       // Rows that another process is changing are added by a later batch.
-      .$if(isPostgres(db), (rows) => rows.forUpdate().skipLocked());
+      .$if(isPostgres(db), (builder) => builder.forUpdate().skipLocked());
     const runs = await transaction
       .updateTable('run_logs')
       .set({ totalled: 1 })

@@ -3,7 +3,7 @@ import { memoryLimiter } from '@heddle/api';
 import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
 import { notFound } from '@heddle/api/areas';
 import { answerOnPage, findPause, readJson, respondError, consumeRateLimit } from '@heddle/api/pages';
-import type { PagePause } from '@heddle/api/pages';
+import type { OpenPause } from '@heddle/api/pages';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { assetResponse, pageResponse } from '../chats/assets.ts';
@@ -67,7 +67,7 @@ class ResumeHandler {
     return this.#submit(request, page);
   }
 
-  async #submit(request: Request, page: PagePause): Promise<Response> {
+  async #submit(request: Request, page: OpenPause): Promise<Response> {
     expectSameSite(request);
     const { publicInputs: limits, every, now } = this.#services;
     await consumeRateLimit(this.#limiter, 'operation', [page.pause.token], { nowMs: now() });
@@ -77,7 +77,7 @@ class ResumeHandler {
   }
 
   /** Returns the pause; undefined if it is unknown or its link has expired. */
-  async #findPause(parts: readonly string[]): Promise<PagePause | undefined> {
+  async #findPause(parts: readonly string[]): Promise<OpenPause | undefined> {
     const ids = parts.map(decodePart);
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;
@@ -100,11 +100,11 @@ function decodePart(text: string): string | undefined {
 }
 
 /** Returns when the link to a pause expires, in milliseconds since the epoch. */
-function linkExpiresAtMs({ pause }: PagePause): number {
+function linkExpiresAtMs({ pause }: OpenPause): number {
   return Date.parse(pause.pausedAt) + LINK_LIFETIME_MS;
 }
 
-function htmlOf(page: PagePause): string {
+function htmlOf(page: OpenPause): string {
   const { pause } = page;
   const { run } = page.found;
   return resumePage({

@@ -92,9 +92,11 @@ export const listTriggers = define({
     const [after] = cursors.decode(query.cursor, filters) ?? [];
     const fetched = await selectDeployedTriggers(db)
       .where('triggers.workspace_id', '=', workspaceId)
-      .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
-      .$if(type !== undefined, (rows) => rows.where('triggers.type', '=', type ?? ''))
-      .$if(after !== undefined, (rows) => rows.where('triggers.id', '>', after ?? ''))
+      .$if(workflowId !== undefined, (builder) =>
+        builder.where('triggers.workflow_id', '=', workflowId ?? ''),
+      )
+      .$if(type !== undefined, (builder) => builder.where('triggers.type', '=', type ?? ''))
+      .$if(after !== undefined, (builder) => builder.where('triggers.id', '>', after ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();

@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import { PauseFieldInput } from './pause-field-input.tsx';
 import { decisionsOf, fieldsOfCall } from './pause-calls.ts';
-import type { CallDecision, PauseCall } from './pause-calls.ts';
+import type { CallDecision, PendingToolCall } from './pause-calls.ts';
 
 interface CallsProps {
-  calls: readonly PauseCall[];
+  calls: readonly PendingToolCall[];
   isPending: boolean;
   submit: (answer: () => { [name: string]: unknown }) => void;
 }
@@ -36,7 +36,7 @@ export function CallsForm({ calls, isPending, submit }: CallsProps) {
 }
 
 interface CallProps {
-  call: PauseCall;
+  call: PendingToolCall;
   decision: CallDecision;
   onChange: (decision: CallDecision) => void;
 }

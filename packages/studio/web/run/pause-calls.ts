@@ -3,7 +3,7 @@ import { answerOf } from './pause-fields.ts';
 import type { PauseField } from './pause-fields.ts';
 
 /** A tool call that waits for a decision. */
-export interface PauseCall {
+export interface PendingToolCall {
   id: string;
   name: string;
   arguments: { [name: string]: unknown };
@@ -22,7 +22,7 @@ export interface CallDecision {
 type JsonObject = { readonly [key: string]: unknown };
 
 /** Returns the calls in the output of a pause point. The output is data of a run, so any part may have another type. */
-export function callsOf(output: unknown): PauseCall[] {
+export function callsOf(output: unknown): PendingToolCall[] {
   const calls = isObject(output) ? output['calls'] : undefined;
   if (!Array.isArray(calls)) return [];
   return calls.flatMap((call: unknown) => {
@@ -40,7 +40,7 @@ export function callsOf(output: unknown): PauseCall[] {
 }
 
 /** Returns a field for each property in the schema, and for each further argument of the call. */
-export function fieldsOfCall({ arguments: args, parameters }: PauseCall): PauseField[] {
+export function fieldsOfCall({ arguments: args, parameters }: PendingToolCall): PauseField[] {
   const properties: JsonObject = isObject(parameters['properties']) ? parameters['properties'] : {};
   const names = new Set([...Object.keys(properties), ...Object.keys(args)]);
   return [...names].map((name) => {
@@ -76,7 +76,7 @@ function typeOf(schemaType: unknown, value: unknown): string {
  * field whose text is not JSON.
  */
 export function decisionsOf(
-  calls: readonly PauseCall[],
+  calls: readonly PendingToolCall[],
   decisions: { readonly [id: string]: CallDecision },
 ): { decisions: { [id: string]: object } } {
   const entries = calls.map((call) => {

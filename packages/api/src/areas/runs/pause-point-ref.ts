@@ -28,7 +28,7 @@ export function pauseLinks(
 }
 
 /** A pause point that is open. */
-export interface PagePause {
+export interface OpenPause {
   workflow: Definition;
   found: FoundRun & { run: RunDetail };
   pause: RunDetail['pauses'][number];
@@ -38,7 +38,7 @@ export interface PagePause {
 export async function findPause(
   services: AreaContext,
   { workflowId, runId, token }: PausePointRef,
-): Promise<PagePause | undefined> {
+): Promise<OpenPause | undefined> {
   const workflow = await services.definitions.find(workflowId);
   if (!workflow || workflow.isArchived === true) return undefined;
   const found = await findRun(services, workflow, runId).catch((error: unknown) => {
@@ -62,7 +62,7 @@ function isSameToken(a: string, b: string): boolean {
  */
 export async function answerOnPage(
   services: AreaContext,
-  { workflow, found, pause }: PagePause,
+  { workflow, found, pause }: OpenPause,
   input: JsonObject,
 ): Promise<void> {
   const { workspaceId } = workflow;

@@ -73,7 +73,7 @@ it('rejects the whole group and rolls back if the commit fails, and commits the 
   expect(await commit.run(() => 3)).toBe(3);
 });
 
-it('names the hint if another process has locked the file', async () => {
+it('reports that another process has locked the file', async () => {
   const { db } = scriptedConnection({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
   const commit = new GroupCommit(db, 'file');
   await expect(commit.run(() => 1)).rejects.toThrow(/another process has locked it/);

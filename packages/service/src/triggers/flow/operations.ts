@@ -26,8 +26,8 @@ export const listTriggerEvents = define({
     const fetched = await selectEvents(db as never)
       .where('flow_events.workflow_id', '=', row.workflow_id)
       .where('flow_events.block_id', '=', row.block_id)
-      .$if(after !== undefined, (rows) =>
-        rows.where(isAfter(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
+      .$if(after !== undefined, (builder) =>
+        builder.where(isAfter(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
       )
       .orderBy('flow_events.received_ms', 'desc')
       .orderBy('flow_events.id', 'desc')

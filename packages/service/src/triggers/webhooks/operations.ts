@@ -99,8 +99,10 @@ export const listWebhooks = define({
     const fetched = await selectDeployedTriggers(services.db as never)
       .where('triggers.workspace_id', '=', workspaceId)
       .where('triggers.type', 'in', types.length > 0 ? types : [''])
-      .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
-      .$if(after !== undefined, (rows) => rows.where('triggers.id', '>', after ?? ''))
+      .$if(workflowId !== undefined, (builder) =>
+        builder.where('triggers.workflow_id', '=', workflowId ?? ''),
+      )
+      .$if(after !== undefined, (builder) => builder.where('triggers.id', '>', after ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
@@ -134,7 +136,9 @@ export const listWebhookDeliveries = define({
       .selectAll()
       .where('workflow_id', '=', trigger.workflow_id)
       .where('block_id', '=', trigger.block_id)
-      .$if(after !== undefined, (rows) => rows.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')))
+      .$if(after !== undefined, (builder) =>
+        builder.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')),
+      )
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
       .limit(limit + 1)

@@ -69,13 +69,13 @@ function applyInputs(
   block: JsonObject,
   inputs: { [field: string]: unknown },
 ): void {
-  const { unknownFields, refusals } = setInputs(block, inputs);
+  const { unknownFields, errors } = setInputs(block, inputs);
   const blockType = stringOrDefault(block['type']);
   for (const field of unknownFields) {
     const reason = `Blocks of the type "${blockType}" have no field "${field}".`;
     skip(context, 'invalid_subblock_field', reason, { field });
   }
-  for (const { field, error } of refusals) {
+  for (const { field, error } of errors) {
     context.batch.inputErrors.push({ blockId: context.blockId, blockType, field, error });
   }
 }

@@ -34,21 +34,21 @@ export interface InputsOutcome {
   /** Fields that the type does not have. */
   unknownFields: string[];
   /** The fields whose values are not accepted, and why. */
-  refusals: { field: string; error: string }[];
+  errors: { field: string; error: string }[];
 }
 
 /** Sets the valid inputs in `block`. Settings of loops and parallels are in the block's data. */
 export function setInputs(block: JsonObject, inputs: { [field: string]: unknown }): InputsOutcome {
   const type = stringOrDefault(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
-  const outcome: InputsOutcome = { unknownFields: [], refusals: [] };
+  const outcome: InputsOutcome = { unknownFields: [], errors: [] };
   const accepted = Object.entries(inputs as JsonObject).filter(([field, value]) => {
     if (fields && !Object.hasOwn(fields, field)) {
       outcome.unknownFields.push(field);
       return false;
     }
     const error = problemOf(type, field, { value, schema: fields?.[field] });
-    if (error !== undefined) outcome.refusals.push({ field, error });
+    if (error !== undefined) outcome.errors.push({ field, error });
     return error === undefined;
   });
   if (isContainer(type)) setAll(block, 'data', accepted);

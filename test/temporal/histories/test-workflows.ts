@@ -4,7 +4,7 @@ import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
 /** A run with a stored history. */
-export interface Subject {
+export interface TestWorkflow {
   name: string;
   graph: Json;
   /** The child workflows that `graph` calls. */
@@ -35,7 +35,7 @@ export function goldenBlocks(): Script {
 }
 
 /** Runs of this version of Heddle, one for each feature. */
-export const SUBJECTS: readonly Subject[] = [
+export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
   {
     name: 'line',
     graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')], ['Start -> F -> A -> Z']),

@@ -14,14 +14,14 @@ import { streamingFetch } from './streaming-fetch.ts';
 /** Maximum number of fallback models of a block. */
 const MAX_FALLBACKS = 5;
 
-/** A model that is ready to be called. */
-export interface OpenModel {
+/** The model of a block, with its key, prices and rate limit. */
+export interface ResolvedModel {
   /** Requests streams. A call throws a NotStreamedError if the server sends no stream. */
   model: LanguageModelV4;
   /** The `fetch` for the provider, which applies the egress policy. */
   send: typeof fetch;
   /** Returns the model with another `fetch`. */
-  openWith(send: typeof fetch): Promise<LanguageModelV4>;
+  createModel(send: typeof fetch): Promise<LanguageModelV4>;
   provider: string;
   /** Undefined: the model is not in the catalog. */
   info: ModelInfo | undefined;
@@ -30,41 +30,42 @@ export interface OpenModel {
   /** The key that the provider gets. */
   secret: string | undefined;
   rate: ModelRate;
-  /** Identifies the rates of the call: a hash of the key and the base URL. */
+  /** Identifies the rate limit of the call: a hash of the key and the base URL. */
   rateKey: string;
 }
 
 /**
- * Opens the model that the block names in `model`, or the default model, and its fallback models: the block's
+ * Resolves the model that the block names in `model`, or the default model, and its fallback models: the block's
  * `fallbackModels`, or the operator's fallback models that have a key. The key of a model is, by priority, the
  * operator's credential, the block's `apiKey`, the tenant's stored key, or the provider's environment variable. A base
  * URL in the block gets only the block's key, and the block's key is used only for the provider of its first model.
  *
  * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
  */
-export async function openModels(context: Context, options: BlocksOptions): Promise<OpenModels> {
+export async function resolveModels(context: Context, options: BlocksOptions): Promise<ResolvedModels> {
   const name = fieldText(context, 'model') || options.defaultModel || '';
   if (name === '')
     throw configError('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
-  const first = await openModel({ context, options, mainProvider: undefined }, name);
+  const first = await resolveModel({ context, options, mainProvider: undefined }, name);
   const blockFallbacks = fallbacksOf(context);
-  const fallbacks: OpenModel[] = [];
+  const fallbacks: ResolvedModel[] = [];
   for (const fallback of new Set(blockFallbacks ?? options.fallbackModels ?? [])) {
     if (fallback === name) continue;
-    const fallbackModel = await openModel({ context, options, mainProvider: first.provider }, fallback).catch(
-      (error: unknown) => {
-        if (blockFallbacks === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING')
-          return undefined;
-        throw error;
-      },
-    );
+    const fallbackModel = await resolveModel(
+      { context, options, mainProvider: first.provider },
+      fallback,
+    ).catch((error: unknown) => {
+      if (blockFallbacks === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING')
+        return undefined;
+      throw error;
+    });
     if (fallbackModel) fallbacks.push(fallbackModel);
   }
   return [first, ...fallbacks];
 }
 
 /** The model of a block and its fallback models, in order. */
-export type OpenModels = readonly [OpenModel, ...OpenModel[]];
+export type ResolvedModels = readonly [ResolvedModel, ...ResolvedModel[]];
 
 /** Returns the names of the fallback models that the block lists; undefined if the field is empty. */
 function fallbacksOf(context: Context): string[] | undefined {
@@ -79,34 +80,36 @@ function fallbacksOf(context: Context): string[] | undefined {
   return trimmed;
 }
 
-interface OpenRequest {
+interface ResolveOptions {
   context: Context;
   options: BlocksOptions;
   /** The provider of the block's first model. Undefined: this is the first model. */
   mainProvider: string | undefined;
 }
 
-async function openModel(request: OpenRequest, name: string): Promise<OpenModel> {
-  const { context, options, mainProvider } = request;
+async function resolveModel(
+  { context, options, mainProvider }: ResolveOptions,
+  name: string,
+): Promise<ResolvedModel> {
   const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
   const { address, isSetByBlock } = baseUrlFor(context, provider, service);
-  const isMain = mainProvider === undefined || mainProvider === provider;
-  const aws = provider === 'bedrock' ? awsOf(context) : undefined;
+  const isMainProvider = mainProvider === undefined || mainProvider === provider;
+  const aws = provider === 'bedrock' ? awsCredentials(context) : undefined;
   const operator = isSetByBlock ? undefined : { service, options };
-  const key = aws ? undefined : await keyFor({ context, provider, isMain }, operator);
+  const key = aws ? undefined : await keyFor({ context, provider, isMainProvider }, operator);
   const apiVersion = fieldText(context, 'azureApiVersion') || undefined;
   const send = toFetch(service.http);
-  const openWith = (fetch: typeof send): Promise<LanguageModelV4> =>
+  const createModel = (fetch: typeof send): Promise<LanguageModelV4> =>
     getProvider(provider).open({ address, key, fetch, apiVersion, aws }, id);
-  const model = await openWith(streamingFetch(send));
+  const model = await createModel(streamingFetch(send));
   const secret = key ?? aws?.secretAccessKey;
   const prices = configuredPrices(options, provider, id) ?? info?.prices;
   const rate = configuredValue(options.rates, provider) ?? {};
   return {
     model,
     send,
-    openWith,
+    createModel,
     provider,
     info,
     prices,
@@ -138,8 +141,8 @@ function baseUrlFor(
       address: address.replace(/\/+$/, ''),
       isSetByBlock: blockAddress !== undefined && provider !== 'bedrock',
     };
-  const why = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
-  throw configError('MODEL_ADDRESS_MISSING', context, why);
+  const reason = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
+  throw configError('MODEL_ADDRESS_MISSING', context, reason);
 }
 
 /**
@@ -147,14 +150,14 @@ function baseUrlFor(
  * of a workflow could otherwise send the key of the operator or of the workspace to their own server.
  */
 async function keyFor(
-  { context, provider, isMain }: { context: Context; provider: string; isMain: boolean },
+  { context, provider, isMainProvider }: { context: Context; provider: string; isMainProvider: boolean },
   operator: { service: ConfiguredService; options: BlocksOptions } | undefined,
 ): Promise<string | undefined> {
   const { variables } = getProvider(provider);
   const key =
     operator?.service.credential ??
-    (isMain ? blockKey(context, provider) : undefined) ??
-    (operator && ((await storedKey(context, provider)) ?? keyFromVariables(variables, operator.options)));
+    (isMainProvider ? blockKey(context, provider) : undefined) ??
+    (operator && ((await storedKey(context, provider)) ?? keyFromEnvironment(variables, operator.options)));
   const [variable] = variables;
   if (key !== undefined || variable === undefined) return key;
   const advice = operator
@@ -172,8 +175,8 @@ async function modelFor(context: Context, name: string) {
   const isConfigured = name.includes('/') && (await context.services.service(prefix)).address !== undefined;
   const found = findModel(name, isConfigured ? [prefix] : []);
   if (found) return found;
-  const why = `uses the model "${name}", which belongs to no known provider. Write PROVIDER/MODEL (providers: ${PROVIDER_NAMES.join(', ')}), or configure the provider with --service NAME=URL.`;
-  throw configError('MODEL_UNKNOWN', context, why);
+  const reason = `uses the model "${name}", which belongs to no known provider. Write PROVIDER/MODEL (providers: ${PROVIDER_NAMES.join(', ')}), or configure the provider with --service NAME=URL.`;
+  throw configError('MODEL_UNKNOWN', context, reason);
 }
 
 function blockKey(context: Context, provider: string): string | undefined {
@@ -199,7 +202,7 @@ function blockBaseUrl(context: Context, provider: string): string | undefined {
   );
 }
 
-function awsOf(
+function awsCredentials(
   context: Context,
 ): { region: string; accessKeyId: string; secretAccessKey: string } | undefined {
   const accessKeyId = fieldText(context, 'bedrockAccessKeyId');
@@ -208,7 +211,7 @@ function awsOf(
   return { region: fieldText(context, 'bedrockRegion'), accessKeyId, secretAccessKey };
 }
 
-function keyFromVariables(names: readonly string[], { variables = {} }: BlocksOptions): string | undefined {
+function keyFromEnvironment(names: readonly string[], { variables = {} }: BlocksOptions): string | undefined {
   return names.map((name) => variables[name]).find((value) => value !== undefined && value !== '');
 }
 
@@ -218,6 +221,6 @@ function fieldText(context: Context, field: string): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-function configError(code: string, { block }: Context, why: string): BlockError {
-  return new BlockError(code, `The block "${block.name}" ${why}`, { retryable: false });
+function configError(code: string, { block }: Context, reason: string): BlockError {
+  return new BlockError(code, `The block "${block.name}" ${reason}`, { retryable: false });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { SandboxError } from './error.ts';
-import type { ImageBoot } from './protocol.ts';
+import type { StartupPackages } from './protocol.ts';
 import type { ImageBlob, LoadedImage } from './image.ts';
 
 /** Reads a file and verifies the digest of the bytes read, so that a concurrent change to the file cannot reach V8. */
@@ -17,7 +17,7 @@ async function read(name: string, blob: ImageBlob | undefined, id: string): Prom
 }
 
 /** Returns the packages of an image in the form in which processes load them. */
-async function readBoot({ id, blobs }: LoadedImage): Promise<ImageBoot> {
+async function readPackages({ id, blobs }: LoadedImage): Promise<StartupPackages> {
   const snapshot = blobs['snapshot.bin'];
   if (snapshot !== undefined) return { kind: 'snapshot', snapshot: await read('snapshot.bin', snapshot, id) };
   const code = await read('bundle.js', blobs['bundle.js'], id);
@@ -28,14 +28,14 @@ async function readBoot({ id, blobs }: LoadedImage): Promise<ImageBoot> {
 const MAX_IMAGES = 4;
 
 /** Caches the packages of recently used images for the processes that start with them. */
-export class ImageBootCache {
+export class StartupPackageCache {
   /** By image id, the least recently used first. */
-  readonly #recent = new Map<string, Promise<ImageBoot>>();
-  readonly #loaded = new WeakMap<LoadedImage, ImageBoot>();
+  readonly #recent = new Map<string, Promise<StartupPackages>>();
+  readonly #loaded = new WeakMap<LoadedImage, StartupPackages>();
 
   /** Reads an image's packages. Throws SandboxError IMAGE_FAILED if a file was modified. */
   async load(image: LoadedImage): Promise<void> {
-    const reading = this.#recent.get(image.id) ?? readBoot(image);
+    const reading = this.#recent.get(image.id) ?? readPackages(image);
     this.#recent.delete(image.id);
     this.#recent.set(image.id, reading);
     const [oldest] = this.#recent.keys();
@@ -49,7 +49,7 @@ export class ImageBootCache {
   }
 
   /** Returns the packages of a loaded image. */
-  get(image: LoadedImage): ImageBoot | undefined {
+  get(image: LoadedImage): StartupPackages | undefined {
     return this.#loaded.get(image);
   }
 }

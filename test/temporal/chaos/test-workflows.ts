@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
 /** A workflow for the chaos test, with its expected output. */
-export interface Subject {
+export interface TestWorkflow {
   name: string;
   workflow: Json;
   output: Json;
@@ -18,7 +18,7 @@ const retryUpTo = (maxTries: number) => ({ retry: { enabled: true, maxTries, wai
 /** Length of a string that is large enough to be passed by reference. */
 const LARGE = 20_000;
 
-/** The child workflow that the subject `children` calls. It pauses. */
+/** The child workflow that the workflow `children` calls. It pauses. */
 export const CHILD: Json = workflow(
   [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],
@@ -30,7 +30,7 @@ export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }
 
-const iterations: Subject = {
+const iterations: TestWorkflow = {
   name: 'a loop with a pause in every iteration, between effects',
   workflow: workflow(
     [
@@ -43,7 +43,7 @@ const iterations: Subject = {
   output: { result: [1, 2, 3], stdout: '' },
 };
 
-const waits: Subject = {
+const waits: TestWorkflow = {
   name: 'a loop with a wait, an effect and slow code in every iteration',
   workflow: workflow(
     [
@@ -62,7 +62,7 @@ const waits: Subject = {
   output: { result: [0, 1, 2], stdout: '' },
 };
 
-const branches: Subject = {
+const branches: TestWorkflow = {
   name: 'a parallel of effects with code after each, and a loop in every branch',
   workflow: workflow(
     [
@@ -81,7 +81,7 @@ const branches: Subject = {
   output: { result: [10, 12, 14, 16, 18], stdout: '' },
 };
 
-const children: Subject = {
+const children: TestWorkflow = {
   name: 'a child that pauses, between effects, and a large value that is used before and after it',
   workflow: workflow(
     [
@@ -96,7 +96,7 @@ const children: Subject = {
   output: { result: [10, LARGE], stdout: '' },
 };
 
-const failures: Subject = {
+const failures: TestWorkflow = {
   name: 'failed attempts, and a handled failure',
   workflow: workflow(
     [
@@ -111,7 +111,7 @@ const failures: Subject = {
   output: { result: ['A', 'H', 'string'], stdout: '' },
 };
 
-const code: Subject = {
+const code: TestWorkflow = {
   name: 'a long chain of slow code, and many short iterations',
   workflow: workflow(
     [
@@ -126,4 +126,11 @@ const code: Subject = {
   output: { result: 6 + 60 * 6 + (59 * 60) / 2, stdout: '' },
 };
 
-export const SUBJECTS: readonly Subject[] = [iterations, waits, branches, children, failures, code];
+export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
+  iterations,
+  waits,
+  branches,
+  children,
+  failures,
+  code,
+];
