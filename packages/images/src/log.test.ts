@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../../test/support/cpu.ts';
 import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 import { ImageError } from './error.ts';
@@ -114,20 +115,20 @@ describe('the log of a build', () => {
   });
 
   it('is redacted in linear time, whatever packages write', () => {
-    const startMs = performance.now();
-    for (const text of [
-      `token${' '.repeat(1_000_000)},`,
-      'token= '.repeat(140_000),
-      '{{https://'.repeat(100_000),
-    ]) {
-      const log = new BuildLog([], []);
-      log.add(text);
-      log.fullText();
-    }
-    const chatty = new BuildLog([], []);
-    for (let line = 0; line < 100_000; line += 1) chatty.add(`line ${line} ${'z'.repeat(100)}`);
-    chatty.fullText();
-    expect(performance.now() - startMs).toBeLessThan(5000);
+    const outputs = [
+      [`token${' '.repeat(1_000_000)},`],
+      ['token= '.repeat(140_000)],
+      ['{{https://'.repeat(100_000)],
+      Array.from({ length: 100_000 }, (_, line) => `line ${line} ${'z'.repeat(100)}`),
+    ];
+    const cpuMs = cpuMsOf(() => {
+      for (const lines of outputs) {
+        const log = new BuildLog([], []);
+        for (const line of lines) log.add(line);
+        log.fullText();
+      }
+    });
+    expect(cpuMs).toBeLessThan(5000);
   });
 
   it('is replaced by the log of the next build, and removed with its image', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuMsOf } from '../../../../test/support/cpu.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isSecretName, withoutSecrets } from './secrets.ts';
 
@@ -136,9 +137,10 @@ describe('withoutSecrets', () => {
     ['spaces', 'token     '],
     ['braces', '{{'],
   ])('takes linear time for hostile text: %s', (_, piece) => {
-    const startMs = performance.now();
-    withoutSecrets(piece.repeat(Math.ceil(1_000_000 / piece.length)));
-    withoutSecrets(`x${piece.repeat(Math.ceil(500_000 / piece.length))}\u0000`);
-    expect(performance.now() - startMs).toBeLessThan(3000);
+    const cpuMs = cpuMsOf(() => {
+      withoutSecrets(piece.repeat(Math.ceil(1_000_000 / piece.length)));
+      withoutSecrets(`x${piece.repeat(Math.ceil(500_000 / piece.length))}\u0000`);
+    });
+    expect(cpuMs).toBeLessThan(3000);
   });
 });
