@@ -57,6 +57,7 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
     record: (runId) => countRead(runs.record(runId)),
     logs: (runId) => countRead(runs.logs(runId)),
     recordWithLogs: (runId) => countRead(runs.recordWithLogs(runId)),
+    lastLogOrder: (runId) => countRead(runs.lastLogOrder(runId)),
     list: (query) => countRead(runs.list(query)),
     unfinishedRunIds: () => countRead(runs.unfinishedRunIds()),
     children: (runId, filter) => countRead(runs.children(runId, filter)),

@@ -32,6 +32,7 @@ export function haltingStores(stores: Stores, maxWrites: number): Stores & { wri
     record: (runId) => runs.record(runId),
     logs: (runId) => runs.logs(runId),
     recordWithLogs: (runId) => runs.recordWithLogs(runId),
+    lastLogOrder: (runId) => runs.lastLogOrder(runId),
     list: (query) => runs.list(query),
     unfinishedRunIds: () => runs.unfinishedRunIds(),
     children: (runId, filter) => runs.children(runId, filter),

@@ -54,6 +54,19 @@ export function describeTailableRunStore(
       expect(await one.recordWithLogs('r')).toEqual({ record: record('r', { seq: 1 }), logs: [] });
     });
 
+    it('returns the highest execution order of the logs', async () => {
+      const { one, other } = await make();
+      await one.create(newRun('r'), startedEntry());
+      expect(await one.lastLogOrder('r')).toBe(0);
+      // The logs of a run may be in several rows.
+      const logs = Array.from({ length: 250 }, (_, index) => log('r', index + 1));
+      await one.saveRecord(record('r'), [...logs.toReversed()]);
+      expect(await other.lastLogOrder('r')).toBe(250);
+      expect(await other.lastLogOrder('unknown \u0000')).toBe(0);
+      await one.truncate(record('r'), logs.slice(0, 120));
+      expect(await other.lastLogOrder('r')).toBe(120);
+    });
+
     it('returns the keys of all values that a removed run used, even if no entry contains them', async () => {
       const { one, other } = await make();
       await one.create(newRun('r'), startedEntry());

@@ -128,6 +128,10 @@ export class MemoryRunStore implements TailableRunStore {
     return logs.filter((log) => log !== undefined).map(copyOf);
   }
 
+  lastLogOrder(runId: string): number {
+    return Math.max(0, (this.#runs.get(runId)?.logs.length ?? 0) - 1);
+  }
+
   recordWithLogs(runId: string): RecordWithLogs | undefined {
     const record = this.record(runId);
     return record && { record, logs: this.logs(runId) };

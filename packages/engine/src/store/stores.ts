@@ -22,6 +22,8 @@ export interface TailableRunStore extends RunStore {
    * belong together even if another process saves the run in the meantime.
    */
   recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> | RecordWithLogs | undefined;
+  /** Returns the highest `executionOrder` of the logs, without reading all logs; 0 if there are none. */
+  lastLogOrder(runId: string): Promise<number> | number;
   /**
    * Ends the journal at `record.seq`: removes later entries, and replaces the record and all logs, even by an older
    * record. Used for entries that a dead process wrote and that are not part of the run. Throws RUN_NOT_FOUND.

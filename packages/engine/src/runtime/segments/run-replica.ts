@@ -153,7 +153,7 @@ export class RunReplica {
     const { header, plan } = this;
     const { runId, seq } = this.replica;
     const hasLaterEntries = (await runs.tail(runId, seq)).length > 0;
-    if (!hasLaterEntries && (idleState !== 'ended' || (await runs.logs(runId)).length <= this.#logCount))
+    if (!hasLaterEntries && (idleState !== 'ended' || (await runs.lastLogOrder(runId)) <= this.#logCount))
       return;
     const journal = await runs.journal(runId);
     const freshReplica = new Replica(runId, plan);

@@ -122,6 +122,17 @@ export class PostgresRunStore implements TailableRunStore {
     return text == null ? undefined : parseStored(text, `record of run "${runId}"`);
   }
 
+  async lastLogOrder(runId: string): Promise<number> {
+    if (!isStorable(runId)) return 0;
+    const query = this.#database.build
+      .selectFrom('logs')
+      .select('execution_order')
+      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .orderBy('execution_order', 'desc')
+      .limit(1);
+    return (await this.#database.run(query)).rows[0]?.execution_order ?? 0;
+  }
+
   async logs(runId: string): Promise<BlockLog[]> {
     const query = this.#database.build
       .selectFrom('logs')

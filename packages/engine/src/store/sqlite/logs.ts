@@ -12,6 +12,9 @@ function prepare(db: DatabaseSync) {
     all: db.prepare(
       'SELECT logs FROM logs WHERE run = (SELECT number FROM runs WHERE run_id = ?) ORDER BY part',
     ),
+    last: db.prepare(
+      'SELECT logs FROM logs WHERE run = (SELECT number FROM runs WHERE run_id = ?) ORDER BY part DESC LIMIT 1',
+    ),
   };
 }
 
@@ -41,6 +44,12 @@ export class SqliteLogs {
   /** Returns the logs of a run in execution order. */
   read(runId: string): BlockLog[] {
     return this.#sql.all.all(runId).flatMap((row) => parseLogs(row['logs'], `run "${runId}"`));
+  }
+
+  /** Returns the highest execution order of the logs of a run; 0 if there are none. */
+  lastOrder(runId: string): number {
+    const row = this.#sql.last.get(runId);
+    return (row && parseLogs(row['logs'], `run "${runId}"`).at(-1)?.executionOrder) ?? 0;
   }
 }
 

@@ -147,6 +147,10 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#read(() => this.#logs.read(runId));
   }
 
+  lastLogOrder(runId: string): number {
+    return this.#read(() => this.#logs.lastOrder(runId));
+  }
+
   recordWithLogs(runId: string): RecordWithLogs | undefined {
     return this.#read(() => {
       const [recordRow, ...logRows] = this.#sql.recordWithLogs.all(runId);
