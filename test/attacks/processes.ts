@@ -12,8 +12,11 @@ function statusOf(pid: number): Status | undefined {
   return stat && { parent: Number(stat(4)), state: stat(3) };
 }
 
-/** Returns the ids of all descendants of a process. Returns none on systems other than Linux. */
-export function descendantPidsOf(ancestor: number): number[] {
+/**
+ * Returns the ids of all descendants of a process, without the processes `excluded` and their descendants. Returns none
+ * on systems other than Linux.
+ */
+export function descendantPidsOf(ancestor: number, excluded: ReadonlySet<number> = new Set()): number[] {
   let entries: string[];
   try {
     entries = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
@@ -28,6 +31,7 @@ export function descendantPidsOf(ancestor: number): number[] {
   const descendants: number[] = [];
   for (const queue = [ancestor]; queue.length > 0;) {
     for (const pid of children.get(queue.pop() as number) ?? []) {
+      if (excluded.has(pid)) continue;
       descendants.push(pid);
       queue.push(pid);
     }
@@ -41,10 +45,11 @@ export function filterAlive(pids: readonly number[]): number[] {
 }
 
 /**
- * Returns a function that lists the live descendants of this process that started after this call. Omits earlier ones,
- * because servers that several test files share may already run.
+ * Returns a function that lists the live descendants of this process that started after this call. Omits earlier ones
+ * and their descendants: they may be servers that several test files share, such as PostgreSQL, which starts processes
+ * at any time.
  */
 export function watchNewProcesses(): () => number[] {
   const earlier = new Set(descendantPidsOf(process.pid));
-  return () => filterAlive(descendantPidsOf(process.pid)).filter((pid) => !earlier.has(pid));
+  return () => filterAlive(descendantPidsOf(process.pid, earlier));
 }
