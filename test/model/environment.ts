@@ -43,7 +43,7 @@ export function respond(
   if (scenario.kind !== 'order-independent' && random() < 0.05)
     return {
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
-      answer: { is: 'final' },
+      answer: { is: 'permanent' },
     };
   const { perTurn } = nodeAt(scenario.region, at).subflow ?? {};
   const count = perTurn ? Number(random() < 0.6 && command.turn < 6) : Math.floor(random() * 4.5);
@@ -76,7 +76,7 @@ function respondToRun(
   if (maySuspend && random() < 0.3)
     return {
       event: { type: 'paused', ...eventFields, kind: 'human', continues: true },
-      answer: { is: 'paused', how: 'open', continues: true },
+      answer: { is: 'paused', kind: 'open', continues: true },
     };
   return successOf(node, eventFields, random);
 }
@@ -87,7 +87,7 @@ function failureOf(eventFields: EventFields, random: () => number): { event: Eve
   const retryable = random() < 0.8;
   return {
     event: { type: 'failed', ...eventFields, retryable, jitter: random() },
-    answer: { is: retryable ? 'failed' : 'final' },
+    answer: { is: retryable ? 'failed' : 'permanent' },
   };
 }
 
@@ -115,10 +115,11 @@ function successOf(
   random: () => number,
 ): { event: Event; answer: Answer } {
   if (node.class === 'pause' || node.class === 'wait') {
-    const [kind, how] = node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
+    const [pauseKind, kind] =
+      node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
     return {
-      event: { type: 'paused', ...eventFields, kind, dueMs: eventFields.atMs + 40 },
-      answer: { is: 'paused', how },
+      event: { type: 'paused', ...eventFields, kind: pauseKind, dueMs: eventFields.atMs + 40 },
+      answer: { is: 'paused', kind },
     };
   }
   const port = ['source', 'a', 'b'][Math.floor(random() * 3)] as string;

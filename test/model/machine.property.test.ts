@@ -25,13 +25,13 @@ class WaitingEnvironment implements Environment {
     return new Promise((resolve) => this.openCalls.set(keyOfCall(call), resolve));
   }
 
-  drop(call: Call): void {
+  cancel(call: Call): void {
     this.openCalls.delete(keyOfCall(call));
   }
 }
 
 function keyOfCall(call: Call): string {
-  return `${call.do} ${call.at.join('.')} ${call.nth}${call.resumes ? `+${call.resumes}` : ''}`;
+  return `${call.do} ${call.at.join('.')} ${call.number}${call.resumes ? `+${call.resumes}` : ''}`;
 }
 
 /** Waits until all promises that do not wait for an answer have settled. */

@@ -60,26 +60,27 @@ async function runNode(node: Node, scope: Scope, at: readonly number[]): Promise
 }
 
 /** Runs an attempt to its end. A pause that an answer continues is part of the attempt (R46). */
-async function runAttempt(node: Node, scope: Scope, at: readonly number[], nth: number): Promise<Answer> {
-  let end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
+async function runAttempt(node: Node, scope: Scope, at: readonly number[], attempt: number): Promise<Answer> {
+  let end = await scope.ask({ do: 'run', at, number: attempt }, node.class !== 'child');
   for (let resumes = 0; end.is === 'paused' && end.continues; resumes++) {
-    await scope.ask({ do: 'open', at, nth, resumes }, false);
-    end = await scope.ask({ do: 'run', at, nth, resumes: resumes + 1 }, true);
+    await scope.ask({ do: 'open', at, number: attempt, resumes }, false);
+    end = await scope.ask({ do: 'run', at, number: attempt, resumes: resumes + 1 }, true);
   }
   return end;
 }
 
 async function runBlock(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
   const { maxTries = 1, waitMs = 0 } = node.retry ?? {};
-  for (let nth = 1; ; nth++) {
-    const end = await runAttempt(node, scope, at, nth);
+  for (let attempt = 1; ; attempt++) {
+    const end = await runAttempt(node, scope, at, attempt);
     if (end.is === 'done') return end.port ?? 'source';
     if (end.is === 'paused') {
-      await scope.ask({ do: end.how, at, nth: 0 }, false);
+      await scope.ask({ do: end.kind, at, number: 0 }, false);
       return 'source';
     }
-    if (end.is === 'final' || nth >= maxTries) return node.handlesError ? 'error' : scope.drain('failed', at);
-    if (waitMs > 0) await scope.ask({ do: 'retry', at, nth: nth + 1 }, false);
+    if (end.is === 'permanent' || attempt >= maxTries)
+      return node.handlesError ? 'error' : scope.drain('failed', at);
+    if (waitMs > 0) await scope.ask({ do: 'retry', at, number: attempt + 1 }, false);
   }
 }
 
@@ -94,8 +95,8 @@ async function runContainer(
     const inner = subflow.collectErrors ? scope.createInner([...at, index]) : scope;
     return runInScope(scope, inner, () => runRegion(subflow.body, inner, [...at, index]));
   };
-  const expand = async (nth: number): Promise<number> => {
-    const end = await scope.ask({ do: 'expand', at, nth }, true);
+  const expand = async (index: number): Promise<number> => {
+    const end = await scope.ask({ do: 'expand', at, number: index }, true);
     return end.is === 'count' ? end.count : scope.drain('failed', at);
   };
   const runIterations = async (): Promise<void> => {

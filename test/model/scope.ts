@@ -1,27 +1,27 @@
 /**
- * A request of a run to its environment. `nth` is the attempt of a block or the iteration of a container. `resumes` is
- * the number of resumes of the attempt.
+ * A request of a run to its environment. `number` is the number of the attempt of a block, or of the iteration of a
+ * container. `resumes` is the number of resumes of the attempt.
  */
 export interface Call {
   do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
   at: readonly number[];
-  nth: number;
+  number: number;
   resumes?: number;
 }
 
 export type Answer =
   | { is: 'done'; port?: string }
-  /** A failure. `final`: no retry can help. */
-  | { is: 'failed' | 'final' }
+  /** A failure. `permanent`: it is not retried. */
+  | { is: 'failed' | 'permanent' }
   /** `continues`: the attempt continues when the pause is answered. */
-  | { is: 'paused'; how: 'open' | 'wait'; continues?: true }
+  | { is: 'paused'; kind: 'open' | 'wait'; continues?: true }
   | { is: 'count'; count: number };
 
 /** Answers the requests of a run. */
 export interface Environment {
   ask(call: Call): Promise<Answer>;
-  /** Drops a call that was aborted. */
-  drop(call: Call): void;
+  /** Cancels a call. */
+  cancel(call: Call): void;
 }
 
 /** Thrown by all open calls of a drained scope. */
@@ -82,9 +82,9 @@ export class Scope {
     this.#stop(({ hasGrace }) => !hasGrace);
     if (this.#graceMs === 0) this.#stop(() => true);
     else if (this.#isBusy())
-      this.#sendCall({ do: 'grace', at: this.#at, nth: 0 }, false).then(
+      this.#sendCall({ do: 'grace', at: this.#at, number: 0 }, false).then(
         () => this.#stop(() => true),
-        () => undefined, // The timer was dropped: an outer scope drains, or no call is open.
+        () => undefined, // The timer was cancelled: an outer scope drains, or no call is open.
       );
     throw DRAINED;
   }
@@ -110,7 +110,7 @@ export class Scope {
   #stop(which: (openCall: OpenCall) => boolean): void {
     for (const openCall of [...this.#openCalls].filter(which)) {
       this.#openCalls.delete(openCall);
-      this.#environment.drop(openCall.call);
+      this.#environment.cancel(openCall.call);
       openCall.reject(DRAINED);
     }
     for (const scope of this.#children) scope.#stop(which);
