@@ -1,5 +1,4 @@
-import { posix } from 'node:path';
-import type { Manifest, Module } from './sources.ts';
+import { importedFile, type Manifest, type Module } from './sources.ts';
 
 /** The packages that a package may import. */
 interface Layer {
@@ -72,7 +71,7 @@ function folderProblem(file: string, target: string): string | undefined {
 }
 
 function relativeProblem(module: Module, specifier: string): string | undefined {
-  const target = posix.join(posix.dirname(module.file), specifier);
+  const target = importedFile(module.file, specifier);
   const home = `packages/${module.package}/`;
   const machine = `${home}src/machine/`;
   if (!target.startsWith(home) && !(module.isTest && target.startsWith('test/'))) {

@@ -1,6 +1,5 @@
-import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Module, modulesIn, parseModule } from './sources.ts';
+import { importedFile, type Module, modulesIn, parseModule } from './sources.ts';
 
 /** From this number of lines on, a file with a single importer may stay separate. */
 const MIN_LINES = 40;
@@ -14,19 +13,17 @@ const lineCount = ({ text }: Module): number => text.trimEnd().split('\n').lengt
 function joinableFiles(modules: readonly Module[]): string[] {
   const importers = new Map<string, Set<Module>>();
   for (const module of modules)
-    for (const target of targets(module, module.imports))
+    for (const specifier of module.imports) {
+      const target = importedFile(module.file, specifier);
       importers.set(target, (importers.get(target) ?? new Set()).add(module));
+    }
   return modules.flatMap((module) => {
     const [importer, ...others] = importers.get(module.file) ?? [];
     if (lineCount(module) >= MIN_LINES || !importer || others.length > 0) return [];
-    if (targets(importer, importer.indirectImports).includes(module.file)) return [];
+    const isIndirect = (specifier: string) => importedFile(importer.file, specifier) === module.file;
+    if (importer.indirectImports.some(isIndirect)) return [];
     return [`${module.file}: move its content to ${importer.file}`];
   });
-}
-
-/** Returns the paths of the imported files. */
-function targets({ file }: Module, specifiers: readonly string[]): string[] {
-  return specifiers.map((specifier) => posix.join(posix.dirname(file), specifier));
 }
 
 describe('a short file that a single file imports', () => {

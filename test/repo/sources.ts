@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
 
@@ -138,6 +138,11 @@ export function parseModule(folder: string, file: string, text: string): Module 
     exports: exportsOf(module),
     program,
   };
+}
+
+/** Returns the path, relative to the repository, of the file that a relative import in `file` names. */
+export function importedFile(file: string, specifier: string): string {
+  return posix.join(posix.dirname(file), specifier);
 }
 
 /** Returns every module under packages/`folder`/src, parsed. */

@@ -1,5 +1,4 @@
-import { posix } from 'node:path';
-import type { Module } from './sources.ts';
+import { importedFile, type Module } from './sources.ts';
 
 /** The workflows of Temporal. They are replayed, so their code must be deterministic. */
 const WORKFLOWS = 'packages/temporal/src/workflow/';
@@ -13,7 +12,7 @@ export function workflowCode(modules: readonly Module[]): Module[] {
   const reachable = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
   for (const module of reachable) {
     for (const specifier of module.runtimeImports.filter((each) => each.startsWith('.'))) {
-      const imported = byFile.get(posix.join(posix.dirname(module.file), specifier));
+      const imported = byFile.get(importedFile(module.file, specifier));
       if (imported) reachable.add(imported);
     }
   }
@@ -26,9 +25,7 @@ export function workflowProblems(modules: readonly Module[]): string[] {
   return workflowCode(modules).flatMap(({ file, runtimeImports }) =>
     runtimeImports
       .filter((specifier) =>
-        specifier.startsWith('.')
-          ? !files.has(posix.join(posix.dirname(file), specifier))
-          : !ALLOWED.has(specifier),
+        specifier.startsWith('.') ? !files.has(importedFile(file, specifier)) : !ALLOWED.has(specifier),
       )
       .map((specifier) => `${file} runs as a workflow and imports ${specifier}`),
   );

@@ -46,7 +46,7 @@ export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions):
       feeds: { ...session.network, credentials: tenantPorts.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    // Nobody can reach this API over the network, as on a server that listens only on localhost.
+    // This API does not listen on the network, so it needs no more limits than a server on localhost.
     const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
     closeSteps.push(() => limits.close());
     const api = await createApi({

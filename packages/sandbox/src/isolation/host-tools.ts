@@ -110,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** User id and group id of the processes in a jail: those of the user `nobody`. */
+/** User id and group id of the user `nobody`, under which the processes in a jail run. */
 const NOBODY = '65534';
 
 /**
