@@ -29,9 +29,9 @@ const { metafile } = await build({
     js: "import { createRequire as heddleRequire } from 'node:module'; const require = heddleRequire(import.meta.url);",
   },
   sourcemap: true,
-  minifySyntax: true,
-  // Comments would be half of the code that is read at startup. Lines stay short enough for a stack trace.
-  minifyWhitespace: true,
+  // Comments and long names would be more than half of the code that is read at startup. Lines stay short enough for a
+  // stack trace, which the source maps explain.
+  minify: true,
   lineLimit: 160,
   plugins: [leanImports],
   metafile: true,
