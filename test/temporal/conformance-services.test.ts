@@ -3,7 +3,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { runtimeOn } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  const shares = { share: 1 / 14, restarts: 1 / 8 };
+  const shares = { share: 1 / 14, restartShare: 1 / 8 };
   const runtime = { durable: true, shared: true, ...shares };
   describeServices('Temporal', (whenDone) => runtimeOn(server, whenDone), runtime);
 });
